@@ -1,0 +1,91 @@
+import Foundation
+import GRDB
+
+/// The plan of one job and its progress, in `plan.sqlite` (SQLite, WAL, mode 0600).
+///
+/// One process at a time writes it (the run lock sees to that); others may read.
+package final class JobLedger: Sendable {
+  /// The file's path.
+  package let path: String
+  let pool: DatabasePool
+
+  /// Opens the ledger of a job's folder, making it where there is none.
+  ///
+  /// - Throws: `LedgerError`, where it is damaged, newer, or can't be written.
+  package init(folder: String) throws {
+    path = folder + "/plan.sqlite"
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    if isNew {
+      // SQLite gives its journal files the mode of the database file.
+      guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+      else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
+    }
+    do {
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(10)
+      configuration.label = "plan"
+      configuration.maximumReaderCount = 3
+      pool = try DatabasePool(path: path, configuration: configuration)
+      let known = Set(Schema.migrator.migrations)
+      let applied = try pool.read { db in try Schema.migrator.appliedIdentifiers(db) }
+      guard applied.isSubset(of: known) else { throw LedgerError.newer(path: path) }
+      try Schema.migrator.migrate(pool)
+      // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
+      try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+      if isNew { try Self.syncFolder(folder) }
+    } catch let error as DatabaseError {
+      throw LedgerError.from(error, path: path)
+    }
+  }
+
+  /// Writes the log back into the main file and syncs it.
+  package func checkpoint() throws {
+    try guarded {
+      try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+    }
+  }
+
+  /// Runs a read on a connection of its own.
+  func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    try guarded { try pool.read(body) }
+  }
+
+  func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    try guarded { try pool.write(body) }
+  }
+
+  private func guarded<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as DatabaseError { throw LedgerError.from(error, path: path) }
+  }
+
+  private static func syncFolder(_ folder: String) throws {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}
+
+extension LedgerError {
+  static func from(_ error: DatabaseError, path: String) -> LedgerError {
+    switch error.resultCode {
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+      .unreadable(path: path, detail: error.message ?? "it is damaged")
+    default: .unwritable(path: path, detail: error.message ?? "SQLite error \(error.resultCode.rawValue)")
+    }
+  }
+}
+
+extension JobLedger {
+  package func meta(_ name: String) throws -> String? {
+    try read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name]) }
+  }
+
+  package func setMeta(_ name: String, _ value: String) throws {
+    try write { db in
+      try db.execute(
+        sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        arguments: [name, value])
+    }
+  }
+}

@@ -1,0 +1,16 @@
+package import JobModel
+
+/// One thing to be recorded.
+package enum LedgerChange: Sendable {
+  case state(seq: Int64, TransferState)
+  case progress(seq: Int64, TransferProgress)
+  case chunk(seq: Int64, ChunkRecord)
+  /// Forgets all chunks of a transfer.
+  case noChunks(seq: Int64)
+  /// Forgets the chunks that begin at these offsets.
+  case lostChunks(seq: Int64, offsets: [Int64])
+  case synced(seqs: [Int64])
+  case removed(seq: Int64)
+  case diagnostic(run: Int, Diagnostic)
+  case events(run: Int, count: Int)
+}

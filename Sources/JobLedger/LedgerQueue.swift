@@ -1,0 +1,128 @@
+import GRDB
+package import JobModel
+
+extension JobLedger {
+  /// The next queued transfers behind `seq`, in order, leaving out those of profiles that must wait.
+  package func queued(after seq: Int64, excluding profiles: Set<Int64>, limit: Int) throws -> [LedgerTransfer] {
+    try read { db in
+      let excluded = profiles.isEmpty ? "" : "AND t.profile NOT IN (\(profiles.map(String.init).joined(separator: ",")))"
+      return try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
+          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ? \(excluded) ORDER BY t.seq LIMIT ?
+          """, [seq, limit])
+    }
+  }
+
+  package func transfer(_ seq: Int64) throws -> LedgerTransfer? {
+    try read { db in
+      try fetch(
+        db, sql: "SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.seq = ?", [seq]
+      ).first
+    }
+  }
+
+  package func chunks(of seq: Int64) throws -> [ChunkRecord] {
+    try read { db in
+      try Row.fetchAll(
+        db, sql: "SELECT * FROM chunk WHERE transfer = ? ORDER BY \"offset\"", arguments: [seq]
+      ).map {
+        ChunkRecord(
+          offset: $0["offset"], length: $0["length"], digest: $0["digest"], receipt: $0["receipt"],
+          attempts: $0["attempts"])
+      }
+    }
+  }
+
+  /// Profiles of queued transfers that need others.
+  package func waitingProfiles() throws -> [(id: Int64, settings: TransferSettings)] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT id, settings FROM profile WHERE json_array_length(settings, '$.needs') > 0
+          AND id IN (SELECT DISTINCT profile FROM transfer WHERE state = 'queued' AND live = 1)
+          """
+      ).map { (id: $0["id"], settings: SettingsRow.read($0["settings"])) }
+    }
+  }
+
+  /// What stands in the way of a need (an id, or a glob of ids): a transfer that can no longer satisfy it, else
+  /// one that does not yet; nil where all do.
+  package func obstacle(to need: String) throws -> (id: String, state: TransferState)? {
+    try read { db in
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT id, state, reason FROM transfer WHERE live = 1 AND (id = ?1 OR id GLOB ?1 OR id GLOB ?1 || '/*')
+          AND NOT (state IN ('completed', 'up_to_date') OR (state = 'skipped' AND reason = 'exists'))
+          ORDER BY state IN ('failed', 'canceled', 'skipped') DESC, seq LIMIT 1
+          """, arguments: [need])
+      guard let row, let state = TransferState(word: row["state"], reason: row["reason"]) else { return nil }
+      return (row["id"], state)
+    }
+  }
+
+  /// Sets the state of all queued transfers of a profile at once.
+  package func settleQueued(profile: Int64, to state: TransferState) throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE profile = ? AND state = 'queued' AND live = 1
+          """, arguments: [state.word, state.reason, profile])
+    }
+  }
+
+  /// Completions that may not be on disk yet, oldest first.
+  package func unsynced(limit: Int) throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM progress p JOIN transfer t ON t.seq = p.transfer
+          WHERE p.synced = 0 AND p.boot_id IS NOT NULL ORDER BY t.seq LIMIT ?
+          """, [limit])
+    }
+  }
+
+  /// Transfers that the manifest no longer has, whose sessions and part files are still to be ended.
+  package func retired() throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: "SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.live = 0 ORDER BY t.seq", [])
+    }
+  }
+
+  /// The transfers of a plan in order, a page at a time, so that memory does not grow with the plan.
+  package func page(after seq: Int64, onlyTouched: Bool, limit: Int) throws -> [LedgerTransfer] {
+    try read { db in
+      let filter =
+        onlyTouched ? "AND (t.touched = 1 OR t.state NOT IN ('completed', 'up_to_date'))" : ""
+      return try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
+          WHERE t.live = 1 AND t.seq > ? \(filter) ORDER BY t.seq LIMIT ?
+          """, [seq, limit])
+    }
+  }
+
+  func fetch(_ db: Database, sql: String, _ arguments: StatementArguments) throws -> [LedgerTransfer] {
+    var profiles: [Int64: TransferSettings] = [:]
+    return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
+      let id: Int64 = row["profile"]
+      let settings: TransferSettings
+      if let known = profiles[id] {
+        settings = known
+      } else {
+        let text =
+          try String.fetchOne(db, sql: "SELECT settings FROM profile WHERE id = ?", arguments: [id]) ?? "{}"
+        settings = SettingsRow.read(text)
+        profiles[id] = settings
+      }
+      return LedgerTransfer(row, settings: settings)
+    }
+  }
+}

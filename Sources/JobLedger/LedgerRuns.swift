@@ -1,0 +1,202 @@
+import GRDB
+package import JobModel
+
+/// A run of the job: from its first attempt to an end that leaves nothing to go on with.
+package struct RunRecord: Sendable, Hashable {
+  package var number: Int
+  package var id: String
+  /// Seconds since 1970.
+  package var startedAt: Double
+  package var endedAt: Double?
+  package var outcome: RunOutcome?
+  package var exitCode: Int?
+  /// `--set` values of the run.
+  package var overrides: [String: String]
+  /// The `--only` glob of the last attempt.
+  package var scope: String?
+  /// Events written so far.
+  package var events: Int
+  package var attempts: [AttemptRecord]
+
+  package var isUnfinished: Bool { outcome == nil || outcome == .incomplete }
+}
+
+package struct AttemptRecord: Sendable, Hashable {
+  package var number: Int
+  package var startedAt: Double
+  package var endedAt: Double?
+  package var exitCode: Int?
+  package var bytesTransferred: Int64
+}
+
+extension JobLedger {
+  package func lastRun() throws -> RunRecord? { try runs(limit: 1).first }
+
+  package func run(number: Int) throws -> RunRecord? {
+    try read { db in
+      try Row.fetchOne(db, sql: "SELECT * FROM run WHERE number = ?", arguments: [number]).map {
+        try record($0, db)
+      }
+    }
+  }
+
+  /// Newest first.
+  package func runs(limit: Int) throws -> [RunRecord] {
+    try read { db in
+      try Row.fetchAll(db, sql: "SELECT * FROM run ORDER BY number DESC LIMIT ?", arguments: [limit]).map {
+        try record($0, db)
+      }
+    }
+  }
+
+  private func record(_ row: Row, _ db: Database) throws -> RunRecord {
+    let number: Int = row["number"]
+    let attempts = try Row.fetchAll(
+      db, sql: "SELECT * FROM attempt WHERE run = ? ORDER BY number", arguments: [number]
+    ).map {
+      AttemptRecord(
+        number: $0["number"], startedAt: $0["started_at"], endedAt: $0["ended_at"], exitCode: $0["exit_code"],
+        bytesTransferred: $0["bytes_transferred"])
+    }
+    return RunRecord(
+      number: number, id: row["id"], startedAt: row["started_at"], endedAt: row["ended_at"],
+      outcome: (row["outcome"] as String?).flatMap(RunOutcome.init(rawValue:)), exitCode: row["exit_code"],
+      overrides: JSONText(row["overrides"]).texts, scope: row["scope"], events: row["events"],
+      attempts: attempts)
+  }
+
+  /// Begins a new run, its first attempt included: every transfer but those that a user paused waits again, and
+  /// the run's counters begin at nothing.
+  package func startRun(id: String, overrides: [String: String], at now: Double) throws -> RunRecord {
+    let number = try write { db in
+      try db.execute(
+        sql: "INSERT INTO run (id, started_at, overrides) VALUES (?, ?, ?)",
+        arguments: [id, now, JSON.dictionary(overrides).text])
+      let number = Int(db.lastInsertedRowID)
+      try db.execute(
+        sql: """
+          UPDATE transfer SET touched = 0,
+            state = CASE WHEN state = 'paused' AND reason = 'user' THEN state
+              WHEN state = 'skipped' AND reason = 'disabled' THEN state ELSE 'queued' END,
+            reason = CASE WHEN state = 'paused' AND reason = 'user' THEN reason
+              WHEN state = 'skipped' AND reason = 'disabled' THEN reason ELSE NULL END;
+          UPDATE progress SET transferred = 0, reused = 0, discarded = 0, requests = 0, retries = 0,
+            attempts = 0, max_chunk_attempts = 0, duration = 0, fresh_starts = 0, chunks_reused = 0,
+            started_at = NULL, ended_at = NULL;
+          """)
+      return number
+    }
+    return try startAttempt(run: number, at: now)
+  }
+
+  /// Begins the next attempt of a run: what was running or held waits again.
+  package func startAttempt(run number: Int, at now: Double) throws -> RunRecord {
+    try write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO attempt (run, number, started_at)
+          SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM attempt WHERE run = ?1
+          """, arguments: [number, now])
+      try db.execute(
+        sql: """
+          UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL WHERE number = ?;
+          """, arguments: [number])
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE state = 'running' OR (state = 'paused' AND reason IS NOT 'user')
+            OR (state = 'queued' AND reason IS NOT NULL)
+          """)
+    }
+    guard let run = try run(number: number) else {
+      throw LedgerError.unreadable(path: path, detail: "run \(number) is gone")
+    }
+    return run
+  }
+
+  /// Records how the attempt, and with it the run, ended.
+  package func endAttempt(
+    run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?, at now: Double
+  ) throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE attempt SET ended_at = ?2, exit_code = ?3, bytes_transferred = ?4
+          WHERE run = ?1 AND number = (SELECT max(number) FROM attempt WHERE run = ?1)
+          """, arguments: [number, now, exitCode, bytesTransferred])
+      try db.execute(
+        sql: "UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, scope = ? WHERE number = ?",
+        arguments: [now, outcome.rawValue, exitCode, scope, number])
+    }
+  }
+
+  /// A runner that died leaves transfers `running`: they read as paused, interrupted.
+  package func settleInterrupted() throws {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE transfer SET state = 'paused', reason = 'interrupted' WHERE state = 'running'")
+    }
+  }
+
+  package func counts() throws -> StateCounts {
+    try read { db in
+      var counts = StateCounts()
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT state, CASE WHEN reason LIKE 'needs:%' THEN 'needs:' ELSE reason END AS why, count(*) AS n
+          FROM transfer WHERE live = 1 GROUP BY 1, 2
+          """)
+      for row in rows { counts.add(row["n"], word: row["state"], reason: row["why"]) }
+      return counts
+    }
+  }
+
+  /// Sums over the plan: the report's totals.
+  package func sums() throws -> TransferSums {
+    try read { db in
+      let row = try Row.fetchOne(
+        db,
+        sql: """
+          SELECT sum(coalesce(p.size, t.known_size, 0)) AS planned, sum(p.transferred) AS transferred,
+            sum(p.reused) AS reused, sum(p.discarded) AS discarded, sum(p.requests) AS requests,
+            sum(p.retries) AS retries, sum(p.contiguous_bytes) AS contiguous
+          FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1
+          """)
+      func value(_ name: String) -> Int64 { row?[name] as Int64? ?? 0 }
+      return TransferSums(
+        planned: value("planned"), transferred: value("transferred"), reused: value("reused"),
+        discarded: value("discarded"), requests: value("requests"), retries: value("retries"))
+    }
+  }
+
+  package func diagnostics(run number: Int) throws -> [RecordedDiagnostic] {
+    try read { db in
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT severity, message, place, hint FROM diagnostic WHERE run = ?
+          GROUP BY severity, message, place, hint ORDER BY min(number) LIMIT 1000
+          """, arguments: [number]
+      ).map {
+        RecordedDiagnostic(severity: $0["severity"], message: $0["message"], place: $0["place"], hint: $0["hint"])
+      }
+    }
+  }
+}
+
+package struct RecordedDiagnostic: Sendable, Hashable {
+  package var severity: String
+  package var message: String
+  package var place: String?
+  package var hint: String?
+}
+
+package struct TransferSums: Sendable, Hashable {
+  package var planned: Int64
+  package var transferred: Int64
+  package var reused: Int64
+  package var discarded: Int64
+  package var requests: Int64
+  package var retries: Int64
+}

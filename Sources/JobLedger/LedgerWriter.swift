@@ -1,0 +1,134 @@
+import Foundation
+import GRDB
+import JobModel
+import Synchronization
+
+/// Records changes in groups, on a thread of its own: what is submitted is committed within 50 ms.
+///
+/// A lost group only repeats work, so nobody waits for a commit but who must: `barrier` returns when all that was
+/// submitted before it is on disk.
+package final class LedgerWriter: Sendable {
+  private struct State {
+    var pending: [LedgerChange] = []
+    var waiters: [CheckedContinuation<Void, any Error>] = []
+    var isUrgent = false
+    var isClosing = false
+    var error: (any Error)?
+  }
+
+  private let ledger: JobLedger
+  private let state = Mutex(State())
+  private let wake = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+  private let onFailure: @Sendable (any Error) -> Void
+
+  /// - Parameter onFailure: called once, when a commit fails; nothing is recorded from then on.
+  package init(_ ledger: JobLedger, onFailure: @escaping @Sendable (any Error) -> Void) {
+    self.ledger = ledger
+    self.onFailure = onFailure
+    let thread = Thread { [self] in run() }
+    thread.name = "haul-ledger"
+    thread.start()
+  }
+
+  package func submit(_ change: LedgerChange) {
+    let first = state.withLock { state in
+      state.pending.append(change)
+      return state.pending.count == 1
+    }
+    if first { wake.signal() }
+  }
+
+  /// Waits until everything that was submitted so far is committed and synced.
+  package func barrier() async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      let failed = state.withLock { state -> (any Error)? in
+        if let error = state.error { return error }
+        state.waiters.append(continuation)
+        state.isUrgent = true
+        return nil
+      }
+      if let failed { continuation.resume(throwing: failed) } else { wake.signal() }
+    }
+  }
+
+  /// Commits what is left and ends the thread.
+  package func close() throws {
+    state.withLock { $0.isClosing = true }
+    wake.signal()
+    ended.wait()
+    if let error = state.withLock({ $0.error }) { throw error }
+  }
+
+  private func run() {
+    while true {
+      wake.wait()
+      // A little patience makes groups of what comes in quick succession; waiters end it.
+      let idle = state.withLock { !$0.isUrgent && !$0.isClosing }
+      if idle { _ = wake.wait(timeout: .now() + .milliseconds(20)) }
+      let (changes, waiters, isClosing) = state.withLock { state in
+        defer {
+          state.pending = []
+          state.waiters = []
+          state.isUrgent = false
+        }
+        return (state.pending, state.waiters, state.isClosing)
+      }
+      commit(changes, waiters)
+      if isClosing {
+        ended.signal()
+        return
+      }
+    }
+  }
+
+  private func commit(_ changes: [LedgerChange], _ waiters: [CheckedContinuation<Void, any Error>]) {
+    var failure = state.withLock { $0.error }
+    if failure == nil, !changes.isEmpty {
+      do {
+        try ledger.write { db in
+          for change in changes { try apply(change, db) }
+        }
+      } catch {
+        failure = error
+        state.withLock { $0.error = error }
+        onFailure(error)
+      }
+    }
+    for waiter in waiters {
+      if let failure { waiter.resume(throwing: failure) } else { waiter.resume() }
+    }
+  }
+
+  private func apply(_ change: LedgerChange, _ db: Database) throws {
+    switch change {
+    case .state(let seq, let state):
+      try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
+        .execute(arguments: [state.word, state.reason, seq])
+    case .progress(let seq, let progress):
+      try db.cachedStatement(sql: ProgressRow.upsert).execute(arguments: ProgressRow.arguments(seq, progress))
+    case .chunk(let seq, let chunk):
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO chunk VALUES (?,?,?,?,?,?)").execute(
+        arguments: [seq, chunk.offset, chunk.length, chunk.digest, chunk.receipt, chunk.attempts])
+    case .noChunks(let seq):
+      try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ?").execute(arguments: [seq])
+    case .lostChunks(let seq, let offsets):
+      let statement = try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ? AND \"offset\" = ?")
+      for offset in offsets { try statement.execute(arguments: [seq, offset]) }
+    case .synced(let seqs):
+      let statement = try db.cachedStatement(
+        sql: "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?")
+      for seq in seqs { try statement.execute(arguments: [seq]) }
+    case .removed(let seq):
+      try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
+    case .diagnostic(let run, let diagnostic):
+      try db.cachedStatement(
+        sql: "INSERT INTO diagnostic (run, severity, message, place, hint) VALUES (?,?,?,?,?)"
+      ).execute(arguments: [
+        run, diagnostic.severity.rawValue, diagnostic.message, diagnostic.mark?.text, diagnostic.hint,
+      ])
+    case .events(let run, let count):
+      try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [count, run])
+    }
+  }
+}

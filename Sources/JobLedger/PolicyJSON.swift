@@ -1,0 +1,174 @@
+package import JobModel
+
+/// An effective policy as JSON, with the manifest's own key names: in profiles and in the report.
+package enum PolicyJSON {
+  package static func write(_ policy: EffectivePolicy) -> JSON {
+    [
+      "transfers": .int(policy.transfers), "chunks_in_flight": .int(policy.chunksInFlight),
+      "connections": ["total": .int(policy.connectionsTotal), "per_host": .int(policy.connectionsPerHost)],
+      "bandwidth": ["download": rate(policy.downloadRate), "upload": rate(policy.uploadRate)],
+      "timezone": .text(policy.timezone),
+      "schedule": .array(
+        policy.schedule.map {
+          [
+            "days": days($0.window), "from": .int($0.window.from), "to": .int($0.window.to),
+            "bandwidth": ["download": rate($0.download), "upload": rate($0.upload)],
+          ]
+        }),
+      "window": .array(
+        policy.window.map { ["days": days($0), "from": .int($0.from), "to": .int($0.to)] }),
+      "deadline": .double(policy.deadline),
+      "budget": policy.budget.map {
+        ["bytes": .integer($0.bytes), "per": .string($0.period.rawValue)]
+      } ?? .null,
+      "fail_fast": [
+        "failures": .int(policy.failFastFailures), "share": .double(policy.failFastShare),
+      ],
+      "timeouts": [
+        "connect": .number(policy.connectTimeout), "request": .number(policy.requestTimeout),
+        "stall": .number(policy.stallTimeout),
+      ],
+      "retry": [
+        "attempts": .int(policy.retryAttempts), "initial": .number(policy.retryInitial),
+        "max": .number(policy.retryMax), "multiplier": .number(policy.retryMultiplier),
+        "jitter": .string(policy.retryJitter.rawValue),
+      ],
+      "disk": ["min_free": .integer(policy.minFree)],
+      "network": [
+        "metered": .string(policy.metered.rawValue), "interface": .text(policy.interface),
+        "hosts": ["allow": strings(policy.allowedHosts), "deny": strings(policy.deniedHosts)],
+        "addresses": ["deny": strings(policy.deniedAddresses)], "ip": .string(policy.ip.rawValue),
+        "proxy": .string(proxy(policy.proxy)),
+      ],
+      "tls": [
+        "min_version": .string(policy.tlsMinVersion.rawValue), "ca_file": .text(policy.caFile),
+        "client_cert": .text(policy.clientCertificate), "client_key": .text(policy.clientKey),
+        "pinned_keys": strings(policy.pinnedKeys), "insecure": .bool(policy.insecure),
+      ],
+      "http": [
+        "version": .string(policy.httpVersion.rawValue), "redirects": .int(policy.redirects),
+        "user_agent": .text(policy.userAgent), "headers": .array(policy.headers.map(header)),
+      ],
+    ]
+  }
+
+  static func read(_ json: JSONText) -> EffectivePolicy {
+    var policy = EffectivePolicy()
+    policy.transfers = json.int("transfers") ?? policy.transfers
+    policy.chunksInFlight = json.int("chunks_in_flight") ?? policy.chunksInFlight
+    policy.connectionsTotal = json.object("connections")?.int("total") ?? policy.connectionsTotal
+    policy.connectionsPerHost = json.object("connections")?.int("per_host") ?? policy.connectionsPerHost
+    policy.downloadRate = readRate(json.object("bandwidth"), "download")
+    policy.uploadRate = readRate(json.object("bandwidth"), "upload")
+    policy.timezone = json.string("timezone")
+    policy.schedule = (json.objects("schedule") ?? []).compactMap { item in
+      window(item).map {
+        ScheduleEntry(
+          window: $0, download: readRate(item.object("bandwidth"), "download"),
+          upload: readRate(item.object("bandwidth"), "upload"))
+      }
+    }
+    policy.window = (json.objects("window") ?? []).compactMap(window)
+    policy.deadline = json.double("deadline")
+    if let budget = json.object("budget"), let bytes = budget.int64("bytes"),
+      let period = budget.string("per").flatMap(Budget.Period.init(rawValue:))
+    {
+      policy.budget = Budget(bytes: bytes, period: period)
+    }
+    policy.failFastFailures = json.object("fail_fast")?.int("failures")
+    policy.failFastShare = json.object("fail_fast")?.double("share")
+    let timeouts = json.object("timeouts")
+    policy.connectTimeout = timeouts?.double("connect") ?? policy.connectTimeout
+    policy.requestTimeout = timeouts?.double("request") ?? policy.requestTimeout
+    policy.stallTimeout = timeouts?.double("stall") ?? policy.stallTimeout
+    let retry = json.object("retry")
+    policy.retryAttempts = retry?.int("attempts") ?? policy.retryAttempts
+    policy.retryInitial = retry?.double("initial") ?? policy.retryInitial
+    policy.retryMax = retry?.double("max") ?? policy.retryMax
+    policy.retryMultiplier = retry?.double("multiplier") ?? policy.retryMultiplier
+    policy.retryJitter = retry?.string("jitter").flatMap(Jitter.init(rawValue:)) ?? policy.retryJitter
+    policy.minFree = json.object("disk")?.int64("min_free") ?? 0
+    let network = json.object("network")
+    policy.metered = network?.string("metered").flatMap(Metered.init(rawValue:)) ?? .allow
+    policy.interface = network?.string("interface")
+    policy.allowedHosts = network?.object("hosts")?.strings("allow") ?? []
+    policy.deniedHosts = network?.object("hosts")?.strings("deny") ?? []
+    policy.deniedAddresses = network?.object("addresses")?.strings("deny") ?? []
+    policy.ip = network?.string("ip").flatMap(IPFamily.init(rawValue:)) ?? .any
+    switch network?.string("proxy") {
+    case "env", nil: policy.proxy = .environment
+    case "none": policy.proxy = .none
+    case .some(let url): policy.proxy = .url(url)
+    }
+    let tls = json.object("tls")
+    policy.tlsMinVersion = tls?.string("min_version").flatMap(TLSVersion.init(rawValue:)) ?? .v1_2
+    policy.caFile = tls?.string("ca_file")
+    policy.clientCertificate = tls?.string("client_cert")
+    policy.clientKey = tls?.string("client_key")
+    policy.pinnedKeys = tls?.strings("pinned_keys") ?? []
+    policy.insecure = tls?.bool("insecure") ?? false
+    let http = json.object("http")
+    policy.httpVersion = http?.string("version").flatMap(HTTPVersionSetting.init(rawValue:)) ?? .auto
+    policy.redirects = http?.int("redirects") ?? policy.redirects
+    policy.userAgent = http?.string("user_agent")
+    policy.headers = (http?.objects("headers") ?? []).compactMap(readHeader)
+    return policy
+  }
+
+  static func header(_ header: HeaderSetting) -> JSON {
+    switch header.value {
+    case .text(let text): ["name": .string(header.name), "value": .string(text)]
+    case .secret(let secret): ["name": .string(header.name), "secret": reference(secret)]
+    }
+  }
+
+  static func readHeader(_ json: JSONText) -> HeaderSetting? {
+    guard let name = json.string("name") else { return nil }
+    if let text = json.string("value") { return HeaderSetting(name: name, value: .text(text)) }
+    guard let secret = json.object("secret") else { return nil }
+    if let variable = secret.string("env") {
+      return HeaderSetting(name: name, value: .secret(.environment(variable)))
+    }
+    if let file = secret.string("file") { return HeaderSetting(name: name, value: .secret(.file(file))) }
+    return secret.strings("command").map { HeaderSetting(name: name, value: .secret(.command($0))) }
+  }
+
+  private static func reference(_ secret: SecretReference) -> JSON {
+    switch secret {
+    case .environment(let name): ["env": .string(name)]
+    case .file(let path): ["file": .string(path)]
+    case .command(let words): ["command": strings(words)]
+    }
+  }
+
+  private static func strings(_ values: [String]) -> JSON { .array(values.map { .string($0) }) }
+
+  private static func rate(_ rate: Rate) -> JSON {
+    switch rate {
+    case .unlimited: .string("unlimited")
+    case .bytesPerSecond(let bytes): .integer(bytes)
+    }
+  }
+
+  private static func readRate(_ json: JSONText?, _ name: String) -> Rate {
+    json?.int64(name).map(Rate.bytesPerSecond) ?? .unlimited
+  }
+
+  private static func days(_ window: TimeWindow) -> JSON {
+    .array(Weekday.allCases.filter(window.days.contains).map { .string($0.rawValue) })
+  }
+
+  private static func window(_ json: JSONText) -> TimeWindow? {
+    guard let from = json.int("from"), let to = json.int("to") else { return nil }
+    return TimeWindow(
+      days: Set((json.strings("days") ?? []).compactMap(Weekday.init(rawValue:))), from: from, to: to)
+  }
+
+  private static func proxy(_ proxy: ProxySetting) -> String {
+    switch proxy {
+    case .environment: "env"
+    case .none: "none"
+    case .url(let url): url
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import GRDB
+import JobModel
+
+/// `TransferProgress` as a row of `progress`.
+enum ProgressRow {
+  static let upsert = """
+    INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+    ON CONFLICT (transfer) DO UPDATE SET
+      size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
+      session = excluded.session, session_state = excluded.session_state, remote_id = excluded.remote_id,
+      resolved_destination = excluded.resolved_destination, source_facts = excluded.source_facts,
+      destination_facts = excluded.destination_facts, digests = excluded.digests,
+      verification = excluded.verification, chunks_total = excluded.chunks_total,
+      chunks_completed = excluded.chunks_completed, chunks_reused = excluded.chunks_reused,
+      contiguous_bytes = excluded.contiguous_bytes, transferred = excluded.transferred,
+      reused = excluded.reused, discarded = excluded.discarded, requests = excluded.requests,
+      retries = excluded.retries, attempts = excluded.attempts,
+      max_chunk_attempts = excluded.max_chunk_attempts, last_http_status = excluded.last_http_status,
+      started_at = excluded.started_at, ended_at = excluded.ended_at, updated_at = excluded.updated_at,
+      duration = excluded.duration, failure = excluded.failure, failed_at = excluded.failed_at,
+      fresh_starts = excluded.fresh_starts, intended_inode = excluded.intended_inode,
+      completed_at = excluded.completed_at,
+      synced = excluded.synced, boot_id = excluded.boot_id
+    """
+
+  static func arguments(_ seq: Int64, _ p: TransferProgress) -> StatementArguments {
+    [
+      seq, p.size, p.chunkSize, p.remote == RemoteObject() ? nil : remote(p.remote).text,
+      p.session.map { session($0).text }, p.sessionState.rawValue, p.remoteID, p.resolvedDestination,
+      p.source.map { facts($0).text }, p.destination.map { facts($0).text },
+      p.digests.isEmpty ? nil : JSON.object(ExpectationRow.digests(p.digests)).text,
+      p.verification.isEmpty ? nil : verification(p.verification).text, p.chunksTotal, p.chunksCompleted,
+      p.chunksReused, p.contiguousBytes, p.transferred, p.reused, p.discarded, p.requests, p.retries, p.attempts,
+      p.maxChunkAttempts, p.lastHTTPStatus, p.startedAt, p.endedAt, p.updatedAt, p.duration,
+      p.failure.map { failure($0).text }, p.failedAt, p.freshStarts,
+      p.intendedInode.map { Int64(bitPattern: $0) }, p.completedAt, p.isSynced, p.bootID,
+    ]
+  }
+
+  /// Reads a joined row; everything at its default where the transfer has no progress yet.
+  static func read(_ row: Row) -> TransferProgress {
+    var p = TransferProgress()
+    guard (row["transfer"] as Int64?) != nil else { return p }
+    p.size = row["size"]
+    p.chunkSize = row["chunk_size"]
+    if let text = row["remote"] as String? { p.remote = readRemote(JSONText(text)) }
+    if let text = row["session"] as String? { p.session = readSession(JSONText(text)) }
+    p.sessionState = SessionState(rawValue: row["session_state"]) ?? .none
+    p.remoteID = row["remote_id"]
+    p.resolvedDestination = row["resolved_destination"]
+    if let text = row["source_facts"] as String? { p.source = readFacts(JSONText(text)) }
+    if let text = row["destination_facts"] as String? { p.destination = readFacts(JSONText(text)) }
+    if let text = row["digests"] as String? { p.digests = ExpectationRow.readDigests(JSONText(text)) }
+    if let text = row["verification"] as String? { p.verification = readVerification(JSONText(text)) }
+    p.chunksTotal = row["chunks_total"]
+    p.chunksCompleted = row["chunks_completed"]
+    p.chunksReused = row["chunks_reused"]
+    p.contiguousBytes = row["contiguous_bytes"]
+    p.transferred = row["transferred"]
+    p.reused = row["reused"]
+    p.discarded = row["discarded"]
+    p.requests = row["requests"]
+    p.retries = row["retries"]
+    p.attempts = row["attempts"]
+    p.maxChunkAttempts = row["max_chunk_attempts"]
+    p.lastHTTPStatus = row["last_http_status"]
+    p.startedAt = row["started_at"]
+    p.endedAt = row["ended_at"]
+    p.updatedAt = row["updated_at"]
+    p.duration = row["duration"]
+    if let text = row["failure"] as String? { p.failure = readFailure(JSONText(text)) }
+    p.failedAt = row["failed_at"]
+    p.freshStarts = row["fresh_starts"]
+    p.intendedInode = (row["intended_inode"] as Int64?).map { UInt64(bitPattern: $0) }
+    p.completedAt = row["completed_at"]
+    p.isSynced = row["synced"]
+    p.bootID = row["boot_id"]
+    return p
+  }
+
+  private static func remote(_ object: RemoteObject) -> JSON {
+    var members: [JSON.Member] = []
+    func add(_ name: String, _ value: String?) {
+      if let value { members.append(.init(name, .string(value))) }
+    }
+    if let size = object.size { members.append(.init("size", .integer(size))) }
+    add("etag", object.etag)
+    add("last_modified", object.lastModified)
+    if object.lastModifiedIsStrong { members.append(.init("last_modified_is_strong", .bool(true))) }
+    add("content_type", object.contentType)
+    add("content_encoding", object.contentEncoding)
+    add("version", object.version)
+    add("file_name", object.fileName)
+    if !object.digests.isEmpty {
+      members.append(.init("digests", .object(ExpectationRow.digests(object.digests))))
+    }
+    if let ranges = object.servesRanges { members.append(.init("serves_ranges", .bool(ranges))) }
+    return .object(members)
+  }
+
+  private static func readRemote(_ json: JSONText) -> RemoteObject {
+    var object = RemoteObject()
+    object.size = json.int64("size")
+    object.etag = json.string("etag")
+    object.lastModified = json.string("last_modified")
+    object.lastModifiedIsStrong = json.bool("last_modified_is_strong") ?? false
+    object.contentType = json.string("content_type")
+    object.contentEncoding = json.string("content_encoding")
+    object.version = json.string("version")
+    object.fileName = json.string("file_name")
+    object.digests = json.object("digests").map(ExpectationRow.readDigests) ?? [:]
+    object.servesRanges = json.bool("serves_ranges")
+    return object
+  }
+
+  private static func session(_ session: RemoteSession) -> JSON {
+    [
+      "id": .string(session.id), "chunk_size": .integer(session.chunkSize),
+      "expires_at": .double(session.expiresAt), "headers": .dictionary(session.requiredHeaders),
+      "facts": .dictionary(session.facts),
+    ]
+  }
+
+  private static func readSession(_ json: JSONText) -> RemoteSession? {
+    guard let id = json.string("id"), let size = json.int64("chunk_size") else { return nil }
+    return RemoteSession(
+      id: id, chunkSize: size, expiresAt: json.double("expires_at"),
+      requiredHeaders: json.dictionary("headers") ?? [:], facts: json.dictionary("facts") ?? [:])
+  }
+
+  private static func facts(_ facts: FileFacts) -> JSON {
+    [
+      "size": .integer(facts.size), "mtime": .integer(facts.mtime), "ctime": .integer(facts.ctime),
+      "inode": .string(String(facts.inode)), "fingerprint": .text(facts.fingerprint),
+    ]
+  }
+
+  private static func readFacts(_ json: JSONText) -> FileFacts? {
+    guard let size = json.int64("size"), let mtime = json.int64("mtime"), let ctime = json.int64("ctime"),
+      let inode = json.string("inode").flatMap({ UInt64($0) })
+    else { return nil }
+    return FileFacts(
+      size: size, mtime: mtime, ctime: ctime, inode: inode, fingerprint: json.string("fingerprint"))
+  }
+
+  private static func verification(_ checks: [Verification]) -> JSON {
+    [
+      "checks": .array(
+        checks.map {
+          [
+            "check": .string($0.check), "against": .string($0.against.rawValue),
+            "result": .string($0.result.rawValue),
+          ]
+        })
+    ]
+  }
+
+  private static func readVerification(_ json: JSONText) -> [Verification] {
+    (json.objects("checks") ?? []).compactMap { item in
+      guard let check = item.string("check"),
+        let against = item.string("against").flatMap(Verification.Against.init(rawValue:)),
+        let result = item.string("result").flatMap(Verification.Result.init(rawValue:))
+      else { return nil }
+      return Verification(check, against, result)
+    }
+  }
+
+  private static func failure(_ failure: Failure) -> JSON {
+    [
+      "code": .string(failure.code.rawValue), "message": .string(failure.message),
+      "http_status": .int(failure.httpStatus), "chunk": .int(failure.chunk),
+      "expected": .text(failure.expected), "actual": .text(failure.actual),
+    ]
+  }
+
+  private static func readFailure(_ json: JSONText) -> Failure? {
+    guard let code = json.string("code").flatMap(ErrorCode.init(rawValue:)) else { return nil }
+    return Failure(
+      code, json.string("message") ?? "", httpStatus: json.int("http_status"), chunk: json.int("chunk"),
+      expected: json.string("expected"), actual: json.string("actual"))
+  }
+}

@@ -1,0 +1,129 @@
+import GRDB
+
+/// The tables of `plan.sqlite`. A migration, once landed, is never edited: the next change is a new one.
+enum Schema {
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1 plan and progress") { db in try db.execute(sql: first) }
+    return migrator
+  }
+
+  private static let first = """
+    CREATE TABLE meta (
+      name TEXT PRIMARY KEY NOT NULL,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    -- What many transfers say alike: direction, policy, checks. JSON, one row a distinct value.
+    CREATE TABLE profile (
+      id INTEGER PRIMARY KEY,
+      settings TEXT NOT NULL UNIQUE CHECK (json_valid(settings))
+    ) STRICT;
+
+    CREATE TABLE transfer (
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL,
+      -- Digest of what progress belongs to: source, destination, endpoint.
+      identity BLOB NOT NULL CHECK (length(identity) = 8),
+      profile INTEGER NOT NULL REFERENCES profile (id),
+      source TEXT NOT NULL,
+      destination TEXT NOT NULL,
+      takes_source_name INTEGER NOT NULL DEFAULT 0 CHECK (takes_source_name IN (0, 1)),
+      expect TEXT CHECK (expect IS NULL OR json_valid(expect)),
+      known_size INTEGER CHECK (known_size >= 0),
+      -- 0: the manifest says it no longer; kept until the next run has ended its session.
+      live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
+      state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN (
+        'queued', 'running', 'paused', 'completed', 'up_to_date', 'failed', 'canceled', 'skipped')),
+      reason TEXT,
+      -- Changed in this run: what a report of a very long plan lists.
+      touched INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    CREATE TABLE progress (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      size INTEGER CHECK (size >= 0),
+      chunk_size INTEGER CHECK (chunk_size > 0),
+      remote TEXT CHECK (remote IS NULL OR json_valid(remote)),
+      session TEXT CHECK (session IS NULL OR json_valid(session)),
+      session_state TEXT NOT NULL CHECK (session_state IN ('none', 'open', 'finalizing', 'closed')),
+      remote_id TEXT,
+      resolved_destination TEXT,
+      source_facts TEXT CHECK (source_facts IS NULL OR json_valid(source_facts)),
+      destination_facts TEXT CHECK (destination_facts IS NULL OR json_valid(destination_facts)),
+      digests TEXT CHECK (digests IS NULL OR json_valid(digests)),
+      verification TEXT CHECK (verification IS NULL OR json_valid(verification)),
+      chunks_total INTEGER NOT NULL,
+      chunks_completed INTEGER NOT NULL,
+      chunks_reused INTEGER NOT NULL,
+      contiguous_bytes INTEGER NOT NULL,
+      transferred INTEGER NOT NULL,
+      reused INTEGER NOT NULL,
+      discarded INTEGER NOT NULL,
+      requests INTEGER NOT NULL,
+      retries INTEGER NOT NULL,
+      attempts INTEGER NOT NULL,
+      max_chunk_attempts INTEGER NOT NULL,
+      last_http_status INTEGER,
+      started_at REAL,
+      ended_at REAL,
+      updated_at REAL,
+      duration REAL NOT NULL,
+      failure TEXT CHECK (failure IS NULL OR json_valid(failure)),
+      failed_at REAL,
+      fresh_starts INTEGER NOT NULL,
+      intended_inode INTEGER,
+      completed_at REAL,
+      synced INTEGER NOT NULL CHECK (synced IN (0, 1)),
+      boot_id TEXT
+    ) STRICT;
+
+    CREATE TABLE chunk (
+      transfer INTEGER NOT NULL REFERENCES transfer (seq) ON DELETE CASCADE,
+      "offset" INTEGER NOT NULL CHECK ("offset" >= 0),
+      length INTEGER NOT NULL CHECK (length >= 0),
+      digest TEXT NOT NULL,
+      receipt TEXT,
+      attempts INTEGER NOT NULL,
+      PRIMARY KEY (transfer, "offset")
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE run (
+      number INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      started_at REAL NOT NULL,
+      ended_at REAL,
+      outcome TEXT CHECK (outcome IN ('completed', 'failed', 'incomplete', 'canceled', 'invalid', 'refused')),
+      exit_code INTEGER,
+      overrides TEXT NOT NULL CHECK (json_valid(overrides)),
+      scope TEXT,
+      events INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    CREATE TABLE attempt (
+      run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+      number INTEGER NOT NULL,
+      started_at REAL NOT NULL,
+      ended_at REAL,
+      exit_code INTEGER,
+      bytes_transferred INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE diagnostic (
+      number INTEGER PRIMARY KEY,
+      run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+      severity TEXT NOT NULL,
+      message TEXT NOT NULL,
+      place TEXT,
+      hint TEXT
+    ) STRICT;
+    """
+
+  /// Made after a first load: an index that grows row by row costs four times as much.
+  static let indexes = """
+    CREATE UNIQUE INDEX IF NOT EXISTS transfer_id ON transfer (id, identity);
+    CREATE INDEX IF NOT EXISTS transfer_waiting ON transfer (seq) WHERE state = 'queued' AND live = 1;
+    CREATE INDEX IF NOT EXISTS transfer_unsynced ON progress (transfer) WHERE synced = 0 AND boot_id IS NOT NULL;
+    """
+}

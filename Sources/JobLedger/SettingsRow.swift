@@ -1,0 +1,49 @@
+import JobModel
+
+/// `TransferSettings` as the JSON of a profile: what the manifest says, with secrets as references only.
+enum SettingsRow {
+  static func write(_ settings: TransferSettings) -> String {
+    var members: [JSON.Member] = [
+      .init("direction", .string(settings.direction.rawValue)),
+      .init("verify", .string(settings.verify.rawValue)),
+      .init("refresh", .string(settings.refresh.rawValue)),
+      .init("if_exists", .string(settings.ifExists.rawValue)),
+      .init("snapshot", .string(settings.snapshot.rawValue)),
+      .init("enabled", .bool(settings.isEnabled)),
+      .init("allow_outside", .bool(settings.allowsOutside)),
+      .init("keeps_source_time", .bool(settings.keepsSourceTime)),
+      .init("needs", .array(settings.needs.map { .string($0) })),
+      .init("headers", .array(settings.headers.map(PolicyJSON.header))),
+      .init("policy", PolicyJSON.write(settings.policy)),
+    ]
+    switch settings.chunkSize {
+    case .auto: members.append(.init("chunk_size", .string("auto")))
+    case .bytes(let size): members.append(.init("chunk_size", .integer(size)))
+    }
+    if let mode = settings.mode { members.append(.init("mode", .integer(Int64(mode)))) }
+    if let type = settings.contentType { members.append(.init("content_type", .string(type))) }
+    if let name = settings.policyName { members.append(.init("policy_name", .string(name))) }
+    return JSON.object(members).text
+  }
+
+  static func read(_ text: String) -> TransferSettings {
+    let json = JSONText(text)
+    var settings = TransferSettings(
+      direction: json.string("direction").flatMap(Direction.init(rawValue:)) ?? .download)
+    settings.verify = json.string("verify").flatMap(VerifyLevel.init(rawValue:)) ?? .available
+    settings.refresh = json.string("refresh").flatMap(RefreshRule.init(rawValue:)) ?? .changed
+    settings.ifExists = json.string("if_exists").flatMap(ExistsRule.init(rawValue:)) ?? .fail
+    settings.snapshot = json.string("snapshot").flatMap(SnapshotRule.init(rawValue:)) ?? .none
+    settings.isEnabled = json.bool("enabled") ?? true
+    settings.allowsOutside = json.bool("allow_outside") ?? false
+    settings.keepsSourceTime = json.bool("keeps_source_time") ?? false
+    settings.needs = json.strings("needs") ?? []
+    settings.headers = (json.objects("headers") ?? []).compactMap(PolicyJSON.readHeader)
+    settings.policy = json.object("policy").map(PolicyJSON.read) ?? EffectivePolicy()
+    settings.chunkSize = json.int64("chunk_size").map(ChunkSize.bytes) ?? .auto
+    settings.mode = json.int("mode").map { UInt16($0) }
+    settings.contentType = json.string("content_type")
+    settings.policyName = json.string("policy_name")
+    return settings
+  }
+}

@@ -1,0 +1,22 @@
+/// Something the user should know about a manifest, a plan or a run, with its place and what would be right.
+package struct Diagnostic: Sendable, Hashable, Error {
+  package enum Severity: String, Sendable, Hashable { case error, warning, note }
+
+  package var severity: Severity
+  package var message: String
+  package var mark: SourceMark?
+  /// The text of the marked line, to print with a caret; nil where there is none.
+  package var lineText: String?
+  package var hint: String?
+
+  package init(
+    _ severity: Severity, _ message: String, at mark: SourceMark? = nil, lineText: String? = nil,
+    hint: String? = nil
+  ) {
+    self.severity = severity
+    self.message = message
+    self.mark = mark
+    self.lineText = lineText
+    self.hint = hint
+  }
+}

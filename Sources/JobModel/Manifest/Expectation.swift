@@ -1,0 +1,32 @@
+/// A digest algorithm that a manifest or a server may name.
+package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
+  case sha256, sha512, sha1, md5, crc32c
+
+  /// Length of the digest in lower-case hex characters.
+  package var hexLength: Int {
+    switch self {
+    case .sha256: 64
+    case .sha512: 128
+    case .sha1: 40
+    case .md5: 32
+    case .crc32c: 8
+    }
+  }
+}
+
+/// What the bytes of a transfer must be (`expect`). Digests are lower-case hex.
+package struct Expectation: Sendable, Hashable {
+  package var digests: [DigestAlgorithm: String]
+  /// Bytes.
+  package var size: Int64?
+  /// A media type that has a content rule.
+  package var type: String?
+
+  package init(digests: [DigestAlgorithm: String] = [:], size: Int64? = nil, type: String? = nil) {
+    self.digests = digests
+    self.size = size
+    self.type = type
+  }
+
+  package var isEmpty: Bool { digests.isEmpty && size == nil && type == nil }
+}

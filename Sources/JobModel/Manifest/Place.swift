@@ -1,0 +1,46 @@
+/// Where the bytes of a transfer are or go: a local path, a path on a declared endpoint, or an absolute URL.
+package enum Place: Sendable, Hashable {
+  /// A path as written, relative to the manifest's folder unless absolute.
+  case local(String)
+  /// `NAME:PATH`; the path is literal text, not yet encoded.
+  case remote(endpoint: String, path: String)
+  /// An absolute http(s) URL, sent as written; its query may be a secret.
+  case url(String)
+
+  package var isLocal: Bool {
+    switch self {
+    case .local: true
+    case .remote, .url: false
+    }
+  }
+
+  /// The place as a manifest writes it. A URL keeps its query: mask it before it is shown.
+  package var text: String {
+    switch self {
+    case .local(let path): Place.endpointName(path) == nil ? path : "./" + path
+    case .remote(let endpoint, let path): "\(endpoint):\(path)"
+    case .url(let url): url
+    }
+  }
+
+  /// Reads what `text` writes: `NAME:PATH`, an http(s) URL, else a path (`./a:b` is a path).
+  package init(_ text: String) {
+    let lowered = text.prefix(8).lowercased()
+    if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") {
+      self = .url(text)
+    } else if let name = Place.endpointName(text) {
+      self = .remote(endpoint: name, path: String(text.dropFirst(name.count + 1)))
+    } else {
+      self = .local(text)
+    }
+  }
+
+  private static func endpointName(_ text: String) -> String? {
+    guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return nil }
+    let name = text[..<colon]
+    let isName = name.utf8.allSatisfy { byte in
+      (97...122).contains(byte) || (48...57).contains(byte) || byte == 95 || byte == 45
+    }
+    return isName ? String(name) : nil
+  }
+}

@@ -1,0 +1,32 @@
+/// One transfer of a compiled plan: every value interpolated, every setting decided.
+package struct PlannedTransfer: Sendable, Hashable {
+  package var id: String
+  package var source: Place
+  package var destination: Place
+  /// The destination before values of the run (`${run.*}`) are put in: what identity counts.
+  package var destinationIdentity: String
+  /// Shared by all rows of a fan-out that say the same.
+  package var settings: TransferSettings
+  package var expect: Expectation
+  /// Bytes, where the planner has seen the source (a globbed or plain local file).
+  package var knownSize: Int64?
+  /// The manifest's or row file's line that made it.
+  package var mark: SourceMark
+  /// The destination ends in `/` or is `NAME:` alone: the name is the source's or the server's.
+  package var takesSourceName: Bool
+
+  package init(
+    id: String, source: Place, destination: Place, destinationIdentity: String, settings: TransferSettings,
+    expect: Expectation, knownSize: Int64? = nil, mark: SourceMark, takesSourceName: Bool = false
+  ) {
+    self.id = id
+    self.source = source
+    self.destination = destination
+    self.destinationIdentity = destinationIdentity
+    self.settings = settings
+    self.expect = expect
+    self.knownSize = knownSize
+    self.mark = mark
+    self.takesSourceName = takesSourceName
+  }
+}

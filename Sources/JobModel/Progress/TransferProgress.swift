@@ -1,0 +1,85 @@
+/// What is recorded of one transfer beyond its plan; saved whole whenever it changes.
+package struct TransferProgress: Sendable, Hashable {
+  /// Bytes.
+  package var size: Int64?
+  package var chunkSize: Int64?
+  package var remote = RemoteObject()
+  /// The protocol's own record of its open upload session.
+  package var session: RemoteSession?
+  package var sessionState = SessionState.none
+  package var remoteID: String?
+  /// The file name that the server gave, sanitised, where the destination leaves the name open.
+  package var resolvedDestination: String?
+  package var source: FileFacts?
+  package var destination: FileFacts?
+  package var digests: [DigestAlgorithm: String] = [:]
+  package var verification: [Verification] = []
+  package var chunksTotal = 0
+  package var chunksCompleted = 0
+  package var chunksReused = 0
+  package var contiguousBytes: Int64 = 0
+  package var transferred: Int64 = 0
+  package var reused: Int64 = 0
+  package var discarded: Int64 = 0
+  package var requests = 0
+  package var retries = 0
+  package var attempts = 0
+  package var maxChunkAttempts = 0
+  package var lastHTTPStatus: Int?
+  /// Seconds since 1970.
+  package var startedAt: Double?
+  package var endedAt: Double?
+  package var updatedAt: Double?
+  /// Seconds of work in this run.
+  package var duration: Double = 0
+  package var failure: Failure?
+  package var failedAt: Double?
+  /// Fresh starts after a change or a mismatch, in this run.
+  package var freshStarts = 0
+  /// The intended promotion: inode of the verified part file, recorded before the rename.
+  package var intendedInode: UInt64?
+  /// When a completion that still stands was recorded; outlives runs until the transfer starts anew.
+  package var completedAt: Double?
+  /// The completion's file and folder are known to be on disk.
+  package var isSynced = false
+  /// The boot in which an unsynced completion was recorded.
+  package var bootID: String?
+
+  package init() {}
+}
+
+package enum SessionState: String, Sendable, Hashable, CaseIterable { case none, open, finalizing, closed }
+
+/// What identifies a local file's content cheaply: any difference means it changed.
+package struct FileFacts: Sendable, Hashable {
+  package var size: Int64
+  /// Nanoseconds since 1970.
+  package var mtime: Int64
+  package var ctime: Int64
+  package var inode: UInt64
+  /// The sampled fingerprint, where it was taken; hex.
+  package var fingerprint: String?
+
+  package init(size: Int64, mtime: Int64, ctime: Int64, inode: UInt64, fingerprint: String? = nil) {
+    self.size = size
+    self.mtime = mtime
+    self.ctime = ctime
+    self.inode = inode
+    self.fingerprint = fingerprint
+  }
+}
+
+/// One check of a transfer's bytes and how it came out.
+package struct Verification: Sendable, Hashable {
+  package enum Against: String, Sendable, Hashable, CaseIterable { case manifest, server, local }
+  package enum Result: String, Sendable, Hashable, CaseIterable { case match, mismatch, unavailable }
+  package var check: String
+  package var against: Against
+  package var result: Result
+
+  package init(_ check: String, _ against: Against, _ result: Result) {
+    self.check = check
+    self.against = against
+    self.result = result
+  }
+}

@@ -1,0 +1,31 @@
+/// The one table of exit codes (`docs/exit-codes.md` is made of it).
+package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
+  case success = 0
+  case failed = 1
+  case usage = 64
+  case invalidManifest = 65
+  case noInput = 66
+  case software = 70
+  case cannotCreate = 73
+  case incomplete = 75
+  case alreadyRunning = 76
+
+  package var meaning: String {
+    switch self {
+    case .success: "every transfer completed, was up to date, or was canceled, disabled or kept on purpose"
+    case .failed: "nothing is left to do, and at least one transfer failed or was skipped for one that failed"
+    case .usage: "wrong command line"
+    case .invalidManifest: "the manifest is invalid"
+    case .noInput: "the manifest, or another named input or job, can't be read or found"
+    case .software: "a defect in haul itself"
+    case .cannotCreate: "the state, a report or an events file can't be written"
+    case .incomplete: "work is left that can go on: run the same command again"
+    case .alreadyRunning: "this job is already running"
+    }
+  }
+}
+
+/// How a run ended, as the report says it.
+package enum RunOutcome: String, Sendable, Hashable, CaseIterable {
+  case completed, failed, incomplete, canceled, invalid, refused
+}

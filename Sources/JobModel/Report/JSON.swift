@@ -1,0 +1,104 @@
+/// A JSON value (RFC 8259) whose objects keep the order in which they were written.
+package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSON])
+  case object([Member])
+
+  package struct Member: Sendable, Hashable {
+    package var name: String
+    package var value: JSON
+
+    package init(_ name: String, _ value: JSON) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package init(dictionaryLiteral elements: (String, JSON)...) {
+    self = .object(elements.map { Member($0.0, $0.1) })
+  }
+  package static func dictionary(_ members: [String: String]) -> JSON {
+    .object(members.sorted { $0.key < $1.key }.map { Member($0.key, .string($0.value)) })
+  }
+  package static func text(_ value: String?) -> JSON { value.map { .string($0) } ?? .null }
+  package static func int(_ value: Int64?) -> JSON { value.map { .integer($0) } ?? .null }
+  package static func int(_ value: Int?) -> JSON { value.map { .integer(Int64($0)) } ?? .null }
+  package static func double(_ value: Double?) -> JSON { value.map { .number($0) } ?? .null }
+
+  /// The value on one line.
+  package var text: String {
+    var out: [UInt8] = []
+    write(to: &out)
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// Appends the value's UTF-8; `indent` of nil writes one line.
+  package func write(to out: inout [UInt8], indent: Int? = nil) {
+    switch self {
+    case .null: out += Array("null".utf8)
+    case .bool(let value): out += Array((value ? "true" : "false").utf8)
+    case .integer(let value): out += Array(String(value).utf8)
+    case .number(let value): out += Array(Self.decimal(value).utf8)
+    case .string(let value): Self.quote(value, to: &out)
+    case .array(let values):
+      Self.list(values.count, "[", "]", indent, &out) { index, inner, out in
+        values[index].write(to: &out, indent: inner)
+      }
+    case .object(let members):
+      Self.list(members.count, "{", "}", indent, &out) { index, inner, out in
+        Self.quote(members[index].name, to: &out)
+        out.append(UInt8(ascii: ":"))
+        if inner != nil { out.append(UInt8(ascii: " ")) }
+        members[index].value.write(to: &out, indent: inner)
+      }
+    }
+  }
+
+  private static func list(
+    _ count: Int, _ open: Unicode.Scalar, _ close: Unicode.Scalar, _ indent: Int?, _ out: inout [UInt8],
+    _ element: (Int, Int?, inout [UInt8]) -> Void
+  ) {
+    out.append(UInt8(ascii: open))
+    let inner = indent.map { $0 + 2 }
+    for index in 0..<count {
+      if index > 0 { out.append(UInt8(ascii: ",")) }
+      if let inner { newLine(inner, &out) }
+      element(index, inner, &out)
+    }
+    if count > 0, let indent { newLine(indent, &out) }
+    out.append(UInt8(ascii: close))
+  }
+
+  private static func newLine(_ indent: Int, _ out: inout [UInt8]) {
+    out.append(UInt8(ascii: "\n"))
+    out.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indent))
+  }
+
+  /// JSON has no infinities: they become null. Milliseconds are enough for every number we write.
+  private static func decimal(_ value: Double) -> String {
+    guard value.isFinite, abs(value) < 1e15 else { return "null" }
+    let thousandths = (value * 1000).rounded()
+    if thousandths.truncatingRemainder(dividingBy: 1000) == 0 { return String(Int64(thousandths / 1000)) }
+    return String(thousandths / 1000)
+  }
+
+  private static func quote(_ text: String, to out: inout [UInt8]) {
+    let hex = Array("0123456789abcdef".utf8)
+    out.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
+      case 0x0a: out += Array("\\n".utf8)
+      case 0x0d: out += Array("\\r".utf8)
+      case 0x09: out += Array("\\t".utf8)
+      case 0..<0x20, 0x7f: out += Array("\\u00".utf8) + [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+      default: out.append(byte)
+      }
+    }
+    out.append(UInt8(ascii: "\""))
+  }
+}

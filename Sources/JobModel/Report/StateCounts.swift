@@ -1,0 +1,53 @@
+/// How many transfers stand where; everything a run's end is decided from.
+package struct StateCounts: Sendable, Hashable {
+  package var queued = 0
+  package var running = 0
+  package var paused = 0
+  package var completed = 0
+  package var upToDate = 0
+  package var failed = 0
+  package var canceled = 0
+  package var skipped = 0
+  /// Of the skipped: because one they need failed.
+  package var skippedForNeeds = 0
+
+  package init() {}
+
+  package var total: Int {
+    queued + running + paused + completed + upToDate + failed + canceled + skipped
+  }
+
+  package mutating func add(_ count: Int, word: String, reason: String?) {
+    switch TransferState(word: word, reason: reason) {
+    case .queued: queued += count
+    case .running: running += count
+    case .paused: paused += count
+    case .completed: completed += count
+    case .upToDate: upToDate += count
+    case .failed: failed += count
+    case .canceled: canceled += count
+    case .skipped(let why):
+      skipped += count
+      if case .needs = why { skippedForNeeds += count }
+    case nil: break
+    }
+  }
+
+  /// The job's state: the first that applies.
+  package var jobState: String {
+    if running > 0 { return "running" }
+    if failed > 0 || skippedForNeeds > 0 { return "failed" }
+    if paused > 0 { return "paused" }
+    if queued > 0 { return "queued" }
+    return "completed"
+  }
+
+  /// How a run with these counts ended.
+  package func outcome(endedByFailFast: Bool) -> (outcome: RunOutcome, status: ExitStatus) {
+    if endedByFailFast { return (.failed, .failed) }
+    if queued > 0 || paused > 0 || running > 0 { return (.incomplete, .incomplete) }
+    if failed > 0 || skippedForNeeds > 0 { return (.failed, .failed) }
+    if canceled > 0 && canceled == total { return (.canceled, .success) }
+    return (.completed, .success)
+  }
+}

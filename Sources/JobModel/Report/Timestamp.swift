@@ -1,0 +1,79 @@
+/// RFC 3339 times in UTC with milliseconds, without Foundation's formatters, which are slow by the million.
+package enum Timestamp {
+  /// `seconds` since 1970.
+  package static func text(_ seconds: Double) -> String {
+    let milliseconds = Int64((seconds * 1000).rounded(.down))
+    let days = Int64((Double(milliseconds) / 86_400_000).rounded(.down))
+    let rest = milliseconds - days * 86_400_000
+    let (year, month, day) = civil(days)
+    func padded(_ value: Int64, _ width: Int) -> String {
+      let digits = String(value)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
+      + padded(rest / 3_600_000, 2) + ":" + padded(rest / 60_000 % 60, 2) + ":" + padded(rest / 1000 % 60, 2)
+      + "." + padded(rest % 1000, 3) + "Z"
+  }
+
+  /// `YYYY-MM-DD` of `seconds` since 1970, UTC.
+  package static func date(_ seconds: Double) -> String { String(text(seconds).prefix(10)) }
+
+  /// Days since 1970 of a civil date (Howard Hinnant's algorithm).
+  package static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+    let yearOfEra = shifted - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  private static func civil(_ days: Int64) -> (Int64, Int64, Int64) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthIndex = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
+    let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+}
+
+extension Timestamp {
+  /// Seconds since 1970 of an RFC 3339 time; nil for anything else.
+  package static func seconds(_ text: String) -> Double? {
+    let bytes = Array(text.utf8)
+    func number(_ range: Range<Int>) -> Int64? {
+      guard range.upperBound <= bytes.count else { return nil }
+      return Int64(String(decoding: bytes[range], as: UTF8.self))
+    }
+    guard bytes.count >= 20, let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+      (1...12).contains(month), (1...31).contains(day)
+    else { return nil }
+    var position = 19
+    var fraction = 0.0
+    if bytes[position] == UInt8(ascii: ".") {
+      position += 1
+      var scale = 0.1
+      while position < bytes.count, (48...57).contains(bytes[position]) {
+        fraction += Double(bytes[position] - 48) * scale
+        scale /= 10
+        position += 1
+      }
+    }
+    guard position < bytes.count else { return nil }
+    var offset: Int64 = 0
+    switch bytes[position] {
+    case UInt8(ascii: "Z"), UInt8(ascii: "z"): break
+    case UInt8(ascii: "+"), UInt8(ascii: "-"):
+      guard let hours = number(position + 1..<position + 3), let minutes = number(position + 4..<position + 6)
+      else { return nil }
+      offset = (hours * 3600 + minutes * 60) * (bytes[position] == UInt8(ascii: "-") ? -1 : 1)
+    default: return nil
+    }
+    let seconds = days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
+    return Double(seconds - offset) + fraction
+  }
+}

@@ -1,0 +1,47 @@
+package import JobModel
+
+/// Uploads with one PUT of the whole file (RFC 9110, 9.3.4), as WebDAV servers take it: not resumable.
+package struct HTTPUpload: UploadProtocol {
+  package let url: WebURL
+  package let abilities = UploadAbilities(
+    resumes: false, isParallel: false, hashesChunks: false, provesWholeFile: false, minimumChunk: .max,
+    emptyFile: .oneEmptyChunk)
+
+  package init(url: WebURL) { self.url = url }
+
+  package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? { nil }
+  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+    .failure(Failure(.internal, "a PUT has no session to open"))
+  }
+  package func query(_ session: RemoteSession) -> Request? { nil }
+  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
+    -> Verdict<SessionHoldings>
+  { .failure(Failure(.internal, "a PUT has no session to ask")) }
+
+  package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
+    Request(
+      "PUT", url, headers: ["Content-Type": source.contentType], body: .source(chunk.range))
+  }
+
+  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
+    switch answer.status {
+    case 200...299: .value(ChunkReceipt(token: answer.headers["ETag"]))
+    default: .failure(HTTPFailure.of(answer, doing: "upload", now: now))
+    }
+  }
+
+  package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? { nil }
+  package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> { .value(UploadedFile()) }
+  package func abort(_ session: RemoteSession) -> Request? { nil }
+
+  package func inspect(_ file: UploadedFile) -> Request? {
+    Request("HEAD", url, headers: ["Accept-Encoding": "identity"])
+  }
+
+  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    switch answer.status {
+    case 200...299: .value(ObjectFacts.read(answer.head, now: now))
+    default: .failure(HTTPFailure.of(answer, doing: "look at the upload", now: now))
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package import JobModel
+
+/// Reads what an answer's head says of the object behind it (RFC 9110, 8).
+package enum ObjectFacts {
+  package static func read(_ head: AnswerHead, now: Double) -> RemoteObject {
+    var object = RemoteObject()
+    let headers = head.headers
+    object.etag = headers["ETag"].flatMap { $0.isEmpty ? nil : $0 }
+    object.lastModified = headers["Last-Modified"]
+    if let modified = object.lastModified.flatMap(HTTPDate.seconds) {
+      let date = headers["Date"].flatMap(HTTPDate.seconds) ?? now
+      object.lastModifiedIsStrong = date - modified >= 1
+    }
+    object.contentType = headers["Content-Type"]
+    if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" {
+      object.contentEncoding = coding
+    }
+    object.fileName = headers["Content-Disposition"].flatMap(ContentDisposition.fileName)
+    object.digests = DigestHeaders.wholeFile(head)
+    switch head.status {
+    case 206:
+      object.servesRanges = true
+      object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
+    case 200, 204:
+      object.size = headers["Content-Length"].flatMap { Int64($0) }
+      if let ranges = headers["Accept-Ranges"]?.lowercased() { object.servesRanges = ranges.contains("bytes") }
+    case 416:
+      object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
+    default: break
+    }
+    return object
+  }
+}

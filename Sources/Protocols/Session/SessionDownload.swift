@@ -1,0 +1,53 @@
+import Foundation
+package import JobModel
+
+/// Downloads over the chunk-session API: `/files/{id}/meta` first, then ranges.
+package struct SessionDownload: DownloadProtocol {
+  package let url: WebURL
+  package let remoteID: String?
+
+  /// `path` is a remoteFileId or a served path, literal.
+  package init(base: WebURL, path: String) {
+    // A last segment named `meta` would read as the metadata of its folder.
+    var segments = path.split(separator: "/", omittingEmptySubsequences: false).map {
+      WebURL.encode(String($0), keepingSlash: false)
+    }
+    if segments.last == "meta" { segments[segments.count - 1] = "%6Deta" }
+    url = base.appending("files/" + segments.joined(separator: "/"))
+    remoteID = path.contains("/") ? nil : path
+  }
+
+  package func describe() -> Request? { probe() }
+
+  package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
+
+  package func probe() -> Request {
+    var meta = url
+    meta.path += "/meta"
+    return Request("GET", meta, headers: ["Accept": "application/json"])
+  }
+
+  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    guard answer.status == 200 else {
+      return .failure(HTTPFailure.of(answer, doing: "read the file's metadata", now: now))
+    }
+    guard let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
+      let size = (members["size"] as? NSNumber)?.int64Value, size >= 0
+    else {
+      return .failure(
+        Failure(.protocolViolation, "\(answer.url) gave no metadata with a size", httpStatus: answer.status))
+    }
+    var object = RemoteObject()
+    object.size = size
+    object.etag = members["etag"] as? String
+    object.contentType = members["mimeType"] as? String
+    if let digest = (members["sha256"] as? String)?.lowercased(), digest.count == 64 {
+      object.digests[.sha256] = digest
+    }
+    return .value(object)
+  }
+
+  package func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request {
+    RangeRequest.get(url, range, of: object)
+  }
+}

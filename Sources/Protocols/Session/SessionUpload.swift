@@ -1,0 +1,174 @@
+import Foundation
+package import JobModel
+
+/// Uploads over the chunk-session API: create, chunks in any order, query, finalize.
+package struct SessionUpload: UploadProtocol {
+  package let base: WebURL
+  package let fileName: String
+  package let form: SessionChunkForm
+  package let abilities = UploadAbilities(
+    resumes: true, isParallel: true, hashesChunks: true, provesWholeFile: true, emptyFile: .noChunks)
+
+  package init(base: WebURL, fileName: String, form: SessionChunkForm) {
+    self.base = base
+    self.fileName = fileName
+    self.form = form
+  }
+
+  package var url: WebURL { base.appending("uploads/sessions") }
+
+  package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? {
+    var members: [JSON.Member] = [
+      .init("fileName", .string(fileName)),
+      .init("fileSize", .integer(source.size)),
+      .init("mimeType", .string(source.contentType)),
+      .init("chunkSize", .integer(source.chunkSize)),
+    ]
+    if let digest = source.sha256 { members.append(.init("fileHashSha256", .string(digest))) }
+    if let old { members.append(.init("resumeFrom", .string(old.id))) }
+    return Request(
+      "POST", url, headers: ["Content-Type": "application/json"], body: .bytes(Array(JSON.object(members).text.utf8)))
+  }
+
+  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+    let what = "open an upload session"
+    guard answer.status == 201 || answer.status == 200 else { return refused(answer, what, now) }
+    guard let members = object(answer), let id = members["sessionId"] as? String, !id.isEmpty else {
+      return .failure(violation("\(answer.url) opened a session without a sessionId", answer))
+    }
+    var size = number(members["chunkSize"]) ?? source.chunkSize
+    if let limit = number(members["maxChunkSize"]), limit > 0 { size = min(size, limit) }
+    guard size > 0 else { return .failure(violation("\(answer.url) wants chunks of \(size) bytes", answer)) }
+    let expiry = expiry(members["expiresAt"])
+    return .value(
+      RemoteSession(
+        id: id, chunkSize: size, expiresAt: expiry,
+        requiredHeaders: members["requiredHeaders"] as? [String: String] ?? [:]))
+  }
+
+  package func query(_ session: RemoteSession) -> Request? { Request("GET", place(session)) }
+
+  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
+    -> Verdict<SessionHoldings>
+  {
+    guard answer.status == 200 else { return refused(answer, "ask what the session holds", now) }
+    guard let members = object(answer), let received = members["receivedChunks"] as? [Any] else {
+      return .failure(violation("\(answer.url) did not say what the session holds", answer))
+    }
+    if let size = number(members["fileSize"]), size != source.size {
+      return .sessionLost(violation("the session is for \(size) bytes, the source has \(source.size)", answer))
+    }
+    if let size = number(members["chunkSize"]), size != session.chunkSize {
+      return .sessionLost(
+        violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer))
+    }
+    var holdings = SessionHoldings(
+      chunks: Set(received.compactMap { number($0).flatMap { Int(exactly: $0) } }),
+      expiresAt: expiry(members["expiresAt"]))
+    if let id = members["remoteFileId"] as? String, !id.isEmpty {
+      holdings.finished = UploadedFile(remoteID: id, digests: digests(members))
+    }
+    return .value(holdings)
+  }
+
+  package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
+    var headers = HeaderList()
+    headers.append(
+      "Content-Range", "bytes \(chunk.range.lowerBound)-\(chunk.range.upperBound - 1)/\(source.size)")
+    if let digest = chunk.sha256 { headers.append("X-Chunk-Hash", "sha256=\(digest)") }
+    headers.append("Content-Type", "application/octet-stream")
+    for (name, value) in (session?.requiredHeaders ?? [:]).sorted(by: { $0.key < $1.key }) {
+      headers.set(name, value)
+    }
+    let chunks = (session.map(place) ?? url).appending("chunks")
+    return Request(
+      "PUT", form == .index ? chunks.appending(String(chunk.index)) : chunks, headers: headers,
+      body: .source(chunk.range))
+  }
+
+  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
+    switch answer.status {
+    case 200...299: return .value(ChunkReceipt())
+    default:
+      switch refused(answer, "chunk \(chunk.index)", now) as Verdict<ChunkReceipt> {
+      case .failure(var failure):
+        failure.chunk = chunk.index
+        return .failure(failure)
+      case .sessionLost(let failure): return .sessionLost(failure)
+      case .value(let receipt): return .value(receipt)
+      }
+    }
+  }
+
+  package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
+    let body: JSON = source.sha256.map { ["fileHashSha256": .string($0)] } ?? .object([])
+    return Request(
+      "POST", place(session).appending("finalize"), headers: ["Content-Type": "application/json"],
+      body: .bytes(Array(body.text.utf8)))
+  }
+
+  package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> {
+    guard answer.status == 200 || answer.status == 201 else { return refused(answer, "finalize", now) }
+    guard let members = object(answer), let id = members["remoteFileId"] as? String, !id.isEmpty else {
+      return .failure(violation("\(answer.url) finalized without a remoteFileId", answer))
+    }
+    return .value(UploadedFile(remoteID: id, digests: digests(members)))
+  }
+
+  package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
+
+  package func inspect(_ file: UploadedFile) -> Request? {
+    file.remoteID.map { SessionDownload(base: base, path: $0).probe() }
+  }
+
+  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    SessionDownload(base: base, path: "").probed(answer, now: now)
+  }
+
+  private func place(_ session: RemoteSession) -> WebURL {
+    url.appending(WebURL.encode(session.id, keepingSlash: false))
+  }
+
+  private func object(_ answer: Answer) -> [String: Any]? {
+    try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+  }
+
+  private func number(_ value: Any?) -> Int64? { (value as? NSNumber)?.int64Value }
+
+  private func digests(_ members: [String: Any]) -> [DigestAlgorithm: String] {
+    guard let digest = (members["fileHashSha256"] as? String)?.lowercased() else { return [:] }
+    return [.sha256: digest]
+  }
+
+  /// `expiresAt` is RFC 3339 text, or seconds since 1970.
+  private func expiry(_ value: Any?) -> Double? {
+    if let text = value as? String { return Timestamp.seconds(text) }
+    return (value as? NSNumber)?.doubleValue
+  }
+
+  private func violation(_ message: String, _ answer: Answer) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: answer.status)
+  }
+
+  /// The API's own words for what it refuses (endpoints.md, The chunk-session API).
+  private func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
+    let problem = ProblemDetails(answer)
+    var failure = HTTPFailure.of(answer, doing: what, now: now)
+    switch (answer.status, problem?.code) {
+    case (404, _), (410, _), (_, "SESSION_EXPIRED"):
+      failure.code = .sessionExpired
+      return .sessionLost(failure)
+    case (_, "CHUNK_HASH_MISMATCH"), (_, "INTEGRITY_MISMATCH"): failure.code = .integrityMismatch
+    case (409, "CHUNK_CONFLICT"): failure.code = .chunkConflict
+    case (409, "CHUNKS_MISSING"):
+      failure.code = .integrityMismatch
+      let missing = (problem?.members["missing"] as? [Any])?.compactMap { number($0).map(String.init) } ?? []
+      failure.actual = "missing: \(missing.prefix(20).joined(separator: ","))"
+    case (413, _): failure.code = .protocolViolation
+    default: break
+    }
+    failure.expected = problem?.members["expected"] as? String ?? failure.expected
+    failure.actual = problem?.members["actual"] as? String ?? failure.actual
+    return .failure(failure)
+  }
+}

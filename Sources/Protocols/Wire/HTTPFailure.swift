@@ -1,0 +1,34 @@
+package import JobModel
+
+/// What a refusing status means for a transfer, whatever the protocol: the last resort after its own codes.
+package enum HTTPFailure {
+  package static func of(_ answer: Answer, doing what: String, now: Double) -> Failure {
+    let status = answer.status
+    let detail = ProblemDetails(answer)?.summary ?? ""
+    let message = "\(what): HTTP \(status)\(detail.isEmpty ? "" : " (\(detail))") from \(answer.url)"
+    return Failure(
+      code(status), message, httpStatus: status, retryAfter: retryAfter(answer.headers, now: now))
+  }
+
+  package static func code(_ status: Int) -> ErrorCode {
+    switch status {
+    case 401, 407: .unauthorized
+    case 403, 451: .forbidden
+    case 404, 410: .notFound
+    case 408, 425: .serverError
+    case 416: .rangeInvalid
+    case 429: .rateLimited
+    case 501, 505: .protocolViolation
+    case 507: .serverError
+    case 500...599: .serverError
+    default: .protocolViolation
+    }
+  }
+
+  /// Seconds of Retry-After, given as such or as a date (RFC 9110, 10.2.3).
+  package static func retryAfter(_ headers: HeaderList, now: Double) -> Double? {
+    guard let value = headers["Retry-After"] else { return nil }
+    if let seconds = Int(value), seconds >= 0 { return Double(seconds) }
+    return HTTPDate.seconds(value).map { max(0, $0 - now) }
+  }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// Problem details of a refusal (RFC 9457), as the chunk-session API sends them.
+package struct ProblemDetails {
+  /// The API's own word, for instance `CHUNK_CONFLICT`.
+  package var code: String?
+  package var summary: String
+  /// Other members, for the protocol that knows them.
+  package var members: [String: Any]
+
+  /// nil where the body is no JSON object.
+  package init?(_ answer: Answer) {
+    guard answer.body.first == UInt8(ascii: "{"),
+      let object = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+    else { return nil }
+    members = object
+    code = object["code"] as? String
+    let text = object["detail"] as? String ?? object["title"] as? String ?? object["message"] as? String
+    summary = [code, text].compactMap { $0 }.joined(separator: ": ")
+    if summary.count > 300 { summary = summary.prefix(300) + "…" }
+  }
+}
