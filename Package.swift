@@ -36,9 +36,16 @@ let package = Package(
   targets: [
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CChecksums"),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // Header only: openat2 and reflink, which Swift's Glibc can't call.
+    .target(name: "CPosix"),
+    layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
     layer("JobModel"),
     layer("Protocols", ["JobModel"]),
+    layer(
+      "TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Protocols"]),
     layer("JobLedger", ["JobModel", sqlite]),
   ]
 )

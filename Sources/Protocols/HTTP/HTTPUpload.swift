@@ -34,6 +34,10 @@ package struct HTTPUpload: UploadProtocol {
   package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> { .value(UploadedFile()) }
   package func abort(_ session: RemoteSession) -> Request? { nil }
 
+  package func look() -> Request? { inspect(UploadedFile()) }
+
+  package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { HTTPDownload(url: url) }
+
   package func inspect(_ file: UploadedFile) -> Request? {
     Request("HEAD", url, headers: ["Accept-Encoding": "identity"])
   }

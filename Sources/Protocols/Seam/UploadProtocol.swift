@@ -18,6 +18,10 @@ package protocol UploadProtocol: Sendable {
   func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request?
   func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile>
   func abort(_ session: RemoteSession) -> Request?
+  /// Looks at whatever stands at the destination; nil where that can't be asked.
+  func look() -> Request?
+  /// Reads a finished file back; nil where that can't be done.
+  func readback(_ file: UploadedFile) -> (any DownloadProtocol)?
   /// Looks at the finished file; nil where there is nothing to look at.
   func inspect(_ file: UploadedFile) -> Request?
   func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject>

@@ -117,6 +117,12 @@ package struct SessionUpload: UploadProtocol {
 
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
 
+  package func look() -> Request? { SessionDownload(base: base, path: fileName).probe() }
+
+  package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? {
+    file.remoteID.map { SessionDownload(base: base, path: $0) }
+  }
+
   package func inspect(_ file: UploadedFile) -> Request? {
     file.remoteID.map { SessionDownload(base: base, path: $0).probe() }
   }

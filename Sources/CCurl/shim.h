@@ -1,0 +1,56 @@
+#pragma once
+#include <curl/curl.h>
+
+// libcurl's setters and getters are variadic, which Swift cannot call: one typed door for each kind of value.
+
+typedef size_t (*haul_curl_data)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*haul_curl_seek)(void *context, curl_off_t offset, int origin);
+typedef int (*haul_curl_prereq)(void *context, char *ip, char *local_ip, int port, int local_port);
+
+static inline CURLcode haul_curl_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_data(CURL *easy, CURLoption option, haul_curl_data value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode haul_curl_set_seek(CURL *easy, haul_curl_seek value) {
+  return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_set_prereq(CURL *easy, haul_curl_prereq value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode haul_curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode haul_curl_get_string(CURL *easy, CURLINFO info, char **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLMcode haul_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}

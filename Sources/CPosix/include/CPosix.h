@@ -1,0 +1,38 @@
+// What Linux has and Swift's Glibc can't call: openat2 has no wrapper in glibc 2.36, ioctl is variadic.
+#ifndef HAUL_CPOSIX_H
+#define HAUL_CPOSIX_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+// Opens below `folder` and never outside it; links inside are followed (openat2(2), RESOLVE_BENEATH).
+static inline int haul_open_beneath(int folder, const char *path, int flags, unsigned mode) {
+  struct open_how how;
+  memset(&how, 0, sizeof how);
+  how.flags = (unsigned long long)flags | O_CLOEXEC;
+  how.mode = (flags & O_CREAT) ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+
+static inline int haul_open_at(int folder, const char *path, int flags, unsigned mode) {
+  return openat(folder, path, flags | O_CLOEXEC, mode);
+}
+
+// Renames; with `keep`, fails with EEXIST where the name is taken (renameat2(2), RENAME_NOREPLACE).
+static inline int haul_rename(int from, const char *old, int to, const char *name, int keep) {
+  return keep ? renameat2(from, old, to, name, RENAME_NOREPLACE) : renameat(from, old, to, name);
+}
+
+static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }
+
+#endif

@@ -1,0 +1,36 @@
+import CCurl
+
+extension CurlError {
+  /// The error for a code of libcurl's, with the text from its error buffer where it left one.
+  init(_ code: CURLcode, text: String = "", receivedBytes: Bool = false) {
+    self.init(
+      kind: Self.kind(code, receivedBytes), code: Int(code.rawValue),
+      message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+      receivedBytes: receivedBytes)
+  }
+
+  private static func kind(_ code: CURLcode, _ receivedBytes: Bool) -> Kind {
+    switch code {
+    case CURLE_URL_MALFORMAT: .badURL
+    // Of a URL's scheme before anything was received, of HTTP/0.9 after.
+    case CURLE_UNSUPPORTED_PROTOCOL: receivedBytes ? .protocolViolation : .badURL
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .couldntResolve
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY: .couldntConnect
+    // No other timeout of libcurl's is set.
+    case CURLE_OPERATION_TIMEDOUT: .timedOut(.connect)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+      CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE,
+      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
+      .tls
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: .pinMismatch
+    case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: .sendFailed
+    case CURLE_RECV_ERROR: .receiveFailed
+    case CURLE_PARTIAL_FILE: .partialBody
+    case CURLE_GOT_NOTHING: .emptyReply
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
+      .protocolViolation
+    default: .other
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/// An answer's header fields, in the order they came; names compare without regard to ASCII case.
+package struct CurlHeaders: Sendable, RandomAccessCollection {
+  package struct Field: Sendable, Hashable {
+    package let name: String
+    package let value: String
+  }
+
+  private var fields: [Field] = []
+
+  package init() {}
+
+  package init(_ fields: [(String, String)]) {
+    self.fields = fields.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  package var startIndex: Int { fields.startIndex }
+  package var endIndex: Int { fields.endIndex }
+  package subscript(position: Int) -> Field { fields[position] }
+
+  /// The first value of that name.
+  package subscript(name: String) -> String? {
+    fields.first { Self.same($0.name, name) }?.value
+  }
+
+  /// Every value of that name.
+  package func all(_ name: String) -> [String] {
+    fields.filter { Self.same($0.name, name) }.map(\.value)
+  }
+
+  /// Adds a line as it came; bytes that are not UTF-8 are repaired, a line without a colon is passed over.
+  mutating func add(line: UnsafeRawBufferPointer) {
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let name = String(decoding: line[..<colon], as: UTF8.self)
+    let value = Self.trimmed(line[(colon + 1)...])
+    fields.append(Field(name: name, value: String(decoding: value, as: UTF8.self)))
+  }
+
+  private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+    var bytes = bytes
+    while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
+    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+    return bytes
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || (9...13).contains(byte)
+  }
+
+  private static func same(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { lower($0) == lower($1) }
+  }
+
+  private static func lower(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+  }
+}

@@ -1,0 +1,49 @@
+/// How a request's connection is made and watched. Durations are in seconds.
+package struct CurlOptions: Sendable {
+  /// For the name's resolution, the connection and TLS together.
+  package var connectTimeout: Double = 30
+  /// From the request sent to the first byte of its answer; nil waits for ever.
+  package var firstByteTimeout: Double? = 60
+  /// How long fewer than `stallBytesPerSecond` may move; pauses of ours do not count. Nil waits for ever.
+  package var stallTimeout: Double? = 60
+  package var stallBytesPerSecond: Int64 = 1024
+  package var proxy = Proxy.environment
+  package var ipFamily = IPFamily.any
+  /// An interface, address or host name to connect from.
+  package var interface: String?
+  package var minimumTLS = MinimumTLS.tls12
+  /// PEM files.
+  package var caFile: String?
+  package var clientCertificate: String?
+  package var clientKey: String?
+  /// `sha256//` and the base64 of a public key's digest; one of them must be the server's. Empty: any.
+  package var pinnedKeys: [String] = []
+  /// Accepts any certificate; pinned keys still hold.
+  package var insecure = false
+  package var userAgent: String?
+  package var httpVersion = HTTPVersion.http1
+  /// Ask whether a body beyond 1 MiB is wanted before it is sent (RFC 9110, 10.1.1); waits a second at most.
+  package var expectContinue = false
+
+  package init() {}
+
+  package enum Proxy: Sendable, Hashable {
+    /// `http_proxy`, `https_proxy`, `no_proxy` and their like.
+    case environment
+    case none
+    case url(String)
+  }
+
+  package enum IPFamily: Sendable, Hashable {
+    case any, v4, v6
+  }
+
+  package enum MinimumTLS: Sendable, Hashable {
+    case tls12, tls13
+  }
+
+  /// HTTP/1.1 is the safe one: libcurl 7.88.1 can report an aborted HTTP/2 body as complete.
+  package enum HTTPVersion: Sendable, Hashable {
+    case http1, http2
+  }
+}

@@ -1,0 +1,79 @@
+import CCurl
+
+/// One request under way. Touched on its network thread only, once it has been started.
+final class Exchange: @unchecked Sendable {
+  typealias Outcome = Result<CurlResult, CurlError>
+
+  let request: CurlRequest
+  let sink: any CurlSink
+  /// Called once, with what the request came to.
+  let finish: (Outcome) -> Void
+  /// Scheme and authority: what connections are counted by.
+  let origin: String
+  let source: (any CurlBodySource)?
+  let bodyLength: Int64
+
+  var easy: EasyHandle?
+  var headers = CurlHeaders()
+  var status = 0
+  var isHeadDelivered = false
+  var receivedBytes = false
+  var bytesReceived: Int64 = 0
+  var bytesGiven: Int64 = 0
+  var isPaused = false
+  /// The error that a callback stopped the request with.
+  var failure: (any Error)?
+  var watch = Watch()
+
+  init(_ request: CurlRequest, sink: any CurlSink, finish: @escaping (Outcome) -> Void) {
+    self.request = request
+    self.sink = sink
+    self.finish = finish
+    origin = Self.origin(of: request.url)
+    switch request.body {
+    case .none:
+      // RFC 9110, 8.6: a method that means content says that there is none.
+      let meansContent = ["POST", "PUT", "PATCH"].contains(request.method)
+      source = meansContent ? BytesSource([]) : nil
+      bodyLength = 0
+    case .bytes(let bytes):
+      source = BytesSource(bytes)
+      bodyLength = Int64(bytes.count)
+    case .stream(let length, let source):
+      self.source = source
+      bodyLength = length
+    }
+  }
+
+  func result() -> CurlResult {
+    let retryAfter = easy?.offset(CURLINFO_RETRY_AFTER) ?? 0
+    return CurlResult(
+      status: status, headers: headers, bytesReceived: bytesReceived,
+      bytesSent: easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0, primaryIP: easy?.string(CURLINFO_PRIMARY_IP),
+      reusedConnection: easy?.long(CURLINFO_NUM_CONNECTS) == 0,
+      retryAfter: headers["retry-after"] == nil ? nil : retryAfter,
+      duration: Double(easy?.offset(CURLINFO_TOTAL_TIME_T) ?? 0) / 1e6)
+  }
+
+  /// What libcurl's end of the transfer means.
+  func outcome(_ code: CURLcode) -> Outcome {
+    if code == CURLE_OK {
+      if !isHeadDelivered { deliverHead() }
+      if failure == nil { return .success(result()) }
+    }
+    if let failure {
+      return .failure(
+        CurlError(
+          kind: .aborted(failure), code: Int(code.rawValue), message: "\(failure)",
+          receivedBytes: receivedBytes))
+    }
+    // Said of a URL before there is a connection, and of what is no HTTP head after.
+    let isForeign = code == CURLE_UNSUPPORTED_PROTOCOL && watch.hasBegun
+    return .failure(
+      CurlError(code, text: easy?.lastError ?? "", receivedBytes: receivedBytes || isForeign))
+  }
+
+  private static func origin(of url: String) -> String {
+    url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import Synchronization
+
+/// A thread that moves libcurl's transfers and runs the actors that name it their executor, so that neither
+/// waits for the other's thread. It lives until `shutdown`.
+package final class NetworkThread: SerialExecutor, Sendable {
+  private let queue = JobQueue()
+  private let thread = Atomic<UInt>(0)
+
+  // Touched on the thread only.
+  nonisolated(unsafe) let multi: Multi
+  nonisolated(unsafe) var timers = Timers()
+  nonisolated(unsafe) private var local: [JobQueue.Entry] = []
+  nonisolated(unsafe) private(set) var isClosing = false
+
+  /// - Throws: where libcurl cannot be started.
+  package init(limits: ConnectionLimits = ConnectionLimits()) throws(CurlError) {
+    multi = try Multi(limits)
+  }
+
+  /// Ends open requests and sleeps as canceled, then the thread, once what is queued has run.
+  package func shutdown() {
+    submit(
+      .work {
+        self.isClosing = true
+        self.multi.close()
+        for work in self.timers.removeAll() { work(false) }
+      })
+  }
+
+  // MARK: SerialExecutor
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    submit(.job(UnownedJob(job)))
+  }
+
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    UnownedSerialExecutor(ordinary: self)
+  }
+
+  package func checkIsolated() {
+    precondition(isCurrent, "expected to run on the network thread")
+  }
+
+  package func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+  /// Whether the caller runs on this thread.
+  package var isCurrent: Bool { thread.load(ordering: .acquiring) == UInt(pthread_self()) }
+
+  /// Runs the work on the thread: at once where the caller is there, else in its next turn.
+  func onThread(_ work: @escaping @Sendable () -> Void) {
+    if isCurrent { work() } else { submit(.work(work)) }
+  }
+
+  /// Runs the work in the thread's next turn, outside of any callback of libcurl's.
+  func submit(_ entry: JobQueue.Entry) {
+    if isCurrent {
+      local.append(entry)
+      return
+    }
+    switch queue.add(entry) {
+    case .nothing: break
+    case .wake: multi.wake()
+    case .start: start()
+    }
+  }
+
+  private func start() {
+    var id = pthread_t()
+    let context = Unmanaged.passRetained(self).toOpaque()
+    let code = pthread_create(&id, nil, { NetworkThread.main($0) }, context)
+    precondition(code == 0, "no thread could be started (error \(code))")
+    pthread_detach(id)
+  }
+
+  private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    // OpenSSL writes to sockets that may be closed; the error is enough.
+    var broken = sigset_t()
+    sigemptyset(&broken)
+    sigaddset(&broken, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &broken, nil)
+    Unmanaged<NetworkThread>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+
+  private func run() {
+    thread.store(UInt(pthread_self()), ordering: .releasing)
+    while true {
+      runEntries()
+      multi.turn()
+      let now = Monotonic.now
+      while let work = timers.takeDue(now) { work(true) }
+      guard local.isEmpty else { continue }
+      if isClosing {
+        thread.store(0, ordering: .releasing)
+        if queue.end() { return }
+        thread.store(UInt(pthread_self()), ordering: .releasing)
+        continue
+      }
+      let deadline = min(timers.next ?? .infinity, multi.deadline ?? .infinity)
+      multi.poll(seconds: deadline - Monotonic.now)
+    }
+  }
+
+  /// Runs what is queued, and what that queues, for a while.
+  private func runEntries() {
+    var batch: [JobQueue.Entry] = []
+    for _ in 0..<16 {
+      queue.take(into: &batch)
+      batch += local
+      local.removeAll(keepingCapacity: true)
+      if batch.isEmpty { return }
+      for entry in batch {
+        switch entry {
+        case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+        case .work(let work): work()
+        }
+      }
+      batch.removeAll(keepingCapacity: true)
+    }
+  }
+}

@@ -1,0 +1,308 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// Getting the bytes: what is missing, a few ranges at once, each answer judged before a byte of it is used.
+extension Download {
+  /// A file up to this size that comes in one piece is hashed as it passes.
+  private static var inlineLimit: Int64 { 1 << 20 }
+
+  func fetchAndVerify() async throws {
+    var repairs = 0
+    try await resume()
+    while true {
+      do {
+        try await fetch()
+        try await verify()
+        return
+      } catch Restart.noRanges {
+        if !isSingleStream { book.warn("the server does not keep to ranges: one stream, which can't be resumed") }
+        isSingleStream = true
+        object.servesRanges = false
+        startOver()
+      } catch Restart.changed(let seen) {
+        guard book.progress.freshStarts == 0 else {
+          throw Failure(
+            .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag, actual: seen.etag)
+        }
+        book.progress.freshStarts += 1
+        book.warn("the remote object changed: what was received of the old one is discarded")
+        object = RemoteObject()
+        startOver()
+      } catch let mismatch as Failure where mismatch.code == .integrityMismatch {
+        repairs += 1
+        guard try await repair(mismatch, round: repairs) else { throw mismatch }
+      }
+    }
+  }
+
+  /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
+  private func resume() async throws {
+    object = book.progress.remote
+    let folder = try requireFolder()
+    let partName = PartFile.name(for: name, tag: context.tag(book.id))
+    let records = try context.ledger.chunks(of: book.transfer.seq)
+    guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
+      if !records.isEmpty { book.forgetChunks() }
+      if records.isEmpty { object = RemoteObject() }
+      return
+    }
+    let part = PartFile(folder: folder, name: partName, file: file)
+    self.part = part
+    let good = try await context.pool.run { try part.vouched(records) }
+    let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
+    if !lost.isEmpty {
+      context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
+      book.warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
+      for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
+    }
+    map.restore(good)
+    let reused = good.reduce(0) { $0 + $1.length }
+    book.progress.reused = reused
+    book.progress.chunksReused = good.count
+    live.setDone(reused)
+  }
+
+  private func startOver() {
+    book.progress.discarded += map.have.total
+    book.progress.reused = 0
+    book.forgetChunks()
+    map = RangeMap()
+    digest = nil
+    inlineDigest = nil
+    live.setDone(0)
+  }
+
+  var chunkSize: Int64 {
+    let configured: Int64 =
+      switch settings.chunkSize {
+      case .bytes(let size): size
+      case .auto: ChunkLayout.automatic(size: object.size)
+      }
+    // After a mismatch of unknown place, smaller chunks show it better.
+    return max(1, book.progress.chunkSize ?? configured)
+  }
+
+  private func fetch() async throws {
+    if let request = remote.describe(), object == RemoteObject() || map.have.total > 0 {
+      let seen = try value(remote.described(try await requester.call(request), now: context.clock.now()))
+      if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw Restart.changed(seen) }
+      try learn(seen)
+    }
+    if object.size == nil, !isSingleStream {
+      // The first range tells the size, and is often the whole file.
+      try await attempt(0..<chunkSize)
+    }
+    if isSingleStream || !canSplit {
+      guard let size = object.size else { return try await stream() }
+      if isSingleStream, !map.isComplete(size) { return try await stream() }
+      while let run = map.take(size: size, chunkSize: chunkSize, workers: 1) { try await attempt(run) }
+    } else if let size = object.size, !map.isComplete(size) {
+      let workers = min(settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<max(1, workers) { group.addTask { try await self.work(size, workers) } }
+        try await group.waitForAll()
+      }
+    }
+    try openPart()
+  }
+
+  /// Ranges of one version can be put together only where something tells versions apart, or the whole is proved.
+  private var canSplit: Bool {
+    guard object.servesRanges != false else { return false }
+    return object.rangeValidator != nil || object.version != nil || !expect.digests.isEmpty || !object.digests.isEmpty
+  }
+
+  private func work(_ size: Int64, _ workers: Int) async throws {
+    while let run = map.take(size: size, chunkSize: chunkSize, workers: workers) {
+      try await attempt(run)
+    }
+  }
+
+  /// Everything in one answer, from byte 0.
+  private func stream() async throws { try await attempt(nil) }
+
+  /// Fetches a run until all of it is here; a chunk's tries are counted, and each gets the policy's number.
+  private func attempt(_ run: Range<Int64>?) async throws {
+    defer { if let run { map.giveBack(run) } }
+    var tries = 1
+    while true {
+      let missing = run.map { map.have.gaps(in: $0) }
+      let wanted = missing?.first ?? nil
+      if run != nil, wanted == nil { return }
+      let before = map.have.total
+      do {
+        try await ask(wanted)
+        if run == nil || object.size.map({ run?.upperBound ?? 0 > $0 && map.isComplete($0) }) == true { return }
+        // A server may answer with less than was asked for; it must answer with something.
+        if map.have.total > before { tries = 1 }
+      } catch {
+        let failure = try Requester.failure(error)
+        if map.have.total > before { tries = 1 }
+        if run == nil { startOver() }
+        book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
+        guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
+        try await requester.pause(after: failure, attempt: tries)
+        tries += 1
+      }
+      book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
+    }
+  }
+
+  /// One request and its answer.
+  private func ask(_ wanted: Range<Int64>?) async throws {
+    let request = remote.get(wanted, of: object)
+    let sink = PartSink(
+      decide: { [unowned self] head in
+        try assumeIsolated { try $0.accept(head, wanted: wanted, url: request.url) }
+      },
+      moved: { [unowned self] count in assumeIsolated { $0.moved(count) } },
+      record: { [unowned self] chunk in assumeIsolated { $0.received(chunk) } })
+    do {
+      try await requester.send(request, body: .none) { sink }
+      if let head = sink.answerHead, head.status >= 300, head.status != 416 {
+        let answer = Answer(head: head, body: sink.text, url: request.url)
+        throw HTTPFailure.of(answer, doing: "download", now: context.clock.now())
+      }
+      guard sink.isComplete else {
+        throw Failure(.networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
+      }
+      sink.end()
+      if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
+    } catch {
+      book.progress.discarded += sink.pending
+      live.add(-(sink.pending))
+      throw error
+    }
+  }
+
+  /// Judges the head; says where the body goes.
+  private func accept(
+    _ head: AnswerHead, wanted: Range<Int64>?, url: WebURL
+  ) throws -> BodyPlace {
+    let seen = ObjectFacts.read(head, now: context.clock.now())
+    switch RangeAnswer.judge(head, wanted: wanted, object: object, url: url, now: context.clock.now()) {
+    case .refused(let failure):
+      // Its text is read for the message; ranges that make no sense end the request here.
+      if head.status < 400 || failure.code == .rangeInvalid { throw failure }
+      return .text
+    case .changed(let seen): throw Restart.changed(seen)
+    case .nothing(let size):
+      guard size == 0 else {
+        throw Failure(.rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
+      }
+      var empty = seen
+      empty.size = 0
+      try learn(empty)
+      return .text
+    case .bytes(let range):
+      guard seen.size != nil || object.size != nil else { throw Restart.noRanges }
+      try learn(seen)
+      return .file(
+        try openPart(), inlineDigest, start: range.lowerBound, end: range.upperBound, chunkSize: chunkSize)
+    case .whole(let length):
+      if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw Restart.noRanges }
+      if wanted != nil {
+        isSingleStream = true
+        object.servesRanges = false
+        book.warn("the server answers a range with everything: one stream, which can't be resumed")
+      }
+      var whole = seen
+      whole.servesRanges = wanted == nil ? object.servesRanges : false
+      try learn(whole)
+      return .file(try openPart(), inlineDigest, start: 0, end: length ?? .max, chunkSize: chunkSize)
+    }
+  }
+
+  /// Takes in what an answer says of the object; refuses early what can't come out right.
+  private func learn(_ seen: RemoteObject) throws {
+    let isNew = object == RemoteObject() || book.progress.remote != object
+    let known = object
+    object.size = seen.size ?? object.size
+    object.etag = seen.etag ?? object.etag
+    if seen.lastModified != nil {
+      object.lastModified = seen.lastModified
+      object.lastModifiedIsStrong = known.lastModifiedIsStrong || seen.lastModifiedIsStrong
+    }
+    object.contentType = seen.contentType ?? object.contentType
+    object.contentEncoding = seen.contentEncoding ?? object.contentEncoding
+    object.version = seen.version ?? object.version
+    object.fileName = seen.fileName ?? object.fileName
+    object.servesRanges = seen.servesRanges ?? object.servesRanges
+    object.digests.merge(seen.digests) { old, _ in old }
+    guard isNew || object != known else { return }
+    if let size = object.size {
+      if let wanted = expect.size, wanted != size {
+        throw Failure(
+          .lengthMismatch, "\(remote.url) has \(size) bytes, \(wanted) are expected", expected: String(wanted),
+          actual: String(size))
+      }
+      live.setSize(size)
+      let layout = ChunkLayout(size: size, chunkSize: chunkSize)
+      book.progress.chunksTotal = layout.count
+      book.progress.size = size
+    }
+    if let coding = object.contentEncoding, known.contentEncoding == nil {
+      book.warn("the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
+    }
+    if settings.verify == .required, expect.digests.isEmpty, object.digests.isEmpty {
+      throw Failure(.digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
+    }
+    book.progress.remote = object
+    book.save()
+  }
+
+  /// Opens the part file, reserves its space and begins the digest.
+  @discardableResult
+  private func openPart() throws -> PartFile {
+    if let part, digest != nil || inlineDigest != nil { return part }
+    let folder = try requireFolder()
+    let partName = PartFile.name(for: name, tag: context.tag(book.id))
+    let opened: PartFile
+    if let part {
+      opened = part
+    } else {
+      guard let file = try folder.part(partName, create: true) else {
+        throw Failure(.ioError, "`\(folder.path)/\(partName)` can't be made")
+      }
+      opened = PartFile(folder: folder, name: partName, file: file)
+      part = opened
+    }
+    if let size = object.size {
+      try opened.preallocate(size)
+    } else {
+      try opened.truncate(0)
+    }
+    let kinds = Set(wantedDigests.map(\.kind))
+    if let size = object.size, size <= Self.inlineLimit, size <= chunkSize, map.have.total == 0 {
+      inlineDigest = try InlineDigest(kinds)
+    } else {
+      let trailing = try TrailingDigest(kinds, of: opened.file, pool: context.pool)
+      trailing.advance(to: map.have.contiguous)
+      digest = trailing
+    }
+    return opened
+  }
+
+  private func moved(_ count: Int) {
+    book.progress.transferred += Int64(count)
+    live.add(Int64(count))
+    context.board.count(count)
+  }
+
+  private func received(_ chunk: ChunkRecord) {
+    map.add(chunk)
+    digest?.advance(to: map.have.contiguous)
+    // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
+    if let size = object.size, chunk.length == size { return }
+    book.record(chunk, index: Int(chunk.offset / chunkSize))
+    noteProgress()
+  }
+
+  /// Which digests to compute: what was promised, and SHA-256 always, which proves the file later on.
+  var wantedDigests: Set<DigestAlgorithm> {
+    guard settings.verify != .size else { return [] }
+    return Set(expect.digests.keys).union(object.digests.keys).union([.sha256])
+  }
+}

@@ -1,0 +1,187 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// What can be settled before a byte is moved: completions that still stand, files that are there already.
+extension Download {
+  func settleWithoutMoving() async throws -> TransferEnd? {
+    guard !book.transfer.takesSourceName || book.progress.resolvedDestination != nil else {
+      // The name is the server's to say, and everything else depends on it.
+      object = try await probe()
+      try place(named: object.fileName)
+      return try await settleDestination()
+    }
+    try place(named: nil)
+    return try await settleDestination()
+  }
+
+  private func settleDestination() async throws -> TransferEnd? {
+    let folder = try requireFolder()
+    let present = try folder.facts(name)
+    if let inode = book.progress.intendedInode, let present, present.inode == inode, book.progress.completedAt == nil {
+      // Killed between the rename and its record: the file is ours, and was verified before.
+      book.progress.destination = present
+      book.progress.bootID = context.bootID
+      book.progress.isSynced = false
+      return .finished
+    }
+    if book.progress.completedAt != nil {
+      if settings.refresh == .never, present != nil { return .settled(nil) }
+      if settings.refresh != .always, let present, let recorded = book.progress.destination,
+        present.size == recorded.size, present.mtime == recorded.mtime,
+        try await expectationsHold(present), try await sourceIsUnchanged()
+      {
+        book.progress.reused = present.size
+        return .settled(nil)
+      }
+      // Our own file, unless somebody has changed it since.
+      let isOurs = present.map { $0.inode == book.progress.destination?.inode && $0.mtime == book.progress.destination?.mtime }
+      forgetCompletion()
+      if isOurs ?? true { return nil }
+    }
+    guard let present else { return nil }
+    return try await settleStranger(present)
+  }
+
+  /// A file that this job did not write stands at the destination.
+  private func settleStranger(_ present: FileFacts) async throws -> TransferEnd? {
+    var wanted = expect.digests
+    if wanted.isEmpty {
+      if object == RemoteObject() { object = try await probe() }
+      wanted = object.digests
+    }
+    if !wanted.isEmpty, expect.size ?? present.size == present.size, object.size ?? present.size == present.size,
+      try await digests(of: Set(wanted.keys)) == wanted
+    {
+      try await checkType(folder: try requireFolder().reading(name), size: present.size)
+      for (algorithm, _) in wanted {
+        book.check(Verification(algorithm.rawValue, expect.digests.isEmpty ? .server : .manifest, .match))
+      }
+      adopt(present, digests: wanted)
+      return .settled(.adopted)
+    }
+    switch settings.ifExists {
+    case .replace: return nil
+    case .keep: return .skipped(.exists)
+    case .fail:
+      throw Failure(.destinationExists, "`\(try requireFolder().path)/\(name)` exists already")
+    }
+  }
+
+  private func adopt(_ present: FileFacts, digests: [DigestAlgorithm: String]) {
+    book.progress.destination = present
+    book.progress.size = present.size
+    book.progress.digests = digests
+    book.progress.remote = object
+    book.progress.reused = present.size
+    book.progress.completedAt = context.clock.now()
+    book.progress.bootID = context.bootID
+    book.progress.isSynced = false
+  }
+
+  /// Recorded digests answer for expectations; a new algorithm is computed from the bytes at hand.
+  private func expectationsHold(_ present: FileFacts) async throws -> Bool {
+    if let size = expect.size, size != present.size { return false }
+    for (algorithm, digest) in expect.digests {
+      if let recorded = book.progress.digests[algorithm] {
+        if recorded != digest { return false }
+      } else {
+        let found = try await digests(of: [algorithm])
+        if found[algorithm] != digest { return false }
+        book.progress.digests[algorithm] = digest
+      }
+    }
+    if context.checksEverything || unsyncedByAnotherBoot {
+      let kinds = Set(book.progress.digests.keys)
+      return kinds.isEmpty ? !unsyncedByAnotherBoot : try await digests(of: kinds) == book.progress.digests
+    }
+    return true
+  }
+
+  private var unsyncedByAnotherBoot: Bool {
+    !book.progress.isSynced && book.progress.bootID != nil && book.progress.bootID != context.bootID
+  }
+
+  private func sourceIsUnchanged() async throws -> Bool {
+    // What a server never identified can't be known to be unchanged.
+    guard book.progress.remote.isIdentified else { return false }
+    let seen = try await probe()
+    object = RemoteObject()
+    return seen.isIdentified && book.progress.remote.isSameVersion(as: seen)
+  }
+
+  private func forgetCompletion() {
+    book.progress.completedAt = nil
+    book.progress.intendedInode = nil
+    book.progress.digests = [:]
+    book.progress.verification = []
+    book.progress.remote = RemoteObject()
+    book.forgetChunks()
+  }
+
+  /// Asks for size, version and digest without moving bytes; a server that refuses HEAD is asked for one byte.
+  func probe() async throws -> RemoteObject {
+    let answer = try await requester.call(remote.probe())
+    if [405, 501].contains(answer.status), remote.probe().method == "HEAD" {
+      let range = RangeRequest.get(remote.url, 0..<1, of: RemoteObject())
+      let first = HeadOnlySink()
+      do { try await requester.send(range, body: .none) { first } } catch is HeadOnlySink.Enough {}
+      guard let head = first.answerHead else { throw Failure(.protocolViolation, "\(remote.url) did not answer") }
+      return try value(remote.probed(Answer(head: head, url: remote.url), now: context.clock.now()))
+    }
+    return try value(remote.probed(answer, now: context.clock.now()))
+  }
+
+  func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
+    switch verdict {
+    case .value(let value): return value
+    case .failure(let failure), .sessionLost(let failure): throw failure
+    }
+  }
+
+  func requireFolder() throws -> Folder {
+    guard let folder else { throw Failure(.internal, "the destination's folder is not open") }
+    return folder
+  }
+
+  /// Digests of the file at the destination.
+  private func digests(of algorithms: Set<DigestAlgorithm>) async throws -> [DigestAlgorithm: String] {
+    let file = try requireFolder().reading(name)
+    let size = try file.facts().size
+    let kinds = Set(algorithms.map(\.kind))
+    let found = try await TrailingDigest(kinds, of: file, pool: context.pool).finish(size: size)
+    return DigestAlgorithm.named(found)
+  }
+}
+
+/// Ends the request when the head has come: a server that ignores ranges would send everything.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+private final class HeadOnlySink: AnswerSink, @unchecked Sendable {
+  struct Enough: Error {}
+  private(set) var answerHead: AnswerHead?
+
+  func head(_ head: AnswerHead) throws { answerHead = head }
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    if answerHead?.status != 206 { throw Enough() }
+  }
+}
+
+extension DigestAlgorithm {
+  var kind: DigestKind {
+    switch self {
+    case .sha256: .sha256
+    case .sha512: .sha512
+    case .sha1: .sha1
+    case .md5: .md5
+    case .crc32c: .crc32c
+    }
+  }
+
+  static func named(_ found: [DigestKind: String]) -> [DigestAlgorithm: String] {
+    var named: [DigestAlgorithm: String] = [:]
+    for algorithm in allCases { named[algorithm] = found[algorithm.kind] }
+    return named
+  }
+}

@@ -1,0 +1,145 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// Proving that what is in the part file is what was promised, and putting it in its place.
+extension Download {
+  func verify() async throws {
+    guard let part else { throw Failure(.internal, "there is no part file to verify") }
+    let actual = try part.file.facts().size
+    guard let size = object.size ?? Optional(actual) else { return }
+    book.check(Verification("size", .server, object.size == nil ? .unavailable : .match))
+    if let wanted = expect.size {
+      book.check(Verification("size", .manifest, wanted == size ? .match : .mismatch))
+      guard wanted == size else {
+        throw Failure(
+          .lengthMismatch, "\(remote.url) gave \(size) bytes, \(wanted) are expected", expected: String(wanted),
+          actual: String(size))
+      }
+    }
+    guard actual == size else {
+      throw Failure(.ioError, "`\(part.file.path)` has \(actual) bytes in place of \(size): somebody else changed it")
+    }
+    let found = try await finishDigests(size)
+    book.progress.digests = found
+    if settings.verify != .size {
+      try compare(found, with: expect.digests, against: .manifest)
+      try compare(found, with: object.digests, against: .server)
+      if expect.digests.isEmpty, object.digests.isEmpty {
+        book.check(Verification("sha256", .server, .unavailable))
+      }
+    }
+    try await checkType(folder: part.file, size: size)
+  }
+
+  private func finishDigests(_ size: Int64) async throws -> [DigestAlgorithm: String] {
+    if let inlineDigest {
+      self.inlineDigest = nil
+      return DigestAlgorithm.named(inlineDigest.finish())
+    }
+    guard let digest else { return [:] }
+    self.digest = nil
+    return DigestAlgorithm.named(try await digest.finish(size: size))
+  }
+
+  private func compare(
+    _ found: [DigestAlgorithm: String], with promised: [DigestAlgorithm: String], against: Verification.Against
+  ) throws {
+    for (algorithm, digest) in promised.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      let matches = found[algorithm] == digest
+      book.check(Verification(algorithm.rawValue, against, matches ? .match : .mismatch))
+      guard matches else {
+        let by = against == .manifest ? "the manifest expects" : "the server promised"
+        throw Failure(
+          .integrityMismatch,
+          "\(remote.url): \(algorithm.rawValue) of what was received is \(found[algorithm] ?? "unknown"), \(by) \(digest)",
+          expected: digest, actual: found[algorithm])
+      }
+    }
+  }
+
+  func checkType(folder file: OpenFile, size: Int64) async throws {
+    guard let type = expect.type else { return }
+    let verdict = try await context.pool.run {
+      try MediaTypeRule.check(type: type, size: size) { offset, count in try file.bytes(at: offset, count: count) }
+    }
+    switch verdict {
+    case .match: book.check(Verification("type", .manifest, .match))
+    case .mismatch(let reason):
+      book.check(Verification("type", .manifest, .mismatch))
+      throw Failure(.typeMismatch, "\(remote.url) is no \(type): \(reason)", expected: type, actual: reason)
+    }
+  }
+
+  /// After a mismatch: first what the chunks' checksums do not vouch for, then once everything in small chunks.
+  ///
+  /// - Returns: false where nothing is left to try.
+  func repair(_ mismatch: Failure, round: Int) async throws -> Bool {
+    guard let part, let size = object.size else { return false }
+    if round == 1, map.chunks > 1 {
+      let records = try await recorded()
+      let good = try await context.pool.run { try part.vouched(records) }
+      let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
+      if !lost.isEmpty {
+        book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")
+        context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
+        for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
+        map = RangeMap()
+        map.restore(good)
+        return true
+      }
+    }
+    guard book.progress.freshStarts < 2, round <= 2 else { return false }
+    book.progress.freshStarts = 2
+    book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
+    book.progress.chunkSize = max(65_536, chunkSize / 4)
+    book.progress.discarded += map.have.total
+    book.progress.reused = 0
+    book.forgetChunks()
+    map = RangeMap()
+    digest = nil
+    live.setDone(0)
+    book.progress.chunksTotal = ChunkLayout(size: size, chunkSize: chunkSize).count
+    return true
+  }
+
+  private func recorded() async throws -> [ChunkRecord] {
+    try await context.writer.barrier()
+    return try context.ledger.chunks(of: book.transfer.seq)
+  }
+
+  /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
+  func promote() async throws -> TransferEnd {
+    guard let part, let folder else { throw Failure(.internal, "there is no part file to promote") }
+    let mtime = settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
+    try part.dress(mode: settings.mode, mtime: mtime)
+    let facts = try part.file.facts()
+    book.progress.intendedInode = facts.inode
+    book.count(requester.takeTally())
+    noteProgress()
+    book.save()
+    try await context.writer.barrier()
+    try folder.rename(part.name, to: name, keepingOld: settings.ifExists != .replace && !isReplacingOwn)
+    book.progress.destination = try part.file.facts()
+    book.progress.remoteID = remote.remoteID
+    book.progress.bootID = context.bootID
+    book.progress.isSynced = false
+    book.progress.size = facts.size
+    if facts.size > 0, book.progress.chunksTotal == 0 {
+      book.progress.chunksTotal = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
+    }
+    book.progress.chunksCompleted = book.progress.chunksTotal
+    book.progress.contiguousBytes = facts.size
+    context.writer.submit(.noChunks(seq: book.transfer.seq))
+    map = RangeMap()
+    self.part = nil
+    return .finished
+  }
+
+  /// The file that stands at the destination is one that this transfer wrote before.
+  private var isReplacingOwn: Bool {
+    guard let recorded = book.progress.destination, let present = try? folder?.facts(name) else { return false }
+    return present.inode == recorded.inode && present.mtime == recorded.mtime
+  }
+}

@@ -1,0 +1,105 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// One download, from wherever its record stands to the verified file at its destination.
+actor Download {
+  nonisolated private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  let book: TransferBook
+  let context: EngineContext
+  let requester: Requester
+  let remote: any DownloadProtocol
+  let live: LiveTransfer
+  /// Where the file goes: its folder, once that is open, and its name.
+  var folder: Folder?
+  var name = ""
+  var part: PartFile?
+  var object = RemoteObject()
+  var map = RangeMap()
+  var digest: TrailingDigest?
+  /// Hashes a small file as it passes, in place of a second reading.
+  var inlineDigest: InlineDigest?
+  var isSingleStream = false
+
+  init(_ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext, live: LiveTransfer)
+  {
+    executor = context.transport.executor
+    book = TransferBook(transfer, context: context)
+    self.remote = remote
+    self.requester = requester
+    self.context = context
+    self.live = live
+  }
+
+  var settings: TransferSettings { book.transfer.settings }
+  var expect: Expectation { book.transfer.expect }
+
+  /// Moves and verifies the bytes; `release` is called when the network is done with.
+  func run(release: @Sendable () -> Void) async {
+    book.begin()
+    var end: TransferEnd
+    do {
+      if let settled = try await settleWithoutMoving() {
+        end = settled
+      } else {
+        try await fetchAndVerify()
+        release()
+        end = try await promote()
+      }
+    } catch is CancellationError {
+      end = .stopped
+    } catch {
+      end = .failed((error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+    }
+    book.count(requester.takeTally())
+    if case .failed(let failure) = end, failure.code.partial == .dropped { dropPart() }
+    noteProgress()
+    book.end(end)
+  }
+
+  /// Removes the part file and forgets its chunks.
+  func dropPart() {
+    if let part { part.folder.remove(part.name) }
+    part = nil
+    digest = nil
+    book.progress.discarded += map.have.total - map.reused
+    book.forgetChunks()
+    map = RangeMap()
+  }
+
+  func noteProgress() {
+    guard part != nil || map.have.total > 0 else { return }
+    book.progress.contiguousBytes = map.have.contiguous
+    book.progress.chunksCompleted = map.chunks
+    if let size = object.size { book.progress.size = size }
+  }
+
+  /// Opens the destination's folder and decides the name.
+  func place(named serverName: String?) throws {
+    var path = book.progress.resolvedDestination ?? book.transfer.destination.localPath ?? ""
+    if book.transfer.takesSourceName, book.progress.resolvedDestination == nil {
+      let last = WebURL.decode(remote.url.path.split(separator: "/").last ?? "")
+      guard let name = (serverName.flatMap(ContentDisposition.sanitised) ?? ContentDisposition.sanitised(last)) else {
+        throw Failure(.ioError, "\(remote.url) gives no file name; write one in `to`")
+      }
+      path += name
+      book.progress.resolvedDestination = path
+    }
+    let cut = path.lastIndex(of: "/")
+    let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
+    name = cut.map { String(path[path.index(after: $0)...]) } ?? path
+    folder = try context.folder.making(parent, beneath: !settings.allowsOutside)
+  }
+}
+
+extension Place {
+  var localPath: String? {
+    switch self {
+    case .local(let path): path
+    case .remote, .url: nil
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import JobModel
+
+/// Which bytes of a download are here, which are on their way, and what to ask for next.
+struct RangeMap {
+  private(set) var have = ByteRanges()
+  private var taken: [Range<Int64>] = []
+  /// Bytes that were here when this attempt began.
+  private(set) var reused: Int64 = 0
+  /// Chunks recorded, those of earlier attempts included.
+  private(set) var chunks = 0
+
+  mutating func restore(_ records: [ChunkRecord]) {
+    for record in records { have.insert(record.range) }
+    chunks += records.count
+    reused += records.reduce(0) { $0 + $1.length }
+  }
+
+  mutating func add(_ record: ChunkRecord) {
+    have.insert(record.range)
+    chunks += 1
+  }
+
+  /// Takes the next run of missing chunks: several at once for a far server's sake, but not so many that the
+  /// workers end far apart.
+  mutating func take(size: Int64, chunkSize: Int64, workers: Int) -> Range<Int64>? {
+    var covered = have
+    for range in taken { covered.insert(range) }
+    guard let gap = covered.gaps(in: 0..<size).first else { return nil }
+    let missing = size - covered.total
+    let share = missing / Int64(max(1, workers) * 2) / chunkSize
+    let span = max(1, min(16, share)) * chunkSize
+    // A run ends at a chunk's end, so that the next one begins at one.
+    let end = min(gap.upperBound, (gap.lowerBound / chunkSize) * chunkSize + span)
+    let run = gap.lowerBound..<end
+    taken.append(run)
+    return run
+  }
+
+  mutating func giveBack(_ run: Range<Int64>) { taken.removeAll { $0 == run } }
+
+  func isComplete(_ size: Int64) -> Bool { have.contains(0..<size) }
+}

@@ -1,0 +1,88 @@
+package import JobLedger
+package import JobModel
+import Synchronization
+
+/// What all transfers of a run share.
+package struct EngineContext: Sendable {
+  package var transport: any Transport
+  package var ledger: JobLedger
+  package var writer: LedgerWriter
+  /// The manifest's folder, opened: local paths are relative to it.
+  package var folder: Folder
+  package var endpoints: [String: Endpoint]
+  package var secrets: SecretSource
+  /// Disk reads and hashes.
+  package var pool: BlockingPool
+  package var job: String
+  package var run: Int
+  /// Told what happens, on whatever thread it happens.
+  package var events: @Sendable (EngineEvent) -> Void
+  package var clock: EngineClock
+  package var bootID: String
+  /// Read all that was recorded again before it counts (`--resume-check full`).
+  package var checksEverything: Bool
+  package var board: LiveBoard
+
+  package init(
+    transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
+    endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, job: String, run: Int,
+    events: @escaping @Sendable (EngineEvent) -> Void, clock: EngineClock, bootID: String,
+    checksEverything: Bool = false, board: LiveBoard
+  ) {
+    self.transport = transport
+    self.ledger = ledger
+    self.writer = writer
+    self.folder = folder
+    self.endpoints = endpoints
+    self.secrets = secrets
+    self.pool = pool
+    self.job = job
+    self.run = run
+    self.events = events
+    self.clock = clock
+    self.bootID = bootID
+    self.checksEverything = checksEverything
+    self.board = board
+  }
+
+  /// Eight hex digits of job and transfer: tells part files of different jobs apart.
+  func tag(_ id: String) -> String {
+    // FNV-1a (draft-eastlake-fnv): spread, not secrecy.
+    var hash: UInt32 = 2_166_136_261
+    for byte in (job + "\0" + id).utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    let text = String(hash, radix: 16)
+    return String(repeating: "0", count: 8 - text.count) + text
+  }
+}
+
+/// Time and chance, so that tests can hold them.
+package struct EngineClock: Sendable {
+  /// Seconds since 1970.
+  package var now: @Sendable () -> Double
+  /// 0 ..< 1.
+  package var random: @Sendable () -> Double
+
+  package init(now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double) {
+    self.now = now
+    self.random = random
+  }
+}
+
+/// Resolves secret references; the engine itself never reads the environment.
+package struct SecretSource: Sendable {
+  /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
+  package var resolve: @Sendable (SecretReference) async throws -> Secret
+
+  package init(resolve: @escaping @Sendable (SecretReference) async throws -> Secret) {
+    self.resolve = resolve
+  }
+}
+
+/// What happens while a plan runs.
+package enum EngineEvent: Sendable {
+  case state(id: String, from: TransferState, to: TransferState, failure: Failure?)
+  case chunk(id: String, index: Int, bytes: Int64, attempts: Int)
+  case retry(id: String, delay: Double, failure: Failure)
+  case checked(id: String, Verification)
+  case diagnostic(Diagnostic)
+}

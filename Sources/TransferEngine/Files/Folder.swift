@@ -1,0 +1,134 @@
+import CPosix
+import Glibc
+package import JobModel
+
+/// An open folder, and what is done below it: never through a link that leads out of the job's folder.
+package final class Folder: Sendable {
+  let descriptor: Int32
+  package let path: String
+
+  private init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  package static func open(_ path: String) throws(Failure) -> Folder {
+    let descriptor = haul_open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
+    guard descriptor >= 0 else { throw FileFault.failure(errno, "open the folder `\(path)`") }
+    return Folder(descriptor: descriptor, path: path)
+  }
+
+  /// Opens a folder below this one, and makes what is missing of it.
+  ///
+  /// - Parameter beneath: refuse a way out by `..`, an absolute path or a link.
+  package func making(_ relative: String, beneath: Bool) throws(Failure) -> Folder {
+    let wanted = relative.isEmpty ? "." : relative
+    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    var opened = openFolder(wanted, beneath)
+    if opened < 0, errno == ENOENT {
+      var prefix = relative.hasPrefix("/") ? "/" : ""
+      for part in relative.split(separator: "/") {
+        let next = prefix.isEmpty || prefix.hasSuffix("/") ? prefix + part : prefix + "/" + part
+        if openable(next, beneath) == false {
+          let parent = openFolder(prefix.isEmpty ? "." : prefix, beneath)
+          guard parent >= 0 else { throw refusal(errno, shown) }
+          defer { close(parent) }
+          if mkdirat(parent, String(part), 0o777) != 0, errno != EEXIST {
+            throw FileFault.failure(errno, "make the folder `\(shown)`")
+          }
+        }
+        prefix = next
+      }
+      opened = openFolder(wanted, beneath)
+    }
+    guard opened >= 0 else { throw refusal(errno, shown) }
+    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown)
+  }
+
+  /// Makes or opens a file here for reading and writing, mode 0600, never through a link.
+  package func part(_ name: String, create: Bool) throws(Failure) -> OpenFile? {
+    let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | (create ? O_CREAT : 0)
+    let descriptor = haul_open_at(self.descriptor, name, flags, 0o600)
+    let shown = path + "/" + name
+    if descriptor < 0 {
+      if errno == ENOENT, !create { return nil }
+      // A link or a folder in its place is somebody else's: it is not followed and not removed.
+      if errno == ELOOP { throw Failure(.ioError, "`\(shown)` is a symbolic link; haul does not write through it") }
+      throw FileFault.failure(errno, "open `\(shown)`")
+    }
+    let file = OpenFile(descriptor: descriptor, path: shown)
+    _ = try file.facts()
+    // It holds unverified bytes, perhaps secret ones.
+    fchmod(descriptor, 0o600)
+    return file
+  }
+
+  /// Facts of a file here; nil where there is none.
+  package func facts(_ name: String) throws(Failure) -> FileFacts? {
+    var status = stat()
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      if errno == ENOENT { return nil }
+      throw FileFault.failure(errno, "stat `\(path)/\(name)`")
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      let what = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+      throw Failure(.ioError, "the destination `\(path)/\(name)` is \(what)")
+    }
+    return FileFacts(status)
+  }
+
+  package func reading(_ name: String) throws(Failure) -> OpenFile {
+    let descriptor = haul_open_at(self.descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+    guard descriptor >= 0 else { throw FileFault.failure(errno, "open `\(path)/\(name)`") }
+    return OpenFile(descriptor: descriptor, path: path + "/" + name)
+  }
+
+  /// Renames within the folder.
+  ///
+  /// - Parameter keepingOld: fail with `DESTINATION_EXISTS` where the name is taken.
+  package func rename(_ old: String, to name: String, keepingOld: Bool) throws(Failure) {
+    guard haul_rename(descriptor, old, descriptor, name, keepingOld ? 1 : 0) != 0 else { return }
+    let number = errno
+    if number == EEXIST { throw Failure(.destinationExists, "`\(path)/\(name)` exists already") }
+    if number == EINVAL, keepingOld {
+      // A file system without RENAME_NOREPLACE: a hard link refuses a taken name as well.
+      guard linkat(descriptor, old, descriptor, name, 0) == 0 else {
+        if errno == EEXIST { throw Failure(.destinationExists, "`\(path)/\(name)` exists already") }
+        throw FileFault.failure(errno, "rename to `\(path)/\(name)`")
+      }
+      unlinkat(descriptor, old, 0)
+      return
+    }
+    throw FileFault.failure(number, "rename to `\(path)/\(name)`")
+  }
+
+  package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
+
+  /// Syncs the folder's entries to disk.
+  package func sync() throws(Failure) {
+    guard fsync(descriptor) == 0 else { throw FileFault.failure(errno, "sync the folder `\(path)`") }
+  }
+
+  private func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {
+    let flags = O_RDONLY | O_DIRECTORY
+    guard beneath else { return haul_open_at(descriptor, relative, flags, 0) }
+    return haul_open_beneath(descriptor, relative, flags, 0)
+  }
+
+  private func openable(_ relative: String, _ beneath: Bool) -> Bool {
+    let opened = openFolder(relative, beneath)
+    if opened >= 0 { close(opened) }
+    return opened >= 0
+  }
+
+  private func refusal(_ number: Int32, _ shown: String) -> Failure {
+    switch number {
+    case EXDEV, ELOOP:
+      Failure(.permissionDenied, "`\(shown)` leads out of the job's folder (`allow_outside` would allow it)")
+    case ENOTDIR: Failure(.ioError, "`\(shown)`: a part of the path is no folder")
+    default: FileFault.failure(number, "open the folder `\(shown)`")
+    }
+  }
+}

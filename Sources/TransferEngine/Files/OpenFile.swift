@@ -1,0 +1,111 @@
+import CPosix
+import Digests
+import Glibc
+package import JobModel
+
+/// An open file; closes itself. Reads and writes are at offsets, so that many may go on at once.
+package final class OpenFile: Sendable {
+  let descriptor: Int32
+  /// For messages.
+  package let path: String
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  /// Opens a file for reading, links followed.
+  package static func reading(_ path: String) throws(Failure) -> OpenFile {
+    let descriptor = haul_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
+    if descriptor < 0 {
+      let number = errno
+      if number == ENOENT || number == ENOTDIR { throw Failure(.sourceMissing, "`\(path)` does not exist") }
+      throw FileFault.failure(number, "open `\(path)`")
+    }
+    return OpenFile(descriptor: descriptor, path: path)
+  }
+
+  /// Size, times and inode; refuses what is no regular file.
+  package func facts() throws(Failure) -> FileFacts {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(path)`") }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw Failure(.ioError, "`\(path)` is no regular file")
+    }
+    return FileFacts(status)
+  }
+
+  /// Writes all bytes at an offset.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileFault.failure(errno, "write `\(path)`")
+      }
+      done += count
+    }
+  }
+
+  /// Reads into the buffer at an offset; returns fewer bytes only at the end of the file.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let count = pread(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw FileFault.failure(errno, "read `\(path)`")
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  package func bytes(at offset: Int64, count: Int) throws(Failure) -> [UInt8] {
+    guard count > 0 else { return [] }
+    var failure: Failure?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      do throws(Failure) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset) } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Calls `body` with the bytes of a range in blocks of at most 1 MiB, until it returns false.
+  ///
+  /// - Returns: bytes read; fewer than the range's where the file ends before.
+  func scan(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Int64 {
+    let size = min(1 << 20, max(1, range.count))
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
+    defer { buffer.deallocate() }
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let want = min(Int64(size), range.upperBound - position)
+      let count = try read(into: .init(rebasing: buffer[..<Int(want)]), at: position)
+      guard count > 0 else { break }
+      position += Int64(count)
+      guard body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
+    }
+    return position - range.lowerBound
+  }
+
+  /// Syncs data and metadata to disk.
+  package func sync() throws(Failure) {
+    guard fsync(descriptor) == 0 else { throw FileFault.failure(errno, "sync `\(path)`") }
+  }
+}
+
+extension FileFacts {
+  init(_ status: stat) {
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    self.init(
+      size: Int64(status.st_size), mtime: nanoseconds(status.st_mtim), ctime: nanoseconds(status.st_ctim),
+      inode: UInt64(status.st_ino))
+  }
+}

@@ -1,0 +1,79 @@
+import CPosix
+import Digests
+import Glibc
+package import JobModel
+
+/// The partial file of a download, beside its destination.
+package final class PartFile: Sendable {
+  package let folder: Folder
+  package let name: String
+  package let file: OpenFile
+
+  package init(folder: Folder, name: String, file: OpenFile) {
+    self.folder = folder
+    self.name = name
+    self.file = file
+  }
+
+  /// `.NAME.TAG.haul-part`, NAME cut so that all fits 255 bytes.
+  package static func name(for destination: String, tag: String) -> String {
+    let ending = ".\(tag).haul-part"
+    var bytes = Array(destination.utf8.prefix(255 - ending.utf8.count - 1))
+    while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
+    return "." + String(decoding: bytes, as: UTF8.self) + ending
+  }
+
+  /// Reserves the space, so that a full disk shows before a byte is moved.
+  package func preallocate(_ size: Int64) throws(Failure) {
+    let now = try file.facts().size
+    if now > size { try truncate(size) }
+    guard size > 0 else { return }
+    let result = posix_fallocate(file.descriptor, 0, off_t(size))
+    switch result {
+    case 0: return
+    case EOPNOTSUPP, EINVAL, ENOSYS: try truncate(size)
+    default: throw FileFault.failure(result, "reserve \(size) bytes for `\(file.path)`")
+    }
+  }
+
+  package func truncate(_ size: Int64) throws(Failure) {
+    guard ftruncate(file.descriptor, off_t(size)) == 0 else {
+      throw FileFault.failure(errno, "set the size of `\(file.path)`")
+    }
+  }
+
+  /// Which of the recorded chunks the file still holds, by their CRC-32C.
+  package func vouched(_ chunks: [ChunkRecord]) throws(Failure) -> [ChunkRecord] {
+    var good: [ChunkRecord] = []
+    for chunk in chunks {
+      var sum = CRC32C()
+      let count = try file.scan(chunk.range) { bytes in
+        sum.update(bytes)
+        return true
+      }
+      if count == chunk.length, Hex.encode(sum.bytes) == chunk.digest { good.append(chunk) }
+    }
+    return good
+  }
+
+  /// Gives the file the mode and times of the finished one.
+  package func dress(mode: UInt16?, mtime: Double?) throws(Failure) {
+    let bits = mode.map { mode_t($0) } ?? (0o666 & ~Self.mask)
+    guard fchmod(file.descriptor, bits) == 0 else {
+      throw FileFault.failure(errno, "set the mode of `\(file.path)`")
+    }
+    if let mtime {
+      let time = timespec(tv_sec: Int(mtime), tv_nsec: 0)
+      guard futimens(file.descriptor, [time, time]) == 0 else {
+        throw FileFault.failure(errno, "set the time of `\(file.path)`")
+      }
+    }
+  }
+
+  /// The process's umask; reading it means setting it, so it is read once.
+  private static let mask: mode_t = {
+    let old = umask(0o022)
+    umask(old)
+    return old
+  }()
+}

@@ -1,0 +1,51 @@
+package import JobModel
+import Synchronization
+
+/// The transfers in flight, for the live view: written by the engine, read by whoever shows them.
+package final class LiveBoard: Sendable {
+  private let transfers = Mutex<[Int64: LiveTransfer]>([:])
+  private let movedBytes = Atomic<Int>(0)
+
+  package init() {}
+
+  /// Body bytes that crossed the network in this attempt.
+  package var moved: Int { movedBytes.load(ordering: .relaxed) }
+
+  package var current: [LiveTransfer] {
+    transfers.withLock { $0.values.sorted { $0.seq < $1.seq } }
+  }
+
+  func enter(_ transfer: LiveTransfer) { transfers.withLock { $0[transfer.seq] = transfer } }
+  func leave(_ seq: Int64) { _ = transfers.withLock { $0.removeValue(forKey: seq) } }
+  func count(_ bytes: Int) { movedBytes.add(bytes, ordering: .relaxed) }
+}
+
+/// One transfer in flight.
+package final class LiveTransfer: Sendable {
+  package let seq: Int64
+  package let id: String
+  package let direction: Direction
+  private let sizeBytes = Atomic<Int>(-1)
+  private let doneBytes = Atomic<Int>(0)
+  private let retryCount = Atomic<Int>(0)
+
+  init(seq: Int64, id: String, direction: Direction) {
+    self.seq = seq
+    self.id = id
+    self.direction = direction
+  }
+
+  /// Bytes; nil while unknown.
+  package var size: Int64? {
+    let size = sizeBytes.load(ordering: .relaxed)
+    return size < 0 ? nil : Int64(size)
+  }
+  /// Bytes that are there already.
+  package var done: Int64 { Int64(doneBytes.load(ordering: .relaxed)) }
+  package var retries: Int { retryCount.load(ordering: .relaxed) }
+
+  func setSize(_ bytes: Int64) { sizeBytes.store(Int(bytes), ordering: .relaxed) }
+  func setDone(_ bytes: Int64) { doneBytes.store(Int(bytes), ordering: .relaxed) }
+  func add(_ bytes: Int64) { doneBytes.add(Int(bytes), ordering: .relaxed) }
+  func countRetry() { retryCount.add(1, ordering: .relaxed) }
+}

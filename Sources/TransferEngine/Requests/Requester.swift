@@ -1,0 +1,229 @@
+import JobModel
+import Protocols
+
+/// Makes requests of one transfer: credentials, headers, redirects, the renewal of a refused credential, counts.
+///
+/// Belongs to one transfer's actor.
+final class Requester {
+  struct Tally {
+    var requests = 0
+    var retries = 0
+    var lastStatus: Int?
+  }
+
+  private let context: EngineContext
+  private let authenticator: Authenticator
+  private let endpoint: Endpoint?
+  private let settings: TransferSettings
+  private let throttle: Throttle
+  private let id: String
+  private(set) var tally = Tally()
+  private let live: LiveTransfer
+
+  init(
+    context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?, settings: TransferSettings,
+    throttle: Throttle, id: String, live: LiveTransfer
+  ) {
+    self.context = context
+    self.authenticator = authenticator
+    self.endpoint = endpoint
+    self.settings = settings
+    self.throttle = throttle
+    self.id = id
+    self.live = live
+  }
+
+  /// Gives the counts made since the last call.
+  func takeTally() -> Tally {
+    defer { tally = Tally() }
+    return tally
+  }
+
+  /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
+  nonisolated(nonsending) func call(_ request: Request) async throws -> Answer {
+    try await retrying {
+      let sink = CollectingSink()
+      let url = try await self.send(request, body: .none) { sink }
+      guard let head = sink.answerHead else {
+        throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
+      }
+      let answer = Answer(head: head, body: sink.bytes, url: url)
+      if [429, 500, 502, 503, 504].contains(head.status) {
+        throw HTTPFailure.of(answer, doing: "\(request.method)", now: self.context.clock.now())
+      }
+      return answer
+    }
+  }
+
+  /// Tries until it works, a failure is for good, or the policy's attempts are used up.
+  nonisolated(nonsending) func retrying<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    var attempt = 1
+    while true {
+      do {
+        return try await body()
+      } catch {
+        let failure = try Self.failure(error)
+        guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else { throw failure }
+        try await pause(after: failure, attempt: attempt)
+        attempt += 1
+      }
+    }
+  }
+
+  /// Waits before try `attempt` + 1, and says so.
+  nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
+    let delay = Backoff(settings.policy).delay(
+      afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
+    tally.retries += 1
+    live.countRetry()
+    context.events(.retry(id: id, delay: delay, failure: failure))
+    try await context.transport.sleep(seconds: delay)
+  }
+
+  /// Faults of one request that another try may mend.
+  static func mayRetry(_ failure: Failure) -> Bool {
+    switch failure.code {
+    case .networkUnreachable, .timeout, .serverError, .rateLimited, .protocolViolation, .rangeInvalid: true
+    // A chunk that was refused by its hash is sent again.
+    case .integrityMismatch: failure.chunk != nil
+    case .diskFull, .secretUnavailable, .unauthorized, .forbidden, .sourceMissing, .sourceChanged, .notFound,
+      .remoteChanged, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable, .sessionExpired,
+      .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError, .needsFailed, .internal:
+      false
+    }
+  }
+
+  /// The failure in an error; rethrows what is no failure: cancellations and restarts.
+  static func failure(_ error: any Error) throws -> Failure {
+    switch error {
+    case let failure as Failure: failure
+    case let fault as TransportError: fault.failure
+    case is CancellationError: throw error
+    case is Restart: throw error
+    default: Failure(.internal, "\(error)")
+    }
+  }
+
+  /// Sends a request, follows redirects, and renews the credential once on 401. `sink` makes a fresh sink a try.
+  ///
+  /// - Returns: the URL that answered.
+  @discardableResult
+  nonisolated(nonsending) func send(
+    _ request: Request, body: WireRequest.Body, sink: () -> any AnswerSink
+  ) async throws -> WebURL {
+    var hasRenewed = false
+    var url = request.url
+    var redirects = 0
+    while true {
+      let wire = try await prepare(request, url: url, body: body)
+      let guarded = RedirectSink(
+        origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential, inner: sink())
+      tally.requests += 1
+      try await context.transport.send(wire, sink: guarded)
+      tally.lastStatus = guarded.status ?? tally.lastStatus
+      switch guarded.detour {
+      case nil: return url
+      case .renewal:
+        hasRenewed = true
+        try rewind(body)
+        if let endpoint { await authenticator.forget(endpoint.authentication) }
+      case .redirect(let target):
+        redirects += 1
+        guard redirects <= settings.policy.redirects else {
+          throw Failure(.policyDenied, "\(request.url) redirects more than \(settings.policy.redirects) times")
+        }
+        guard !(url.scheme == "https" && target.scheme == "http") else {
+          throw Failure(.policyDenied, "\(url) redirects from https to \(target); haul does not go there")
+        }
+        url = target
+        try rewind(body)
+      }
+    }
+  }
+
+  private func rewind(_ body: WireRequest.Body) throws {
+    if case .source(let source, _) = body { try source.rewind() }
+  }
+
+  private var hasCredential: Bool { endpoint.map { $0.authentication != .none } ?? false }
+
+  private nonisolated(nonsending) func prepare(
+    _ request: Request, url: WebURL, body: WireRequest.Body
+  ) async throws -> WireRequest {
+    var headers = request.headers
+    // Headers of policy and endpoint are defaults; what the transfer says wins.
+    try await authenticator.add(settings.policy.headers + (endpoint?.headers ?? []), to: &headers)
+    try await authenticator.add(settings.headers, to: &headers)
+    if request.isAuthorised, let endpoint {
+      try await authenticator.sign(&headers, with: endpoint.authentication)
+    }
+    // Credentials and secret headers stay with the origin that they were given for.
+    if url.origin != request.url.origin { headers.removeSecrets() }
+    let wireBody: WireRequest.Body
+    switch request.body {
+    case .none: wireBody = body
+    case .bytes(let bytes): wireBody = .bytes(bytes)
+    case .source: wireBody = body
+    }
+    return WireRequest(
+      method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
+      throttle: throttle)
+  }
+}
+
+/// A fresh start of the transfer, asked for from within a request.
+enum Restart: Error {
+  /// The remote object is another one than the recorded bytes belong to.
+  case changed(RemoteObject)
+  /// The server does not serve ranges: one stream from byte 0.
+  case noRanges
+}
+
+/// Looks at an answer's head before the real sink does: redirects and refused credentials are not for it.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+private final class RedirectSink: AnswerSink, @unchecked Sendable {
+  enum Detour {
+    case redirect(WebURL)
+    case renewal
+  }
+  private let origin: WebURL
+  private let method: String
+  private let canRenew: Bool
+  private let inner: any AnswerSink
+  private(set) var detour: Detour?
+  private(set) var status: Int?
+
+  init(origin: WebURL, method: String, canRenew: Bool, inner: any AnswerSink) {
+    self.origin = origin
+    self.method = method
+    self.canRenew = canRenew
+    self.inner = inner
+  }
+
+  func head(_ head: AnswerHead) throws {
+    status = head.status
+    switch head.status {
+    case 301, 302, 303, 307, 308:
+      // 303 after a PUT or POST names a page about the result, not another place for the body.
+      guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
+      guard let location = head.headers["Location"] else { break }
+      guard let target = origin.resolving(location) else {
+        throw Failure(.policyDenied, "\(origin) redirects to something that is not http(s)", httpStatus: head.status)
+      }
+      detour = .redirect(target)
+      return
+    case 401 where canRenew:
+      detour = .renewal
+      return
+    default: break
+    }
+    try inner.head(head)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    if detour == nil { try inner.body(bytes) }
+  }
+}

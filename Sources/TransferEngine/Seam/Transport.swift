@@ -1,0 +1,51 @@
+package import JobModel
+package import Protocols
+
+/// The network, as the engine sees it: one request, one answer. The only seam that tests replace.
+package protocol Transport: Sendable {
+  /// Sinks and body sources are called on it; the engine's actors run on it too, so that nothing hops.
+  var executor: any SerialExecutor { get }
+
+  /// Sends a request once, without following redirects or retrying, and gives the answer to the sink.
+  ///
+  /// - Throws: `TransportError`, or what the sink or the body source threw, or `CancellationError`.
+  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws
+
+  /// Waits without holding the executor.
+  nonisolated(nonsending) func sleep(seconds: Double) async throws
+}
+
+/// A request with everything decided: credentials, policy, limits.
+package struct WireRequest: Sendable {
+  package enum Body: Sendable {
+    case none
+    case bytes([UInt8])
+    case source(any WireBodySource, length: Int64)
+  }
+  package var method: String
+  package var url: WebURL
+  package var headers: HeaderList
+  package var body: Body
+  package var policy: EffectivePolicy
+  /// Rate limits that the bodies keep to, both ways.
+  package var throttle: Throttle?
+}
+
+/// Takes an answer; called on the transport's executor. What it throws ends the request.
+package protocol AnswerSink: AnyObject {
+  func head(_ head: AnswerHead) throws
+  func body(_ bytes: UnsafeRawBufferPointer) throws
+}
+
+/// Gives a request's body; called on the transport's executor.
+package protocol WireBodySource: AnyObject, Sendable {
+  /// Fills the beginning of the buffer; returns how many bytes, at least one until the body has ended.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+  func rewind() throws
+}
+
+/// A request that came to no answer.
+package struct TransportError: Error, Sendable {
+  package var failure: Failure
+  package init(_ failure: Failure) { self.failure = failure }
+}

@@ -1,0 +1,111 @@
+import JobLedger
+import JobModel
+import Protocols
+
+/// One transfer's state and progress while it is worked on, and the way both get into the ledger.
+///
+/// Belongs to one transfer's actor.
+final class TransferBook {
+  let transfer: LedgerTransfer
+  let context: EngineContext
+  private(set) var state: TransferState
+  var progress: TransferProgress
+  private let began: Double
+  private var base: TransferProgress
+
+  init(_ transfer: LedgerTransfer, context: EngineContext) {
+    self.transfer = transfer
+    self.context = context
+    state = transfer.state
+    progress = transfer.progress
+    base = transfer.progress
+    began = context.clock.now()
+  }
+
+  var id: String { transfer.id }
+
+  /// Takes a transition, records it and tells of it.
+  func take(_ event: TransferEvent) -> [TransferAction] {
+    guard let next = StateMachine.next(state, event) else { return [] }
+    let old = state
+    state = next.state
+    context.writer.submit(.state(seq: transfer.seq, state))
+    context.events(.state(id: id, from: old, to: state, failure: progress.failure))
+    return next.actions
+  }
+
+  func begin() {
+    progress.attempts += 1
+    progress.startedAt = progress.startedAt ?? began
+    progress.failure = nil
+    progress.failedAt = nil
+    base.duration = progress.duration
+    _ = take(.start)
+  }
+
+  func count(_ tally: Requester.Tally) {
+    progress.requests += tally.requests
+    progress.retries += tally.retries
+    progress.lastHTTPStatus = tally.lastStatus ?? progress.lastHTTPStatus
+  }
+
+  /// Records the progress as it is.
+  func save() {
+    let now = context.clock.now()
+    progress.updatedAt = now
+    progress.duration = base.duration + max(0, now - began)
+    context.writer.submit(.progress(seq: transfer.seq, progress))
+  }
+
+  func check(_ verification: Verification) {
+    progress.verification.removeAll {
+      $0.check == verification.check && $0.against == verification.against
+    }
+    progress.verification.append(verification)
+    context.events(.checked(id: id, verification))
+  }
+
+  func record(_ chunk: ChunkRecord, index: Int) {
+    context.writer.submit(.chunk(seq: transfer.seq, chunk))
+    context.events(.chunk(id: id, index: index, bytes: chunk.length, attempts: chunk.attempts))
+  }
+
+  func warn(_ message: String, hint: String? = nil) {
+    let diagnostic = Diagnostic(.warning, "\(id): \(message)", hint: hint)
+    context.writer.submit(.diagnostic(run: context.run, diagnostic))
+    context.events(.diagnostic(diagnostic))
+  }
+
+  /// Forgets what was moved so far, because it is no longer of use.
+  func forgetChunks() {
+    context.writer.submit(.noChunks(seq: transfer.seq))
+    progress.chunksCompleted = 0
+    progress.chunksReused = 0
+    progress.contiguousBytes = 0
+  }
+
+  /// Records how the work ended.
+  func end(_ end: TransferEnd) {
+    let now = context.clock.now()
+    progress.endedAt = now
+    switch end {
+    case .finished:
+      progress.completedAt = now
+      save()
+      _ = take(.finish)
+    case .settled(let reason):
+      save()
+      _ = take(.settle(reason))
+    case .skipped(let reason):
+      save()
+      _ = take(.skip(reason))
+    case .failed(let failure):
+      progress.failure = failure
+      progress.failedAt = now
+      save()
+      _ = take(.fail(failure.code))
+    case .stopped:
+      save()
+    }
+  }
+}

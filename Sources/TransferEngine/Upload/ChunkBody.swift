@@ -1,0 +1,62 @@
+import Digests
+import JobModel
+
+/// A chunk's bytes as a request's body: from memory where the budget had room, else read from the file a second
+/// time, and then hashed again, so that a source that changed in between can't pass.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+final class ChunkBody: WireBodySource, @unchecked Sendable {
+  private let file: OpenFile
+  private let range: Range<Int64>
+  private let buffer: [UInt8]?
+  private let loan: BufferBudget.Loan?
+  private let expected: String?
+  private var digest: StreamingDigest?
+  private var offset: Int64 = 0
+  private let moved: (Int) -> Void
+  private(set) var sent: Int64 = 0
+
+  init(
+    file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?, sha256: String?,
+    moved: @escaping (Int) -> Void
+  ) throws {
+    self.file = file
+    self.range = range
+    self.buffer = buffer
+    self.loan = loan
+    self.moved = moved
+    expected = buffer == nil ? sha256 : nil
+    digest = expected == nil ? nil : try StreamingDigest(.sha256)
+  }
+
+  var length: Int64 { Int64(range.count) }
+
+  func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    let want = Int(min(Int64(target.count), length - offset))
+    guard want > 0 else { return 0 }
+    if let buffer {
+      buffer.withUnsafeBytes { bytes in
+        target.copyMemory(from: .init(rebasing: bytes[Int(offset)..<Int(offset) + want]))
+      }
+    } else {
+      let count = try file.read(into: .init(rebasing: target[..<want]), at: range.lowerBound + offset)
+      guard count == want else { throw changed("ended early") }
+      digest?.update(UnsafeRawBufferPointer(rebasing: target[..<want]))
+    }
+    offset += Int64(want)
+    // The last bytes are held back until the whole chunk is known to be what its hash says.
+    if offset == length, let expected, let digest, digest.finishHex() != expected { throw changed("has other bytes") }
+    sent += Int64(want)
+    moved(want)
+    return want
+  }
+
+  func rewind() throws {
+    offset = 0
+    if expected != nil { digest = try StreamingDigest(.sha256) }
+  }
+
+  private func changed(_ what: String) -> Failure {
+    Failure(.sourceChanged, "`\(file.path)` changed while it was sent: a chunk \(what)")
+  }
+}

@@ -1,0 +1,94 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// Proving that the server has what we have.
+extension Upload {
+  func prove(_ uploaded: UploadedFile) async throws {
+    var file = uploaded
+    let mine = settings.verify == .size && expect.digests.isEmpty ? [:] : try await wholeDigests()
+    try checkSource()
+    var seen = RemoteObject()
+    if file.digests.isEmpty, let request = remote.inspect(file) {
+      let answer = try await requester.call(request)
+      if case .value(let object) = remote.inspected(answer, now: context.clock.now()) {
+        seen = object
+        file.digests = object.digests
+        file.etag = object.etag ?? file.etag
+      }
+    }
+    if let size = expect.size { book.check(Verification("size", .manifest, size == source.size ? .match : .mismatch)) }
+    if let size = seen.size {
+      let matches = size == source.size
+      book.check(Verification("size", .server, matches ? .match : .mismatch))
+      guard matches else {
+        throw Failure(
+          .lengthMismatch, "\(remote.url) holds \(size) bytes of the \(source.size) that were sent",
+          expected: String(source.size), actual: String(size))
+      }
+    }
+    if settings.verify != .size { try compare(file, mine) }
+    if settings.verify == .readback { try await readBack(file, mine) }
+    complete(file, digests: mine)
+    if let etag = file.etag { book.progress.remote.etag = etag }
+  }
+
+  private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws {
+    var compared = false
+    for (algorithm, theirs) in file.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard let ours = mine[algorithm] else { continue }
+      compared = true
+      book.check(Verification(algorithm.rawValue, .server, ours == theirs ? .match : .mismatch))
+      guard ours == theirs else {
+        throw Failure(
+          .integrityMismatch, "\(remote.url): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
+          expected: ours, actual: theirs)
+      }
+    }
+    guard !compared else { return }
+    if settings.verify == .required {
+      throw Failure(.digestUnavailable, "\(remote.url) gives no digest to compare the upload with")
+    }
+    book.check(Verification("sha256", .server, .unavailable))
+  }
+
+  /// Reads the upload back and compares its digest.
+  private func readBack(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) async throws {
+    guard let download = remote.readback(file) else {
+      book.check(Verification("readback", .server, .unavailable))
+      return
+    }
+    let digest = try await requester.retrying {
+      let sink = try DigestingSink()
+      let request = download.get(nil, of: RemoteObject())
+      let url = try await self.requester.send(request, body: .none) { sink }
+      guard let head = sink.answerHead, head.status == 200 else {
+        let head = sink.answerHead ?? AnswerHead(status: 0)
+        throw HTTPFailure.of(Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
+      }
+      return sink.finish()
+    }
+    let matches = digest == mine[.sha256]
+    book.check(Verification("readback", .server, matches ? .match : .mismatch))
+    guard matches else {
+      throw Failure(
+        .integrityMismatch, "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
+        expected: mine[.sha256], actual: digest)
+    }
+  }
+}
+
+/// Hashes an answer's body and keeps nothing of it.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+private final class DigestingSink: AnswerSink, @unchecked Sendable {
+  private(set) var answerHead: AnswerHead?
+  private let digest: StreamingDigest
+
+  init() throws { digest = try StreamingDigest(.sha256) }
+
+  func head(_ head: AnswerHead) { answerHead = head }
+  func body(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
+  func finish() -> String { digest.finishHex() }
+}

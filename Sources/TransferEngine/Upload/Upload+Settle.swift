@@ -1,0 +1,117 @@
+import JobLedger
+import JobModel
+import Protocols
+
+/// What can be settled before a byte is sent: uploads that still stand, files that are there already.
+extension Upload {
+  func settleWithoutMoving() async throws -> TransferEnd? {
+    if book.progress.completedAt != nil {
+      if let settled = try await standing() { return settled }
+      forgetCompletion()
+      return nil
+    }
+    guard settings.ifExists != .replace || remote.abilities.provesWholeFile, book.progress.session == nil,
+      let request = remote.look()
+    else { return nil }
+    let answer = try await requester.call(request)
+    if answer.status == 404 || answer.status == 410 { return nil }
+    // A server that can't be asked (405, 501) leaves the question open: `keep` and `fail` must not guess.
+    if [405, 501].contains(answer.status), settings.ifExists == .replace { return nil }
+    let object = try value(remote.inspected(answer, now: context.clock.now()))
+    if object.size == source.size, !object.digests.isEmpty {
+      let mine = try await wholeDigests()
+      try checkExpected(mine)
+      if let digest = object.digests[.sha256], digest == mine[.sha256] {
+        book.check(Verification("sha256", .server, .match))
+        complete(UploadedFile(etag: object.etag, digests: object.digests), digests: mine)
+        book.progress.reused = source.size
+        book.progress.completedAt = context.clock.now()
+        return .settled(.adopted)
+      }
+    }
+    switch settings.ifExists {
+    case .replace: return nil
+    case .keep: return .skipped(.exists)
+    case .fail: throw Failure(.destinationExists, "there is a file at \(request.url) already")
+    }
+  }
+
+  /// Whether a recorded completion still stands.
+  private func standing() async throws -> TransferEnd? {
+    if settings.refresh == .never { return .settled(nil) }
+    guard settings.refresh == .changed, let recorded = book.progress.source, let now = currentFacts else {
+      return nil
+    }
+    var reason: TransferState.UpToDateReason?
+    if !(recorded.size == now.size && recorded.mtime == now.mtime) || context.checksEverything {
+      guard recorded.size == now.size, let old = book.progress.digests[.sha256],
+        try await wholeDigests()[.sha256] == old
+      else { return nil }
+      reason = recorded.mtime == now.mtime ? nil : .duplicate
+    }
+    if !expect.digests.isEmpty {
+      let known = book.progress.digests
+      if expect.digests.contains(where: { known[$0.key] == nil }) {
+        try checkExpected(try await wholeDigests())
+      } else {
+        try checkExpected(known)
+      }
+    }
+    let file = UploadedFile(
+      remoteID: book.progress.remoteID, version: book.progress.remote.version, etag: book.progress.remote.etag)
+    // What stands under the name now is what counts; a service that knows only ids is asked by id.
+    if let request = remote.look() ?? remote.inspect(file) {
+      let answer = try await requester.call(request)
+      if answer.status == 404 || answer.status == 410 { return nil }
+      if ![405, 501].contains(answer.status) {
+        let seen = try value(remote.inspected(answer, now: context.clock.now()))
+        if let size = seen.size, size != source.size { return nil }
+        if let digest = seen.digests[.sha256], let mine = book.progress.digests[.sha256], digest != mine { return nil }
+        if seen.digests.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new { return nil }
+      }
+    }
+    book.progress.source = now
+    book.progress.reused = source.size
+    return .settled(reason)
+  }
+
+  private func forgetCompletion() {
+    book.progress.completedAt = nil
+    book.progress.digests = [:]
+    book.progress.verification = []
+    book.progress.remote = RemoteObject()
+    book.progress.remoteID = nil
+    forgetChunks()
+  }
+
+  func checkExpected(_ found: [DigestAlgorithm: String]) throws {
+    for (algorithm, digest) in expect.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      let matches = found[algorithm] == digest
+      book.check(Verification(algorithm.rawValue, .manifest, matches ? .match : .mismatch))
+      guard matches else {
+        throw Failure(
+          .integrityMismatch,
+          "\(algorithm.rawValue) of `\(book.transfer.source.text)` is \(found[algorithm] ?? "unknown"), the manifest expects \(digest)",
+          expected: digest, actual: found[algorithm])
+      }
+    }
+  }
+
+  /// Notes what the server said of the finished file.
+  func complete(_ uploaded: UploadedFile, digests: [DigestAlgorithm: String]) {
+    book.progress.remoteID = uploaded.remoteID
+    book.progress.remote.etag = uploaded.etag
+    book.progress.remote.version = uploaded.version
+    book.progress.remote.size = source.size
+    book.progress.digests = digests
+    book.progress.source = currentFacts
+    book.progress.session = nil
+    if book.progress.sessionState != .none { book.progress.sessionState = .closed }
+    // The proof of an upload is the server's; nothing of ours has to reach the disk for it.
+    book.progress.isSynced = true
+    book.progress.contiguousBytes = source.size
+    book.progress.chunksCompleted = book.progress.chunksTotal
+    context.writer.submit(.noChunks(seq: book.transfer.seq))
+    held = [:]
+  }
+}

@@ -1,0 +1,174 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// One upload, from wherever its record stands to the file that the server has confirmed.
+actor Upload {
+  nonisolated private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  let book: TransferBook
+  let context: EngineContext
+  let requester: Requester
+  let remote: any UploadProtocol
+  let live: LiveTransfer
+  let budget: BufferBudget
+  var file: OpenFile?
+  var source = UploadSource(size: 0, contentType: "", chunkSize: 1)
+  /// The whole file's digests, computed beside the sending.
+  var digests: Task<[DigestKind: String], any Error>?
+  /// Chunks that the server holds, by offset.
+  var held: [Int64: ChunkRecord] = [:]
+  var lostSessions = 0
+  var pending = ChunkQueue()
+
+  init(
+    _ transfer: LedgerTransfer, remote: any UploadProtocol, requester: Requester, context: EngineContext,
+    live: LiveTransfer, budget: BufferBudget
+  ) {
+    executor = context.transport.executor
+    book = TransferBook(transfer, context: context)
+    self.remote = remote
+    self.requester = requester
+    self.context = context
+    self.live = live
+    self.budget = budget
+  }
+
+  var settings: TransferSettings { book.transfer.settings }
+  var expect: Expectation { book.transfer.expect }
+
+  func run(release: @Sendable () -> Void) async {
+    book.begin()
+    var end: TransferEnd
+    do {
+      try openSource()
+      if let settled = try await settleWithoutMoving() {
+        end = settled
+      } else {
+        try await sendAndVerify()
+        end = .finished
+      }
+    } catch is CancellationError {
+      end = .stopped
+    } catch {
+      end = .failed((error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+    }
+    release()
+    digests?.cancel()
+    if case .failed(let failure) = end, failure.code.partial == .dropped { await abandonSession() }
+    book.count(requester.takeTally())
+    noteProgress()
+    book.end(end)
+  }
+
+  /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
+  private func openSource() throws {
+    let path = book.transfer.source.localPath ?? ""
+    let full = path.hasPrefix("/") ? path : context.folder.path + "/" + path
+    let file = try OpenFile.reading(full)
+    var facts = try file.facts()
+    facts.fingerprint = try Fingerprint(size: facts.size) { offset, count in
+      try file.bytes(at: offset, count: count)
+    }.description
+    self.file = file
+    if let old = book.progress.source, !old.isSameContent(as: facts), book.progress.completedAt == nil {
+      book.warn("the source changed since the last attempt: the upload starts anew")
+      forgetChunks()
+    }
+    source = UploadSource(
+      size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path), chunkSize: wantedChunk(facts.size),
+      fingerprint: facts.fingerprint)
+    currentFacts = facts
+    if let size = expect.size, size != facts.size {
+      throw Failure(
+        .lengthMismatch, "`\(path)` has \(facts.size) bytes, \(size) are expected", expected: String(size),
+        actual: String(facts.size))
+    }
+    book.progress.size = facts.size
+    live.setSize(facts.size)
+  }
+
+  var currentFacts: FileFacts?
+
+  /// Throws when the source is no longer what it was when the upload began.
+  func checkSource() throws {
+    guard let file, let began = currentFacts else { return }
+    let now = try file.facts()
+    guard now.size == began.size, now.mtime == began.mtime else {
+      throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent")
+    }
+  }
+
+  private func wantedChunk(_ size: Int64) -> Int64 {
+    if let smaller = book.progress.chunkSize { return smaller }
+    let configured: Int64 =
+      switch settings.chunkSize {
+      case .bytes(let bytes): bytes
+      case .auto: ChunkLayout.automatic(size: size)
+      }
+    return max(1, max(configured, min(remote.abilities.minimumChunk, max(1, size))))
+  }
+
+  /// Digests to compute of the source: SHA-256 always, and what the manifest expects.
+  func wholeDigests() async throws -> [DigestAlgorithm: String] {
+    guard let file else { throw Failure(.internal, "the source is not open") }
+    let task: Task<[DigestKind: String], any Error>
+    if let digests {
+      task = digests
+    } else {
+      let kinds = Set(expect.digests.keys.map(\.kind)).union([.sha256])
+      let (size, pool) = (source.size, context.pool)
+      task = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
+      digests = task
+    }
+    return DigestAlgorithm.named(try await task.value)
+  }
+
+  /// Begins the digest, so that it goes on beside the sending.
+  func beginDigest() {
+    guard digests == nil, let file, settings.verify != .size || !expect.digests.isEmpty else { return }
+    let kinds = Set(expect.digests.keys.map(\.kind)).union([.sha256])
+    let (size, pool) = (source.size, context.pool)
+    digests = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
+  }
+
+  func forgetChunks() {
+    held = [:]
+    book.forgetChunks()
+    book.progress.session = nil
+    book.progress.sessionState = .none
+    live.setDone(0)
+  }
+
+  func noteProgress() {
+    var ranges = ByteRanges()
+    for record in held.values { ranges.insert(record.range) }
+    guard !held.isEmpty else { return }
+    book.progress.contiguousBytes = ranges.contiguous
+    book.progress.chunksCompleted = held.count
+  }
+
+  func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
+    switch verdict {
+    case .value(let value): return value
+    case .failure(let failure): throw failure
+    case .sessionLost(let failure): throw SessionGone(failure: failure)
+    }
+  }
+}
+
+/// The server no longer knows the session.
+struct SessionGone: Error {
+  var failure: Failure
+}
+
+extension FileFacts {
+  /// Whether a file is what it was: its times and inode, or else its fingerprint, say so.
+  func isSameContent(as other: FileFacts) -> Bool {
+    guard size == other.size else { return false }
+    if mtime == other.mtime, ctime == other.ctime, inode == other.inode { return true }
+    return mtime == other.mtime && fingerprint != nil && fingerprint == other.fingerprint
+  }
+}
