@@ -23,29 +23,71 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let sqlite = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = "swift-service-lifecycle"
 
 let package = Package(
   name: "haul",
-  products: [],
+  products: [
+    .executable(name: "haul", targets: ["haul"]),
+    .executable(name: "depot", targets: ["depot"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+    // What Hummingbird is made of, for depot, which streams through its core.
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
+    // System libraries.
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    // Checksum instructions, which Swift has no intrinsics for.
     .target(name: "CChecksums"),
-    .systemLibrary(
-      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // Header only: openat2 and reflink, which Swift's Glibc can't call.
     .target(name: "CPosix"),
+    .target(name: "CDepotShims"),
+
+    // Foundations: each knows nothing of jobs.
     layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
+    layer("YAML", ["CYAML"]),
+
+    // The pure middle.
     layer("JobModel"),
+    layer("JobManifest", ["JobModel", "YAML"]),
+    layer("Planner", ["JobModel"]),
     layer("Protocols", ["JobModel"]),
-    layer(
-      "TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Protocols"]),
+
+    // What touches disk and network.
     layer("JobLedger", ["JobModel", sqlite]),
+    layer("TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Protocols"]),
+    layer("Reporting", ["JobLedger", "JobModel", "TransferEngine"]),
+    layer(
+      "DepotServer",
+      [
+        "CDepotShims", "COpenSSL", logging,
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: lifecycle),
+      ]),
+
+    // The programs.
+    program(
+      "haul",
+      [
+        "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
+        "TransferEngine", arguments,
+      ]),
+    program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
   ]
 )

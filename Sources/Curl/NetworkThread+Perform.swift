@@ -1,19 +1,26 @@
 extension NetworkThread {
-  /// Sends a request and gives its answer to the sink. From an actor on this thread, without a hop.
+  /// Sends a request and gives its answer to the sink. From an actor on this thread, without leaving it.
   /// The task's cancellation takes the request off at once. The sink is called on this thread.
-  package nonisolated(nonsending) func perform(
-    _ request: CurlRequest, sink: any CurlSink
+  package func perform(
+    _ request: CurlRequest, sink: any CurlSink, isolation: isolated (any Actor)? = #isolation
   ) async throws(CurlError) -> CurlResult {
     let id = request.id
-    let outcome = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: UnsafeContinuation<Exchange.Outcome, Never>) in
-        let exchange = Exchange(request, sink: sink) { continuation.resume(returning: $0) }
-        onThread { self.multi.start(exchange) }
-        // A cancellation before this point found nothing to take off.
-        if Task.isCancelled { cancel(id) }
+    // A continuation resumes on the task's preferred executor before it goes back to its actor's: with the
+    // global one that would be two thread hops a request.
+    let outcome = await withTaskExecutorPreference(self) {
+      // Naming it keeps the closures on the caller's actor.
+      _ = isolation
+      return await withTaskCancellationHandler {
+        _ = isolation
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Exchange.Outcome, Never>) in
+          let exchange = Exchange(request, sink: sink) { continuation.resume(returning: $0) }
+          onThread { self.multi.start(exchange) }
+          // A cancellation before this point found nothing to take off.
+          if Task.isCancelled { cancel(id) }
+        }
+      } onCancel: {
+        cancel(id)
       }
-    } onCancel: {
-      cancel(id)
     }
     return try outcome.get()
   }

@@ -19,10 +19,14 @@ extension NetworkThread {
 
   /// Waits, and leaves this thread to others meanwhile.
   /// - Throws: `CancellationError` on the task's cancellation or a shutdown, at once.
-  package nonisolated(nonsending) func sleep(seconds: Double) async throws(CancellationError) {
+  package func sleep(
+    seconds: Double, isolation: isolated (any Actor)? = #isolation
+  ) async throws(CancellationError) {
     let timer = TimerID()
     let isDue = await withTaskCancellationHandler {
-      await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
+      // Naming it keeps this closure on the caller's actor.
+      _ = isolation
+      return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
         addTimer(timer, seconds) { continuation.resume(returning: $0) }
         // A cancellation before this point found nothing to drop.
         if Task.isCancelled { cancel(timer) }

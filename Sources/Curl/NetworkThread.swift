@@ -2,8 +2,9 @@ import Glibc
 import Synchronization
 
 /// A thread that moves libcurl's transfers and runs the actors that name it their executor, so that neither
-/// waits for the other's thread. It lives until `shutdown`.
-package final class NetworkThread: SerialExecutor, Sendable {
+/// waits for the other's thread. Tasks that work with such actors best prefer it too
+/// (`Task(executorPreference:)`). It lives until `shutdown`.
+package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
   private let queue = JobQueue()
   private let thread = Atomic<UInt>(0)
 
@@ -28,7 +29,7 @@ package final class NetworkThread: SerialExecutor, Sendable {
       })
   }
 
-  // MARK: SerialExecutor
+  // MARK: SerialExecutor and TaskExecutor
 
   package func enqueue(_ job: consuming ExecutorJob) {
     submit(.job(UnownedJob(job)))
@@ -113,7 +114,9 @@ package final class NetworkThread: SerialExecutor, Sendable {
       if batch.isEmpty { return }
       for entry in batch {
         switch entry {
-        case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+        case .job(let job):
+          job.runSynchronously(
+            isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
         case .work(let work): work()
         }
       }

@@ -6,7 +6,8 @@ package enum DigestError: Error, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .unavailable(let kind):
-      "this system's OpenSSL does not offer \(kind.rawValue); choose another digest, or allow it in openssl.cnf"
+      "this system's OpenSSL does not offer \(kind.rawValue); choose another digest, "
+        + "or allow it in openssl.cnf"
     }
   }
 }

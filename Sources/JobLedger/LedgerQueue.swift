@@ -126,3 +126,33 @@ extension JobLedger {
     }
   }
 }
+
+extension JobLedger {
+  /// Skips all queued transfers of a profile because one that they need can't be had.
+  package func skipQueued(profile: Int64, need: String, failure: Failure, at now: Double) throws {
+    try write { db in
+      let seqs = try Int64.fetchAll(
+        db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1", arguments: [profile])
+      let state = TransferState.skipped(.needs(need))
+      for seq in seqs {
+        try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
+          .execute(arguments: [state.word, state.reason, seq])
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM progress WHERE transfer = ?", arguments: [seq])
+        var progress = row.map(ProgressRow.read) ?? TransferProgress()
+        progress.failure = failure
+        progress.failedAt = now
+        progress.updatedAt = now
+        try db.cachedStatement(sql: ProgressRow.upsert).execute(arguments: ProgressRow.arguments(seq, progress))
+      }
+    }
+  }
+
+  /// Gives all queued transfers that have no reason yet this one.
+  package func holdQueued(reason state: TransferState) throws {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE transfer SET reason = ? WHERE state = 'queued' AND live = 1 AND reason IS NULL",
+        arguments: [state.reason])
+    }
+  }
+}

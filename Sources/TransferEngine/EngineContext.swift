@@ -22,6 +22,7 @@ package struct EngineContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
   package var board: LiveBoard
+  let stop = StopFlag()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

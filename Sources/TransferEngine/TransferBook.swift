@@ -106,6 +106,7 @@ final class TransferBook {
       _ = take(.fail(failure.code))
     case .stopped:
       save()
+      _ = take(.hold(context.stop.pause))
     }
   }
 }

@@ -18,7 +18,11 @@ struct TLSTests {
     let server = try openssl([
       "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-www", "-tls1_2",
     ])
-    defer { server.process.terminate() }
+    // Started from a thread that blocks SIGTERM, it would outlive that.
+    defer {
+      kill(server.process.processIdentifier, SIGKILL)
+      server.process.waitUntilExit()
+    }
     // The first line: ACCEPT 127.0.0.1:<port>
     var said = ""
     while !said.contains("ACCEPT") || !said.hasSuffix("\n") {

@@ -107,7 +107,7 @@ struct TimeTests {
       }
     }
     let waited = start.duration(to: .now)
-    #expect(waited >= .milliseconds(200) && waited < .seconds(3))
+    #expect(waited >= .milliseconds(200) && waited < .seconds(20))
     let task = Task { try await thread.sleep(seconds: 100) }
     try await Task.sleep(for: .milliseconds(50))
     task.cancel()

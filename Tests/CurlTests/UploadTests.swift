@@ -9,17 +9,16 @@ struct UploadTests {
 
   @Test(arguments: [0, 1, 100, 3_000_000], [true, false])
   func `sends a body of known length`(length: Int, streamed: Bool) async throws {
+    let bytes = (0..<length).map(PausingSource.byte)
     let server = ScriptedServer { connection in
       guard let head = connection.head(), let body = connection.read(length) else { return }
       #expect(head.hasPrefix("PUT / HTTP/1.1\r\n"))
       #expect(head.contains("Content-Length: \(length)"))
       #expect(!head.contains("Expect") && !head.contains("Transfer-Encoding"))
       #expect(!head.contains("Content-Type") && head.contains("X-Empty:") && head.contains("X-A: b"))
-      let same = body.indices.allSatisfy { body[$0] == PausingSource.byte($0) }
-      connection.answer(same ? "same" : "different")
+      connection.answer(body == bytes ? "same" : "different")
     }
     defer { stop(server) }
-    let bytes = (0..<length).map(PausingSource.byte)
     let body: CurlRequest.Body =
       streamed ? .stream(length: Int64(length), source: PausingSource(length: length)) : .bytes(bytes)
     let sink = Collector()
@@ -32,9 +31,10 @@ struct UploadTests {
 
   @Test func `a source that pauses goes on when told`() async throws {
     let length = 500_000
+    let expected = (0..<length).map(PausingSource.byte)
     let server = ScriptedServer { connection in
       guard connection.head() != nil, let body = connection.read(length) else { return }
-      connection.answer(body.indices.allSatisfy { body[$0] == PausingSource.byte($0) } ? "same" : "different")
+      connection.answer(body == expected ? "same" : "different")
     }
     defer { stop(server) }
     let thread = thread

@@ -1,6 +1,8 @@
 /// Something the user should know about a manifest, a plan or a run, with its place and what would be right.
 package struct Diagnostic: Sendable, Hashable, Error {
   package enum Severity: String, Sendable, Hashable { case error, warning, note }
+  /// An input that can't be read is not the manifest's fault: it has an exit status of its own (66).
+  package enum Cause: Sendable, Hashable { case manifest, unreadableInput }
 
   package var severity: Severity
   package var message: String
@@ -8,15 +10,17 @@ package struct Diagnostic: Sendable, Hashable, Error {
   /// The text of the marked line, to print with a caret; nil where there is none.
   package var lineText: String?
   package var hint: String?
+  package var cause: Cause
 
   package init(
     _ severity: Severity, _ message: String, at mark: SourceMark? = nil, lineText: String? = nil,
-    hint: String? = nil
+    hint: String? = nil, cause: Cause = .manifest
   ) {
     self.severity = severity
     self.message = message
     self.mark = mark
     self.lineText = lineText
     self.hint = hint
+    self.cause = cause
   }
 }

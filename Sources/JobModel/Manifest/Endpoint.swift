@@ -100,3 +100,21 @@ package struct SalesforceSettings: Sendable, Hashable {
   package var via = Via.versionData
   package init() {}
 }
+
+extension EndpointKind {
+  /// Can name what lies below a prefix.
+  package var canList: Bool {
+    switch self {
+    case .s3: true
+    case .http, .session, .presigned, .kii, .salesforce, .tus: false
+    }
+  }
+
+  /// Offers a digest of what was uploaded, or checks one: what `verify: required` needs.
+  package var provesUploads: Bool {
+    switch self {
+    case .http: false
+    case .session, .s3, .presigned, .kii, .salesforce, .tus: true
+    }
+  }
+}

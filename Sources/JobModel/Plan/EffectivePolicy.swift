@@ -88,6 +88,6 @@ package struct EffectivePolicy: Sendable, Hashable {
     take(\.httpVersion, level.httpVersion)
     take(\.redirects, level.redirects)
     takeOptional(\.userAgent, level.userAgent)
-    take(\.headers, level.headers)
+    headers = HeaderSetting.overlay(level.headers ?? [], over: headers)
   }
 }

@@ -14,10 +14,13 @@ package struct PlannedTransfer: Sendable, Hashable {
   package var mark: SourceMark
   /// The destination ends in `/` or is `NAME:` alone: the name is the source's or the server's.
   package var takesSourceName: Bool
+  /// Within one expansion, equal numbers mean equal settings; nil where rows decide some of them.
+  package var settingsGroup: Int?
 
   package init(
     id: String, source: Place, destination: Place, destinationIdentity: String, settings: TransferSettings,
-    expect: Expectation, knownSize: Int64? = nil, mark: SourceMark, takesSourceName: Bool = false
+    expect: Expectation, knownSize: Int64? = nil, mark: SourceMark, takesSourceName: Bool = false,
+    settingsGroup: Int? = nil
   ) {
     self.id = id
     self.source = source
@@ -28,5 +31,6 @@ package struct PlannedTransfer: Sendable, Hashable {
     self.knownSize = knownSize
     self.mark = mark
     self.takesSourceName = takesSourceName
+    self.settingsGroup = settingsGroup
   }
 }

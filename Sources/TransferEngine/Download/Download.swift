@@ -60,6 +60,8 @@ actor Download {
     book.end(end)
   }
 
+  var finalState: TransferState { book.state }
+
   /// Removes the part file and forgets its chunks.
   func dropPart() {
     if let part { part.folder.remove(part.name) }

@@ -63,6 +63,8 @@ actor Upload {
     book.end(end)
   }
 
+  var finalState: TransferState { book.state }
+
   /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
   private func openSource() throws {
     let path = book.transfer.source.localPath ?? ""

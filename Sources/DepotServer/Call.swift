@@ -1,0 +1,55 @@
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// One request with what is to go wrong with it.
+struct Call: Sendable {
+  let request: Request
+  let faults: FaultPlan
+  let tally = Tally()
+
+  var method: HTTPRequest.Method { request.method }
+  var path: String { request.head.path ?? "/" }
+
+  func header(_ name: HTTPField.Name) -> String? { request.headers[name] }
+
+  /// Tells a client that waits with its body to send it (RFC 9110, 10.1.1).
+  func invite(_ writer: borrowing ResponseWriter) async throws {
+    guard header(.expect)?.lowercased() == "100-continue" else { return }
+    try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+  }
+
+  /// The JSON body; an empty one reads as `{}`.
+  func json<Value: Decodable>(_ type: Value.Type, _ writer: borrowing ResponseWriter) async throws -> Value {
+    let limit = 64 << 10
+    try await invite(writer)
+    var content: [UInt8] = []
+    for try await buffer in request.body {
+      tally.addIn(buffer.readableBytes)
+      content.append(contentsOf: buffer.readableBytesView)
+      guard content.count <= limit else {
+        throw Problem(413, "BODY_TOO_LARGE", "the JSON of this request may have \(limit) bytes")
+      }
+    }
+    if content.isEmpty { content = Array("{}".utf8) }
+    do {
+      return try JSONDecoder().decode(type, from: Data(content))
+    } catch {
+      throw Problem(
+        400, "BAD_REQUEST", "the body is not the JSON that is expected here: \(Self.explain(error))")
+    }
+  }
+
+  private static func explain(_ error: any Error) -> String {
+    switch error {
+    case DecodingError.keyNotFound(let key, _): "\(key.stringValue) is missing"
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+      "\(context.codingPath.map(\.stringValue).joined(separator: ".")): \(context.debugDescription)"
+    default: "it can't be parsed"
+    }
+  }
+}
+
+/// Ends an exchange by closing its connection, because a fault rule says so.
+struct ConnectionDropped: Error {}

@@ -1,0 +1,21 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// Hummingbird's HTTP/1.1 connection with buffers sized for bulk data.
+struct DepotChannel: ServerChildChannel {
+  let http: HTTP1Channel
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    channel.eventLoop.makeCompletedFuture {
+      let options = channel.syncOptions
+      try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
+      try options?.setOption(.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
+      try options?.setOption(.tcpOption(.tcp_nodelay), value: 1)
+    }.flatMap { http.setup(channel: channel, logger: logger) }
+  }
+
+  func handle(value: HTTP1Channel.Value, logger: Logger) async {
+    await http.handle(value: value, logger: logger)
+  }
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// Turns a complete session's data into an immutable object and a file under its name.
+///
+/// Every step can be repeated, and the session's record says "finished" only after the last: a kill at any instant
+/// is settled by the next finalize.
+struct Publisher: Sendable {
+  let root: FileRoot
+  let objects: ObjectStore
+  let digests: DigestCache
+  let pool: BlockingPool
+
+  func publish(_ session: UploadSession, _ digest: [UInt8]) async throws -> SessionRecord {
+    try await pool.run {
+      let record = session.record
+      let identity = try self.store(session, record, digest)
+      try self.land(record)
+      let finished = try session.state.withLock { state in
+        state.record.finishedSha256 = Hex.encode(digest)
+        try state.record.save(in: session.folder)
+        return state.record
+      }
+      unlink(session.dataFile)
+      self.digests.record(digest, for: identity)
+      return finished
+    }
+  }
+
+  /// Syncs the data and gives it its id.
+  private func store(_ session: UploadSession, _ record: SessionRecord, _ digest: [UInt8]) throws
+    -> FileIdentity
+  {
+    let descriptor = open(session.dataFile, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError("open \(session.dataFile)") }
+    defer { close(descriptor) }
+    guard let identity = FileIdentity(descriptor: descriptor), identity.size == record.fileSize else {
+      throw Problem(422, "INTEGRITY_MISMATCH", "the stored data has not the size that was promised")
+    }
+    guard fdatasync(descriptor) == 0 else { throw SystemError("sync \(session.dataFile)") }
+    // The named file shares these bytes with the object: nobody is to write into them.
+    fchmod(descriptor, 0o444)
+    let folder = objects.folder(of: record.remoteFileId)
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw SystemError("create \(folder)") }
+    guard link(session.dataFile, folder + "/data") == 0 || errno == EEXIST else {
+      throw SystemError("link \(folder)/data")
+    }
+    let meta = ObjectStore.Meta(
+      fileName: record.fileName, size: record.fileSize, sha256: Hex.encode(digest), mimeType: record.mimeType)
+    try Disk.replace(folder + "/meta.json", with: Array(try JSONEncoder().encode(meta)))
+    Disk.sync(folder: folder)
+    Disk.sync(folder: objects.folder)
+    return identity
+  }
+
+  /// Puts the object under its name: a second link, renamed over whatever has the name.
+  private func land(_ record: SessionRecord) throws {
+    guard let path = RootPath(fileName: record.fileName) else {
+      throw Problem(400, "BAD_FILE_NAME", "\(record.fileName) can't be a file's name here")
+    }
+    let folder = try makeFolders(path, record.fileName)
+    defer { close(folder) }
+    let temporary = ".depot-\(record.remoteFileId).tmp"
+    let data = objects.folder(of: record.remoteFileId) + "/data"
+    unlinkat(folder, temporary, 0)
+    if linkat(AT_FDCWD, data, folder, temporary, 0) != 0 {
+      guard errno == EXDEV || errno == EPERM || errno == EMLINK else { throw SystemError("link \(data)") }
+      try copy(data, to: folder, temporary)
+    }
+    // rename(2) does nothing where both names are the same file already, and then leaves the temporary one.
+    defer { unlinkat(folder, temporary, 0) }
+    guard renameat(folder, temporary, folder, path.name) == 0 else {
+      if errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST { throw nameTaken(record.fileName) }
+      throw SystemError("rename the upload to \(record.fileName)")
+    }
+    fsync(folder)
+  }
+
+  /// Opens the folder that the file goes to, creating what is missing. Symbolic links are not followed.
+  private func makeFolders(_ path: RootPath, _ name: String) throws -> Int32 {
+    var folder = dup(root.descriptor)
+    guard folder >= 0 else { throw SystemError("open the root") }
+    for segment in path.segments.dropLast() {
+      let component = segment.map { CChar(bitPattern: $0) } + [0]
+      if mkdirat(folder, component, 0o755) == 0 { fsync(folder) }
+      let next = openat(folder, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      close(folder)
+      guard next >= 0 else { throw nameTaken(name) }
+      folder = next
+    }
+    return folder
+  }
+
+  private func nameTaken(_ name: String) -> Problem {
+    Problem(
+      409, "NAME_CONFLICT", "\(name) can't be written: a folder has the name, or a file that of its folder")
+  }
+
+  /// For a folder on another file system, where no link can be made.
+  private func copy(_ source: String, to folder: Int32, _ name: String) throws {
+    let input = open(source, O_RDONLY | O_CLOEXEC)
+    guard input >= 0 else { throw SystemError("open \(source)") }
+    defer { close(input) }
+    let output = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o444)
+    guard output >= 0 else { throw SystemError("create \(name)") }
+    defer { close(output) }
+    while true {
+      let count = sendfile(output, input, nil, 1 << 24)
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError("copy the upload to its folder") }
+      if count == 0 { break }
+    }
+    guard fdatasync(output) == 0 else { throw SystemError("sync \(name)") }
+  }
+}

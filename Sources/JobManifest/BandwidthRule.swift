@@ -1,0 +1,17 @@
+internal import JobModel
+internal import YAML
+
+/// `bandwidth`: one rate for both ways, or one for each.
+enum BandwidthRule {
+  /// A direction that the mapping leaves out is nil.
+  static func read(_ parent: Fields) -> (download: Rate?, upload: Rate?)? {
+    guard let node = parent.node("bandwidth") else { return nil }
+    guard node.mapping != nil else {
+      return parent.value("bandwidth", Units.rate).map { ($0, $0) }
+    }
+    let shape = KeyShape(name: "`bandwidth`", effect: "policy.bandwidth", keys: ["download", "upload"])
+    guard let fields = parent.fields("bandwidth", shape) else { return nil }
+    if node.mapping?.isEmpty == true { parent.error("`bandwidth` says nothing", at: "bandwidth") }
+    return (fields.value("download", Units.rate), fields.value("upload", Units.rate))
+  }
+}

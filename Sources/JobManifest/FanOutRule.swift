@@ -1,0 +1,117 @@
+internal import JobModel
+internal import YAML
+
+/// How an entry fans out, and whether its keys fit together for that.
+struct FanOutRule {
+  let fields: Fields
+  let own: TransferLevel
+  let level: TransferLevel
+  let endpoints: EndpointTable
+
+  func read(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate) -> FanOut? {
+    let isGlob = direction == .upload && isLocal(source) && hasPattern(source.text.text)
+    let rule = level.ifEmpty ?? .fail
+    if let rows = level.rows {
+      refuse(["include", "exclude"], "is for globs and remote prefixes")
+      if isGlob {
+        fields.scope.faults.error(
+          "a glob and `for_each` in one transfer", at: source.text.mark.yaml,
+          hint: "name one file a row; `\\*`, `\\?`, `\\[` and `\\{` are the characters themselves")
+        return nil
+      }
+      return checked(rows, destination) ? .rows(rows, rule) : nil
+    }
+    let filter = EntryFilter(include: level.include ?? [], exclude: level.exclude ?? [])
+    if isGlob {
+      guard checkedGlob(source.text), keepsNames(destination) else { return nil }
+      return .glob(filter, rule)
+    }
+    if direction == .download, isPrefix(source) {
+      guard keepsNames(destination) else { return nil }
+      return .prefix(filter, rule)
+    }
+    refuse(["include", "exclude", "if_empty"], "is for fan-outs, and this is one file")
+    return .single
+  }
+
+  private func isLocal(_ place: PlaceTemplate) -> Bool {
+    switch place.kind {
+    case .local, .undecided: true
+    case .remote, .url: false
+    }
+  }
+
+  private func hasPattern(_ text: InterpolatedText) -> Bool {
+    text.parts.contains { part in
+      if case .literal(let literal) = part { GlobPattern.isPattern(literal) } else { false }
+    }
+  }
+
+  private func isPrefix(_ source: PlaceTemplate) -> Bool {
+    guard case .remote(let name) = source.kind else { return false }
+    if source.text.text.endsInSlash { return true }
+    return source.text.text.parts.isEmpty && endpoints.named[name]?.kind.canList == true
+  }
+
+  private func refuse(_ keys: [String], _ reason: String) {
+    for key in keys where fields.has(key) {
+      fields.scope.faults.error("`\(key)` \(reason)", at: fields.keyMark(key), hint: "leave it out")
+    }
+  }
+
+  private func checkedGlob(_ text: MarkedText) -> Bool {
+    guard let literal = text.text.literal else { return true }
+    do {
+      _ = try GlobPattern(literal)
+      return true
+    } catch {
+      fields.scope.faults.error(error, at: text.mark.yaml)
+      return false
+    }
+  }
+
+  /// Many files need many names.
+  private func keepsNames(_ destination: PlaceTemplate) -> Bool {
+    let text = destination.text.text
+    let isFolder = text.endsInSlash || (text.parts.isEmpty && destination.kind != .local)
+    let isLocalFolder = text.literal.map(RelativePath.namesFolder) ?? false
+    let names = text.references.contains { reference in
+      switch reference.name {
+      case .source, .uuid: true
+      default: false
+      }
+    }
+    if isFolder || isLocalFolder || names { return true }
+    fields.scope.faults.error(
+      "every file would land at this one destination", at: destination.text.mark.yaml,
+      hint: "end it in `/` to keep the names, or use `${source.path}`")
+    return false
+  }
+
+  /// The id of a row's transfer must be the row's own, and the same in every run.
+  private func checked(_ rows: RowSource, _ destination: PlaceTemplate) -> Bool {
+    guard let key = rows.key else {
+      let names = destination.text.text.references.map(\.name)
+      let hint = "add `key: \"${each.COLUMN}\"` to `for_each`"
+      if names.contains(.uuid) {
+        fields.scope.faults.error("`${uuid}` in `to` needs a `key`: the id is made of one of them", at: destination.text.mark.yaml, hint: hint)
+        return false
+      }
+      let isOfRow = names.contains { name in
+        switch name {
+        case .column, .source: true
+        default: false
+        }
+      }
+      if !isOfRow {
+        fields.scope.faults.error("every row would have one id, as `to` is the same for all", at: destination.text.mark.yaml, hint: hint)
+      }
+      return isOfRow
+    }
+    guard key.text.dependsOnEntry else {
+      fields.scope.faults.error("every row would have one id, as `key` is the same for all", at: key.mark.yaml, hint: "name a column: \"${each.COLUMN}\"")
+      return false
+    }
+    return true
+  }
+}

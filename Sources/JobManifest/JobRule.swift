@@ -1,0 +1,68 @@
+internal import JobModel
+internal import YAML
+
+/// The top level of a manifest.
+enum JobRule {
+  /// The job of all transfers that can be planned; nil where not even its name can be read.
+  static func read(_ root: YAMLNode, path: String, overrides: [String: String], scope: Scope) -> Job? {
+    guard root.mapping != nil else {
+      scope.faults.error("a manifest is a mapping", at: root.mark, hint: "it begins with `version: 1` and `job: NAME`")
+      return nil
+    }
+    guard let top = Fields(root, shape: .job, path: "", scope: scope) else { return nil }
+    top.require("version", hint: "version: 1")
+    top.require("job", hint: "job: NAME")
+    top.require("transfers", hint: "transfers: a list of downloads and uploads")
+    VariablesRule.read(top, overrides: overrides)
+    top.value("version") { text throws(ValueFault) in
+      guard text == "1" else { throw ValueFault("version `\(text)` is not known", hint: "this haul reads `version: 1`") }
+    }
+    let name = top.value("job", name)
+    let description = top.text("description")
+    let policies = PolicyTable.read(top)
+    let endpoints = EndpointRule.readAll(top, policies: policies)
+    let defaults = top.fields("defaults", .defaults).map { TransferLevel.read($0, policies: policies) }
+    let rule = TransferRule(
+      scope: scope, endpoints: endpoints, policies: policies, defaults: defaults ?? TransferLevel())
+    let templates = transfers(top, rule)
+    guard let name else { return nil }
+    return Job(
+      name: name, description: description, version: 1, manifestPath: path, directory: scope.directory,
+      endpoints: endpoints.named, policies: policies.named, variables: scope.variables, templates: templates)
+  }
+
+  private static func name(_ text: String) throws(ValueFault) -> String {
+    let form = "lower-case letters, digits, `.`, `_` and `-`, 64 at most, the first a letter or a digit"
+    let isAllowed = text.utf8.allSatisfy { byte in
+      PercentEncoding.isIDByte(byte) && byte != 0x2F && !(0x41...0x5A).contains(byte)
+    }
+    guard isAllowed, (1...64).contains(text.utf8.count), let first = text.utf8.first,
+      PercentEncoding.isAlphanumeric(first)
+    else { throw ValueFault("`\(text)` is not a job's name", hint: form) }
+    return text
+  }
+
+  private static func transfers(_ top: Fields, _ rule: TransferRule) -> [TransferTemplate] {
+    guard let items = top.items("transfers") else { return [] }
+    if items.isEmpty { top.error("the job has no transfers", at: "transfers", hint: "a list of downloads and uploads") }
+    var templates: [TransferTemplate] = []
+    var ids: [(id: String, mark: SourceMark)] = []
+    var written: [String: [MarkedText]] = [:]
+    var known: [NeedsRule.Known] = []
+    for (index, item) in items.enumerated() {
+      let template = rule.read(item, index: index)
+      if let template { templates.append(template) }
+      guard let id = item["id"], let text = template?.id ?? id.scalar?.text, !text.isEmpty else { continue }
+      ids.append((text, rule.scope.faults.sourceMark(id.mark)))
+      if let template {
+        known.append(.init(id: text, isFanOut: template.fanOut != .single))
+        written[text] = template.needs
+      } else {
+        // It may be a fan-out: nothing that names it is held against the others.
+        known.append(.init(id: text, isFanOut: true))
+      }
+    }
+    let resolved = NeedsRule(known: known, scope: rule.scope).resolve(templates, written: written)
+    return UniqueRule.check(resolved, ids: ids, scope: rule.scope)
+  }
+}

@@ -1,0 +1,60 @@
+/// The keys that one kind of mapping takes.
+struct KeyShape {
+  /// As a message names it: "a transfer".
+  var name: String
+  /// The prefix of its paths in `NotYetInEffect`.
+  var effect: String
+  var keys: [String]
+  var reserved: [String] = []
+
+  static let job = KeyShape(
+    name: "a job", effect: "job",
+    keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"],
+    reserved: ["imports", "limits", "on", "then"])
+
+  static let transferLevel = [
+    "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
+    "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
+  ]
+  static let later = ["copy", "prune", "then", "on", "imports", "limits"]
+
+  static let transfer = KeyShape(
+    name: "a transfer", effect: "transfer", keys: ["id", "download", "upload", "to"] + transferLevel,
+    reserved: later)
+  static let defaults = KeyShape(
+    name: "`defaults`", effect: "transfer", keys: transferLevel, reserved: later)
+  static let forEach = KeyShape(
+    name: "`for_each`", effect: "for_each", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
+  static let expect = KeyShape(
+    name: "`expect`", effect: "expect", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
+
+  static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
+  static let policy = KeyShape(
+    name: "a policy", effect: "policy",
+    keys: [
+      "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window", "deadline",
+      "budget", "fail_fast", "timeouts", "retry", "disk", "network", "tls", "http",
+    ])
+  static let tls = KeyShape(
+    name: "`tls`", effect: "policy.tls",
+    keys: ["min_version", "ca_file", "client_cert", "client_key", "pinned_keys", "insecure"])
+
+  /// A mapping below a policy.
+  static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
+    KeyShape(name: "`\(key)`", effect: "policy.\(key)", keys: keys)
+  }
+
+  /// Where a key that is none of this mapping's would belong.
+  static func home(of key: String, besides shape: KeyShape) -> String? {
+    let places: [(KeyShape, String)] = [
+      (transfer, "a transfer, or `defaults`"), (policy, "a policy"), (job, "the top level"),
+      (KeyShape(name: "an endpoint", effect: "", keys: endpointCommon), "an endpoint"),
+      (policyPart("network", ["metered", "interface", "hosts", "addresses", "ip", "proxy"]), "`network` of a policy"),
+      (policyPart("http", ["redirects", "user_agent"]), "`http` of a policy"),
+      (tls, "`tls` of a policy or an endpoint"), (expect, "`expect`"),
+      (policyPart("timeouts", ["connect", "request", "stall"]), "`timeouts` of a policy"),
+      (policyPart("retry", ["attempts", "initial", "max", "multiplier", "jitter"]), "`retry` of a policy"),
+    ]
+    return places.first { $0.0.name != shape.name && $0.0.keys.contains(key) }?.1
+  }
+}

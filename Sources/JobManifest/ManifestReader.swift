@@ -1,0 +1,44 @@
+package import JobModel
+internal import YAML
+
+/// What reading a manifest gave: everything wrong with it, and the job if nothing is.
+package struct ManifestResult: Sendable {
+  /// Nil when there is an error.
+  package var job: Job?
+  /// Sorted by place; errors and warnings.
+  package var diagnostics: [Diagnostic]
+  /// The transfers without faults of their own, so that one pass can also check their rows and globs.
+  package var readable: Job?
+}
+
+/// Reads a manifest: every fault in one pass, nothing contacted and nothing written.
+package enum ManifestReader {
+  /// `path` as the user gave it, `directory` the manifest's absolute folder, `overrides` from `--set`.
+  package static func read(
+    _ bytes: [UInt8], path: String, directory: String, overrides: [String: String] = [:],
+    environment: @escaping (String) -> String?
+  ) -> ManifestResult {
+    let document = YAMLParser.parse(bytes)
+    let faults = Faults(file: path, text: String(decoding: bytes, as: UTF8.self))
+    for fault in document.faults { faults.error(fault.message, at: fault.mark, hint: fault.hint) }
+    var readable: Job?
+    if let root = document.root {
+      let scope = Scope(faults: faults, directory: directory, environment: environment)
+      readable = JobRule.read(root, path: path, overrides: overrides, scope: scope)
+    } else if document.faults.isEmpty {
+      faults.error(
+        "the manifest is empty", at: YAMLMark(line: 1, column: 1), hint: "it begins with `version: 1` and `job: NAME`")
+    }
+    let start = SourceMark(file: path, line: 0, column: 0)
+    let sorted = faults.diagnostics.sorted { ($0.mark ?? start) < ($1.mark ?? start) }
+    return ManifestResult(
+      job: faults.errorCount == 0 ? readable : nil, diagnostics: sorted, readable: readable)
+  }
+
+  package static func read(
+    _ text: String, path: String, directory: String, overrides: [String: String] = [:],
+    environment: @escaping (String) -> String?
+  ) -> ManifestResult {
+    read(Array(text.utf8), path: path, directory: directory, overrides: overrides, environment: environment)
+  }
+}

@@ -1,0 +1,73 @@
+internal import JobModel
+
+/// `needs`: every pattern may match something, and nothing needs itself.
+struct NeedsRule {
+  /// Every id of the manifest, also of transfers that have faults.
+  struct Known {
+    var id: String
+    var isFanOut: Bool
+  }
+  let known: [Known]
+  let scope: Scope
+
+  /// The templates with `needs` written out: the id of a fan-out stands for all its transfers.
+  func resolve(_ templates: [TransferTemplate], written: [String: [MarkedText]]) -> [TransferTemplate] {
+    var edges: [String: [(target: String, mark: SourceMark)]] = [:]
+    var needs: [String: [String]] = [:]
+    for item in known {
+      for need in written[item.id] ?? [] {
+        guard let literal = need.text.literal, let pattern = try? GlobPattern(literal) else { continue }
+        let targets = known.filter { matches(pattern, $0) && !(isOwnGlob(pattern, $0, of: item)) }
+        if targets.isEmpty {
+          let near = NearMiss.of(literal, among: known.map(\.id))
+          scope.faults.error(
+            "`\(literal)` matches no transfer", at: need.mark.yaml,
+            hint: near.map { "did you mean `\($0)`?" } ?? "name the id of a transfer, or a glob of ids")
+        }
+        edges[item.id, default: []] += targets.map { ($0.id, need.mark) }
+        let whole = targets.filter { $0.isFanOut && pattern.matches($0.id) }.map { GlobPattern.escape($0.id) + "/**" }
+        let isWholeOnly = pattern.isLiteral && whole.count == targets.count
+        needs[item.id, default: []] += (isWholeOnly ? [] : [literal]) + whole
+      }
+    }
+    cycles(edges)
+    return templates.map { template in
+      var result = template
+      for name in result.settings.keys { result.settings[name]?.needs = needs[template.id] ?? [] }
+      return result
+    }
+  }
+
+  private func matches(_ pattern: GlobPattern, _ item: Known) -> Bool {
+    pattern.matches(item.id) || (item.isFanOut && pattern.mayMatch(below: item.id))
+  }
+
+  /// A glob never means the transfer itself.
+  private func isOwnGlob(_ pattern: GlobPattern, _ item: Known, of owner: Known) -> Bool {
+    !pattern.isLiteral && item.id == owner.id && !(item.isFanOut && pattern.mayMatch(below: item.id))
+  }
+
+  private func cycles(_ edges: [String: [(target: String, mark: SourceMark)]]) {
+    var done: Set<String> = []
+    for start in known.map(\.id) where !done.contains(start) {
+      var path: [(id: String, next: Int)] = [(start, 0)]
+      while let top = path.last {
+        let targets = edges[top.id] ?? []
+        guard top.next < targets.count else {
+          done.insert(top.id)
+          path.removeLast()
+          continue
+        }
+        path[path.count - 1].next += 1
+        let edge = targets[top.next]
+        if let first = path.firstIndex(where: { $0.id == edge.target }) {
+          let circle = path[first...].map(\.id) + [edge.target]
+          scope.faults.error(
+            "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark.yaml, hint: "drop one of these needs")
+        } else if !done.contains(edge.target) {
+          path.append((edge.target, 0))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+internal import JobModel
+internal import YAML
+
+/// Sources and destinations: which kind each is, and what goes together.
+struct PlaceRule {
+  let scope: Scope
+  let endpoints: EndpointTable
+
+  func read(_ key: String, in fields: Fields, allowed: Scope.Allowed) -> PlaceTemplate? {
+    guard let node = fields.node(key), node.sequence == nil else { return nil }
+    guard let text = fields.marked(key, allowed: allowed) else { return nil }
+    guard !text.text.parts.isEmpty else {
+      fields.error("`\(key)` is empty", at: key)
+      return nil
+    }
+    let prefix = text.text.literalPrefix
+    let kind = PlaceTemplate.kind(of: prefix, isWhole: text.text.literal != nil)
+    switch kind {
+    case .local, .undecided: return PlaceTemplate(kind: kind, text: text)
+    case .url:
+      if text.text.literal != nil { checkURL(text, key: key) }
+      return PlaceTemplate(kind: kind, text: text)
+    case .remote(let name):
+      guard endpoints.isDeclared(name) else {
+        undeclared(name, text: prefix, at: text.mark.yaml)
+        return nil
+      }
+      var rest = text
+      rest.text = text.text.dropping(prefix: "\(name):")
+      return PlaceTemplate(kind: kind, text: rest)
+    }
+  }
+
+  private func undeclared(_ name: String, text: String, at mark: YAMLMark) {
+    let near = NearMiss.of(name, among: (Array(endpoints.named.keys) + endpoints.broken).sorted())
+    if text.hasPrefix("\(name)://") {
+      scope.faults.error("`\(name)` URLs are not spoken", at: mark, hint: "http and https are; or declare an endpoint")
+    } else {
+      scope.faults.error(
+        "the endpoint `\(name)` is not declared", at: mark,
+        hint: near.map { "did you mean `\($0):`?" } ?? "declare it under `endpoints`; a file of that name is `./\(text)`")
+    }
+  }
+
+  private func checkURL(_ text: MarkedText, key: String) {
+    do {
+      _ = try URLRule.absolute(text.text.literal ?? "")
+    } catch {
+      scope.faults.error(error, at: text.mark.yaml)
+    }
+  }
+
+  /// One side is local, the other is not; and the protocol can do it.
+  func check(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fields: Fields) {
+    let sourceIsLocal = isLocal(source)
+    let destinationIsLocal = isLocal(destination)
+    switch direction {
+    case .download:
+      if sourceIsLocal == true {
+        scope.faults.error(
+          destinationIsLocal == true ? "both sides are local" : "a download comes from a remote, and this is a local path",
+          at: source.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
+      } else if destinationIsLocal == false {
+        scope.faults.error(
+          sourceIsLocal == false ? "both sides are remote" : "a download goes to a local path, and this is remote",
+          at: destination.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`")
+      }
+    case .upload:
+      if sourceIsLocal == false {
+        scope.faults.error(
+          destinationIsLocal == false ? "both sides are remote" : "an upload comes from a local path, and this is remote",
+          at: source.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`")
+      } else if destinationIsLocal == true {
+        scope.faults.error(
+          sourceIsLocal == true ? "both sides are local" : "an upload goes to a remote, and this is a local path",
+          at: destination.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
+      } else if case .remote(let name) = destination.kind, case .salesforce? = endpoints.named[name]?.kind {
+        scope.faults.error(
+          "salesforce endpoints take no uploads", at: destination.text.mark.yaml,
+          hint: "Salesforce can't resume one and limits its size; only downloads are offered")
+      }
+    }
+  }
+
+  /// What is written of a destination may not leave the manifest's folder.
+  func confine(_ destination: PlaceTemplate) {
+    guard case .local = destination.kind else { return }
+    let text = destination.text.text
+    var fixed = text.literalPrefix
+    if text.literal == nil {
+      guard let slash = fixed.lastIndex(of: "/") else { return }
+      fixed = String(fixed[...slash])
+    }
+    guard RelativePath.escapes(RelativePath.relative(fixed, to: scope.directory)) else { return }
+    scope.faults.error(
+      "the destination `\(text.written)` lies outside of the manifest's folder", at: destination.text.mark.yaml,
+      hint: "write a path below it, or `allow_outside: true` if this is meant")
+  }
+
+  /// Nil where entries decide.
+  private func isLocal(_ place: PlaceTemplate) -> Bool? {
+    switch place.kind {
+    case .local: true
+    case .remote, .url: false
+    case .undecided: nil
+    }
+  }
+}

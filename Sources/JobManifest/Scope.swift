@@ -1,0 +1,124 @@
+internal import JobModel
+internal import YAML
+
+/// What every rule needs while one manifest is read: where faults go, and what names stand for.
+final class Scope {
+  let faults: Faults
+  /// Absolute folder of the manifest.
+  let directory: String
+  private let environment: (String) -> String?
+  var variables: [String: String] = [:]
+  /// Declared, but its own value is at fault: using it is no further fault.
+  var brokenVariables: Set<String> = []
+  /// Variables whose value came, at least in part, out of the environment.
+  var environmentVariables: Set<String> = []
+  private(set) var usedEnvironment = false
+
+  init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
+    self.faults = faults
+    self.directory = directory
+    self.environment = environment
+  }
+
+  /// What may stand in a text besides variables.
+  struct Allowed: OptionSet {
+    var rawValue: Int
+    static let environment = Allowed(rawValue: 1)
+    static let run = Allowed(rawValue: 2)
+    static let row = Allowed(rawValue: 4)
+    static let source = Allowed(rawValue: 8)
+    static let uuid = Allowed(rawValue: 16)
+
+    static let settled: Allowed = [.environment]
+    static let transfer: Allowed = [.environment, .run, .row, .uuid]
+  }
+
+  /// Puts in what is known now; nil after a fault, which is reported at the mark.
+  func interpolate(_ text: String, at mark: YAMLMark, allowed: Allowed, key: String) -> InterpolatedText? {
+    do {
+      let parsed = try InterpolationParser.parse(text)
+      var result = InterpolatedText("")
+      for part in parsed.parts {
+        switch part {
+        case .literal(let literal): result.append(literal: literal)
+        case .reference(let reference):
+          guard let put = try resolve(reference, allowed: allowed, key: key) else { return nil }
+          for part in put.parts {
+            if case .literal(let literal) = part { result.append(literal: literal) } else { result.parts.append(part) }
+          }
+        }
+      }
+      return result
+    } catch {
+      faults.error(error, at: mark)
+      return nil
+    }
+  }
+
+  private func resolve(
+    _ reference: InterpolatedText.Reference, allowed: Allowed, key: String
+  ) throws(ValueFault) -> InterpolatedText? {
+    let shown = "`${\(reference.name.text)}`"
+    func require(_ kind: Allowed) throws(ValueFault) {
+      guard allowed.contains(kind) else { throw ValueFault("\(shown) can't be used in `\(key)`", hint: Self.use(kind)) }
+    }
+    switch reference.name {
+    case .variable(let name):
+      if brokenVariables.contains(name) { return nil }
+      guard let value = variables[name] else {
+        if let fallback = reference.fallback { return InterpolatedText(fallback) }
+        let near = NearMiss.of(name, among: variables.keys.sorted())
+        throw ValueFault(
+          "the variable `\(name)` is not declared",
+          hint: near.map { "did you mean `${var.\($0)}`?" } ?? "declare it under `vars`")
+      }
+      if environmentVariables.contains(name) {
+        try requireEnvironment(allowed, shown: shown, key: key)
+        usedEnvironment = true
+      }
+      return InterpolatedText(try reference.filtered(value, what: "the variable `\(name)`"))
+    case .environment(let name):
+      try requireEnvironment(allowed, shown: shown, key: key)
+      usedEnvironment = true
+      let value = environment(name) ?? ""
+      return InterpolatedText(try reference.filtered(value, what: "the environment variable `\(name)`"))
+    case .runID, .runDate: try require(.run)
+    case .column: try require(.row)
+    case .uuid: try require(.uuid)
+    case .source: try require(.source)
+    }
+    return InterpolatedText(parts: [.reference(reference)])
+  }
+
+  private func requireEnvironment(_ allowed: Allowed, shown: String, key: String) throws(ValueFault) {
+    guard allowed.contains(.environment) else {
+      throw ValueFault(
+        "\(shown) is refused in `\(key)`: what comes from the environment there is a secret",
+        hint: "write a reference instead: { env: NAME }")
+    }
+  }
+
+  /// Runs a reading and tells whether it used the environment.
+  func tracksEnvironment<Result>(_ body: () -> Result) -> (result: Result, used: Bool) {
+    let before = usedEnvironment
+    usedEnvironment = false
+    let result = body()
+    let used = usedEnvironment
+    usedEnvironment = before
+    return (result, used)
+  }
+
+  private static func use(_ kind: Allowed) -> String {
+    switch kind {
+    case .run: "values of the run belong into `to`, sources, `expect`, `content_type` and headers of transfers"
+    case .row: "columns belong into the values of a transfer that has `for_each`"
+    case .source: "`${source.…}` belongs into `to` of a fan-out"
+    default: "it belongs into the values of a transfer"
+    }
+  }
+
+  /// A path as the manifest writes it, made absolute.
+  func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : RelativePath.normalize(directory + "/" + path)
+  }
+}

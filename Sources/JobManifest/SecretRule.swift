@@ -1,0 +1,66 @@
+internal import JobModel
+internal import YAML
+
+/// A secret is a reference: `{ env: NAME }`, `{ file: PATH }` or `{ command: [argv…] }`.
+enum SecretRule {
+  private static func shape(_ key: String) -> KeyShape {
+    KeyShape(name: "a secret", effect: "secret", keys: ["env", "file", "command"])
+  }
+
+  static func read(_ key: String, in parent: Fields) -> SecretReference? {
+    guard let node = parent.node(key) else { return nil }
+    return read(node, key: key, path: parent.path(key), scope: parent.scope)
+  }
+
+  static func read(_ node: YAMLNode, key: String, path: String, scope: Scope) -> SecretReference? {
+    if node.scalar != nil {
+      scope.faults.error(
+        "a secret is never written in the manifest", at: node.mark,
+        hint: "write `\(key): { env: NAME }`, `{ file: PATH }` or `{ command: [program, argument] }`")
+      return nil
+    }
+    guard let fields = Fields(node, shape: shape(key), path: path, scope: scope) else { return nil }
+    let forms = shape(key).keys.filter(fields.has)
+    guard forms.count == 1 else {
+      scope.faults.error("a secret has exactly one of `env`, `file` and `command`", at: node.mark)
+      return nil
+    }
+    switch forms[0] {
+    case "env": return fields.value("env", allowed: [], environmentName).map { .environment($0) }
+    case "file": return fields.text("file", allowed: []).map { .file(scope.absolute($0)) }
+    default: return command(fields).map { .command($0) }
+    }
+  }
+
+  /// A program and its arguments, never a shell line.
+  static func command(_ fields: Fields) -> [String]? {
+    guard let node = fields.node("command") else { return nil }
+    guard let items = node.sequence else {
+      fields.error("`command` is a list: a program and its arguments", at: "command", hint: "command: [pass, show, depot]")
+      return nil
+    }
+    let words = items.compactMap { item -> String? in
+      guard let scalar = item.scalar, !scalar.isMissing else {
+        fields.scope.faults.error(Fields.wrongType(item, wanted: "text", key: "command"), at: item.mark)
+        return nil
+      }
+      return fields.scope.interpolate(scalar.text, at: item.mark, allowed: [], key: "command")?.literal
+    }
+    guard words.count == items.count else { return nil }
+    guard let program = words.first, !program.isEmpty else {
+      fields.error("`command` names no program", at: "command", hint: "command: [pass, show, depot]")
+      return nil
+    }
+    return words
+  }
+
+  private static func environmentName(_ text: String) throws(ValueFault) -> String {
+    let isName = text.utf8.enumerated().allSatisfy { index, byte in
+      byte == 0x5F || (PercentEncoding.isAlphanumeric(byte) && (index > 0 || !(0x30...0x39).contains(byte)))
+    }
+    guard isName, !text.isEmpty else {
+      throw ValueFault("`\(text)` is not the name of an environment variable", hint: "like DEPOT_TOKEN, without `$`")
+    }
+    return text
+  }
+}

@@ -1,0 +1,79 @@
+internal import JobModel
+internal import YAML
+
+/// Merges the levels into settings: transfer, then endpoint, then defaults, then built in.
+struct SettingsRule {
+  let endpoints: EndpointTable
+  let defaults: TransferLevel
+  let own: TransferLevel
+  /// `own` over `defaults`.
+  let level: TransferLevel
+
+  /// For each endpoint that the remote side may be on; "" is an absolute URL's.
+  func byEndpoint(_ direction: Direction, remote: PlaceTemplate) -> [String: TransferSettings] {
+    switch remote.kind {
+    case .remote(let name): [name: merged(direction, endpoints.named[name])]
+    case .url, .local: ["": merged(direction, nil)]
+    case .undecided:
+      endpoints.named.mapValues { merged(direction, $0) }
+        .merging(["": merged(direction, nil)]) { first, _ in first }
+    }
+  }
+
+  func endpointsAreWhole(_ remote: PlaceTemplate) -> Bool {
+    if case .remote(let name) = remote.kind { !endpoints.broken.contains(name) } else { true }
+  }
+
+  func rowSettings(_ direction: Direction) -> [RowSetting] {
+    ScalarSetting.allCases.compactMap { setting in
+      guard let value = level.settings[setting], value.text.literal == nil, setting.direction ?? direction == direction
+      else { return nil }
+      return RowSetting(setting: setting, value: value)
+    }
+  }
+
+  /// All of the transfer's and the defaults' headers, where a row has a say in any.
+  var rowHeaders: [HeaderTemplate] {
+    (defaults.headers + own.headers).filter { $0.setting == nil }
+  }
+
+  private func merged(_ direction: Direction, _ endpoint: Endpoint?) -> TransferSettings {
+    var settings = TransferSettings(direction: direction)
+    for (setting, value) in level.settings {
+      guard let literal = value.text.literal, setting.direction ?? direction == direction else { continue }
+      do {
+        try setting.apply(literal, to: &settings)
+      } catch {
+        // Read and reported with its level; this transfer is not planned.
+        continue
+      }
+    }
+    for layer in [defaults.policy?.policy, endpoint?.policy, own.policy?.policy] {
+      if let layer { settings.policy.overlay(layer) }
+    }
+    settings.policyName = own.policy?.name ?? endpoint?.policyName ?? defaults.policy?.name
+    settings.headers = HeaderSetting.overlay(
+      own.headers.compactMap(\.setting),
+      over: HeaderSetting.overlay(endpoint?.headers ?? [], over: defaults.headers.compactMap(\.setting)))
+    settings.needs = (level.needs ?? []).compactMap(\.text.literal)
+    return settings
+  }
+
+  /// `verify: required` is refused where nothing could be compared.
+  func checkVerify(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
+    guard let verify = level.settings[.verify], verify.text.literal == VerifyLevel.required.rawValue,
+      direction == .upload
+    else { return }
+    let proves: Bool =
+      switch destination.kind {
+      case .remote(let name): endpoints.named[name]?.kind.provesUploads ?? true
+      case .url: false
+      case .local, .undecided: true
+      }
+    if !proves {
+      scope.faults.error(
+        "`verify: required` can't be met: an `http` upload answers with no digest", at: verify.mark.yaml,
+        hint: "write `verify: readback`, which reads the upload back and compares")
+    }
+  }
+}

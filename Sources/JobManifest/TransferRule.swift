@@ -1,0 +1,120 @@
+internal import JobModel
+internal import YAML
+
+/// One entry of `transfers`: its own keys, merged with the endpoint's and the defaults.
+struct TransferRule {
+  let scope: Scope
+  let endpoints: EndpointTable
+  let policies: PolicyTable
+  let defaults: TransferLevel
+
+  /// Nil where the entry can't be planned; everything wrong with it is reported.
+  func read(_ node: YAMLNode, index: Int) -> TransferTemplate? {
+    let before = scope.faults.errorCount
+    let name = node["id"]?.scalar?.text ?? "[\(index + 1)]"
+    guard let fields = Fields(node, shape: .transfer, path: "transfers.\(name)", scope: scope) else { return nil }
+    fields.require("id", hint: "it is the transfer's identity across runs")
+    fields.require("to", hint: "where to: a path, or NAME:PATH of an endpoint")
+    let id = fields.value("id", identifier)
+    let direction = direction(fields)
+    let own = TransferLevel.read(fields, policies: policies)
+    let places = PlaceRule(scope: scope, endpoints: endpoints)
+    let destination = places.read("to", in: fields, allowed: [.transfer, .source])
+    guard let direction, let source = places.read(direction.rawValue, in: fields, allowed: .transfer),
+      let destination
+    else { return nil }
+    if !fields.has("id") { return nil }
+    misplaced(own, direction, fields)
+    let level = own.over(defaults)
+    let fanOut = FanOutRule(fields: fields, own: own, level: level, endpoints: endpoints)
+      .read(direction, source, destination)
+    places.check(direction, source, destination, fields)
+    if let fanOut { references(level, source, destination, fanOut) }
+    let outside = level.settings[.allowsOutside]
+    if direction == .download, outside == nil || outside?.text.literal == "false" { places.confine(destination) }
+    let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
+    settings.checkVerify(direction, destination, scope: scope)
+    guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
+      settings.endpointsAreWhole(direction == .download ? source : destination)
+    else { return nil }
+    return TransferTemplate(
+      id: id, mark: scope.faults.sourceMark(idMark), lineText: scope.faults.lineText(idMark) ?? "",
+      direction: direction, source: unescaped(source, fanOut), destination: destination, fanOut: fanOut,
+      settings: settings.byEndpoint(direction, remote: direction == .download ? source : destination),
+      rowSettings: settings.rowSettings(direction), headers: settings.rowHeaders,
+      needs: level.needs ?? [], expect: level.expect)
+  }
+
+  private func identifier(_ text: String) throws(ValueFault) -> String {
+    guard !text.isEmpty, text.utf8.allSatisfy(PercentEncoding.isIDByte) else {
+      throw ValueFault("`\(text)` is not an id", hint: "letters, digits, `.`, `_`, `/` and `-`")
+    }
+    return text
+  }
+
+  private func direction(_ fields: Fields) -> Direction? {
+    for key in ["download", "upload"] where fields.node(key)?.sequence != nil {
+      fields.error("a list as a source is reserved for a later version", at: key, hint: "write one transfer each, or a glob")
+    }
+    switch (fields.has("download"), fields.has("upload")) {
+    case (true, true):
+      let later = [fields.keyMark("download"), fields.keyMark("upload")].compactMap { $0 }.max()
+      scope.faults.error("a transfer has `download` or `upload`, not both", at: later, hint: "write two transfers")
+      return nil
+    case (false, false):
+      scope.faults.error("a transfer needs `download` or `upload`", at: fields.mark, hint: "download: NAME:PATH")
+      return nil
+    case (true, false): return fields.node("download")?.sequence == nil ? .download : nil
+    case (false, true): return fields.node("upload")?.sequence == nil ? .upload : nil
+    }
+  }
+
+  /// A setting of the other direction: in `defaults` it waits for the transfers that it is for.
+  private func misplaced(_ own: TransferLevel, _ direction: Direction, _ fields: Fields) {
+    for setting in own.settings.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let needed = setting.direction, needed != direction else { continue }
+      scope.faults.error(
+        "`\(setting.rawValue)` is for \(needed.rawValue)s, and this is \(direction == .upload ? "an upload" : "a download")",
+        at: fields.keyMark(setting.rawValue), hint: "leave it out")
+    }
+  }
+
+  /// Columns only where there are rows.
+  private func references(
+    _ level: TransferLevel, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fanOut: FanOut
+  ) {
+    var texts = [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
+    for header in level.headers {
+      if case .text(let text) = header.value { texts.append(text) }
+    }
+    for text in texts {
+      for reference in text.text.references {
+        switch (reference.name, fanOut) {
+        case (.column, .rows): continue
+        case (.column, _):
+          scope.faults.error(
+            "`${\(reference.name.text)}` without `for_each`", at: text.mark.yaml, hint: "a column needs rows: add `for_each`")
+        case (.source, .single):
+          scope.faults.error(
+            "`${\(reference.name.text)}` belongs into `to` of a fan-out", at: text.mark.yaml,
+            hint: "write the name, or end `to` in `/` to keep the source's")
+        default: continue
+        }
+      }
+    }
+  }
+
+  /// `\[` in the path of a single file stands for `[`.
+  private func unescaped(_ place: PlaceTemplate, _ fanOut: FanOut) -> PlaceTemplate {
+    guard case .local = place.kind, case .single = fanOut else { return place }
+    var result = place
+    result.text.text.parts = place.text.text.parts.map { part in
+      if case .literal(let text) = part { .literal(GlobPattern.unescape(text)) } else { part }
+    }
+    return result
+  }
+}
+
+extension SourceMark {
+  var yaml: YAMLMark { YAMLMark(line: line, column: column) }
+}

@@ -1,0 +1,50 @@
+internal import JobModel
+
+/// No two transfers with one id or one destination, as far as the manifest alone tells.
+enum UniqueRule {
+  /// The templates without those that repeat an earlier one.
+  static func check(_ templates: [TransferTemplate], ids: [(id: String, mark: SourceMark)], scope: Scope) -> [TransferTemplate] {
+    var firstIDs: [String: SourceMark] = [:]
+    var repeated: Set<SourceMark> = []
+    for item in ids {
+      guard let first = firstIDs[item.id] else {
+        firstIDs[item.id] = item.mark
+        continue
+      }
+      repeated.insert(item.mark)
+      scope.faults.error(
+        "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark.yaml, hint: "give it another id")
+    }
+    var destinations: [String: (mark: SourceMark, id: String)] = [:]
+    for template in templates {
+      guard let destination = destination(of: template, scope: scope) else { continue }
+      let mark = template.destination.text.mark
+      if let first = destinations[destination] {
+        repeated.insert(template.mark)
+        scope.faults.error(
+          "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too", at: mark.yaml,
+          hint: "give one of them another `to`")
+      } else {
+        destinations[destination] = (mark, template.id)
+      }
+    }
+    return templates.filter { !repeated.contains($0.mark) }
+  }
+
+  private static func destination(of template: TransferTemplate, scope: Scope) -> String? {
+    guard case .single = template.fanOut, template.settings.values.contains(where: \.isEnabled) else { return nil }
+    let text = template.destination.text.text
+    if text.references.contains(where: { $0.name == .uuid }) { return nil }
+    var written = text.written
+    if case .local = template.destination.kind { written = RelativePath.relative(written, to: scope.directory) }
+    if RelativePath.namesFolder(written) {
+      guard template.direction == .upload else { return nil }
+      written += RelativePath.baseName(template.source.text.text.written)
+    }
+    switch template.destination.kind {
+    case .remote(let name): return "\(name):\(written)"
+    case .local, .url: return written
+    case .undecided: return nil
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/// A key of `expect`.
+package enum ExpectationKey: Sendable, Hashable {
+  case digest(DigestAlgorithm)
+  case size
+  case type
+
+  package static let all: [ExpectationKey] = DigestAlgorithm.allCases.map { .digest($0) } + [.size, .type]
+
+  package var word: String {
+    switch self {
+    case .digest(let algorithm): algorithm.rawValue
+    case .size: "size"
+    case .type: "type"
+    }
+  }
+
+  package func apply(_ text: String, to expectation: inout Expectation) throws(ValueFault) {
+    switch self {
+    case .digest(let algorithm): expectation.digests[algorithm] = try Self.digest(text, algorithm)
+    case .size: expectation.size = try Units.size(text)
+    case .type: expectation.type = try Self.type(text)
+    }
+  }
+
+  private static func digest(_ text: String, _ algorithm: DigestAlgorithm) throws(ValueFault) -> String {
+    let isHex = text.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
+    }
+    let form = "\(algorithm.rawValue) is \(algorithm.hexLength) hex characters"
+    guard isHex else { throw ValueFault("`\(text)` is not hex", hint: form) }
+    guard text.utf8.count == algorithm.hexLength else {
+      throw ValueFault("a \(algorithm.rawValue) digest of \(text.utf8.count) characters", hint: form)
+    }
+    return text.lowercased()
+  }
+
+  private static func type(_ text: String) throws(ValueFault) -> String {
+    let type = text.lowercased()
+    guard MediaTypeRule.supported.contains(type) else {
+      throw ValueFault(
+        "there is no rule for the content of `\(text)`",
+        hint: "types with a rule: \(MediaTypeRule.supported.joined(separator: ", "))")
+    }
+    return type
+  }
+}

@@ -1,0 +1,74 @@
+/// How one entry of `transfers` becomes many.
+package enum FanOut: Sendable, Hashable {
+  case single
+  /// A local glob of an upload.
+  case glob(EntryFilter, EmptyRule)
+  /// Everything below a remote prefix.
+  case prefix(EntryFilter, EmptyRule)
+  case rows(RowSource, EmptyRule)
+}
+
+/// What `if_empty` says: whether a fan-out that finds nothing is a fault.
+package enum EmptyRule: String, Sendable, Hashable, CaseIterable { case fail, warn }
+
+/// `include` and `exclude`, over paths below the fixed part.
+package struct EntryFilter: Sendable, Hashable {
+  package var include: [GlobPattern]
+  package var exclude: [GlobPattern]
+
+  package init(include: [GlobPattern] = [], exclude: [GlobPattern] = []) {
+    self.include = include
+    self.exclude = exclude
+  }
+
+  /// A pattern without `/` is about the name alone, at any depth.
+  package func admits(_ path: String) -> Bool {
+    (include.isEmpty || include.contains { Self.matches($0, path) }) && !exclude.contains { Self.matches($0, path) }
+  }
+
+  /// Whether nothing below a folder can be admitted.
+  package func excludesAll(below folder: String) -> Bool {
+    exclude.contains { $0.coversAll(below: folder) }
+  }
+
+  private static func matches(_ pattern: GlobPattern, _ path: String) -> Bool {
+    if pattern.matches(path) { return true }
+    guard !pattern.text.contains("/"), let slash = path.lastIndex(of: "/") else { return false }
+    return pattern.matches(String(path[path.index(after: slash)...]))
+  }
+}
+
+/// The file whose rows make the transfers (`for_each`).
+package struct RowSource: Sendable, Hashable {
+  package enum Format: Sendable, Hashable {
+    /// Names of the columns where the file has no header row.
+    case csv(columns: [String]?)
+    case jsonl
+    case checksums
+    case list
+
+    package var word: String {
+      switch self {
+      case .csv: "csv"
+      case .jsonl: "jsonl"
+      case .checksums: "checksums"
+      case .list: "list"
+      }
+    }
+  }
+  package var format: Format
+  /// As written: relative to the manifest's folder, or absolute.
+  package var path: String
+  package var mark: SourceMark
+  package var lineText: String
+  /// What an entry's id ends in; nil: its destination.
+  package var key: MarkedText?
+
+  package init(format: Format, path: String, mark: SourceMark, lineText: String, key: MarkedText?) {
+    self.format = format
+    self.path = path
+    self.mark = mark
+    self.lineText = lineText
+    self.key = key
+  }
+}

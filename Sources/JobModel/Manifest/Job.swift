@@ -1,0 +1,43 @@
+/// A manifest, read and resolved: what `JobManifest` makes and `Planner` expands.
+package struct Job: Sendable {
+  package var name: String
+  package var description: String?
+  package var version: Int
+  /// As given on the command line.
+  package var manifestPath: String
+  /// The manifest's folder, absolute: relative paths start here.
+  package var directory: String
+  package var endpoints: [String: Endpoint]
+  package var policies: [String: Policy]
+  /// Values after `--set`.
+  package var variables: [String: String]
+  package var templates: [TransferTemplate]
+
+  package init(
+    name: String, description: String?, version: Int, manifestPath: String, directory: String,
+    endpoints: [String: Endpoint], policies: [String: Policy], variables: [String: String],
+    templates: [TransferTemplate]
+  ) {
+    self.name = name
+    self.description = description
+    self.version = version
+    self.manifestPath = manifestPath
+    self.directory = directory
+    self.endpoints = endpoints
+    self.policies = policies
+    self.variables = variables
+    self.templates = templates
+  }
+}
+
+/// What a run puts into `${run.id}` and `${run.date}`.
+package struct RunValues: Sendable, Hashable {
+  package var id: String
+  /// UTC, YYYY-MM-DD.
+  package var date: String
+
+  package init(id: String, date: String) {
+    self.id = id
+    self.date = date
+  }
+}

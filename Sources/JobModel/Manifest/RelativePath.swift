@@ -1,0 +1,99 @@
+/// Paths as text: normalised and confined without asking the file system.
+package enum RelativePath {
+  /// Without `.` and empty segments; `..` is kept, as a link may stand before it. A final `/` stays.
+  package static func tidy(_ path: String) -> String {
+    if isTidy(path) { return path }
+    return join(segments(path).filter { $0 != "." }, like: path)
+  }
+
+  /// As `tidy`, with `..` worked out too; leading ones stay.
+  package static func normalize(_ path: String) -> String {
+    if isTidy(path) { return path }
+    var stack: [Substring] = []
+    for segment in segments(path) where segment != "." {
+      if segment == "..", let last = stack.last, last != ".." {
+        stack.removeLast()
+      } else if segment != ".." || !path.hasPrefix("/") {
+        stack.append(segment)
+      }
+    }
+    return join(stack, like: path)
+  }
+
+  /// A path relative to a folder, normalised; an absolute one below the folder is made relative.
+  package static func relative(_ path: String, to folder: String) -> String {
+    let normal = normalize(path)
+    guard normal.utf8.first == 0x2F else { return normal }
+    let root = folder.hasSuffix("/") ? folder : folder + "/"
+    guard normal.hasPrefix(root) else { return normal }
+    return String(normal.dropFirst(root.count))
+  }
+
+  /// Leads out of the folder that it is relative to.
+  package static func escapes(_ path: String) -> Bool {
+    if path.utf8.first == 0x2F { return true }
+    guard path.utf8.first == 0x2E || !isTidy(path) else { return false }
+    let normal = normalize(path)
+    return normal == ".." || normal.hasPrefix("../")
+  }
+
+  /// Whether what follows a path's fixed part (its first bytes, up to a `/`) ever climbs above it.
+  package static func climbs(_ path: String, afterBytes fixed: Int) -> Bool {
+    let rest = path.utf8.dropFirst(fixed)
+    if fixed == 0, rest.first == 0x2F { return true }
+    return leavesFolder(Substring(rest))
+  }
+
+  package static func baseName(_ path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: 0x2F) else { return path }
+    return String(path[path.utf8.index(after: slash)...])
+  }
+
+  /// Stands for a folder: ends in `/`, `/.` or `/..`, or is `.` or `..`.
+  package static func namesFolder(_ path: String) -> Bool {
+    guard let last = path.utf8.last, last != 0x2F else { return true }
+    return last == 0x2E && [".", ".."].contains(baseName(path))
+  }
+
+  private static func leavesFolder(_ path: Substring) -> Bool {
+    // Nearly every path has neither: two dots in a row, or a percent sign.
+    var wasDot = false
+    let isSuspect = path.utf8.contains { byte in
+      defer { wasDot = byte == 0x2E }
+      return byte == 0x25 || (byte == 0x2E && wasDot)
+    }
+    guard isSuspect else { return false }
+    var depth = 0
+    for segment in path.split(separator: "/", omittingEmptySubsequences: true) {
+      switch segment.lowercased() {
+      case ".", "%2e": continue
+      case "..", ".%2e", "%2e.", "%2e%2e": depth -= 1
+      default: depth += 1
+      }
+      if depth < 0 { return true }
+    }
+    return false
+  }
+
+  /// No segment is empty, nor begins with a dot.
+  private static func isTidy(_ path: String) -> Bool {
+    var isStart = true
+    var isFirst = true
+    for byte in path.utf8 {
+      if isStart, byte == 0x2E || (byte == 0x2F && !isFirst) { return false }
+      isStart = byte == 0x2F
+      isFirst = false
+    }
+    return true
+  }
+
+  private static func segments(_ path: String) -> [Substring] {
+    path.split(separator: "/", omittingEmptySubsequences: true)
+  }
+
+  private static func join(_ segments: [Substring], like path: String) -> String {
+    let body = segments.joined(separator: "/")
+    if body.isEmpty { return path.hasPrefix("/") ? "/" : "" }
+    return (path.hasPrefix("/") ? "/" : "") + body + (namesFolder(path) ? "/" : "")
+  }
+}

@@ -1,0 +1,89 @@
+/// An entry of `transfers`, with all levels merged; it stands for one transfer or for a fan-out.
+package struct TransferTemplate: Sendable {
+  package var id: String
+  /// Where the id is written.
+  package var mark: SourceMark
+  package var lineText: String
+  package var direction: Direction
+  package var source: PlaceTemplate
+  package var destination: PlaceTemplate
+  package var fanOut: FanOut
+  /// By the name of the remote side's endpoint; "" is an absolute URL's.
+  package var settings: [String: TransferSettings]
+  /// What the rows of a fan-out decide.
+  package var rowSettings: [RowSetting]
+  package var headers: [HeaderTemplate]
+  /// As written; what the manifest alone decides is in `settings` too.
+  package var needs: [MarkedText]
+  package var expect: [ExpectationKey: MarkedText]
+
+  package init(
+    id: String, mark: SourceMark, lineText: String, direction: Direction, source: PlaceTemplate,
+    destination: PlaceTemplate, fanOut: FanOut, settings: [String: TransferSettings],
+    rowSettings: [RowSetting], headers: [HeaderTemplate], needs: [MarkedText],
+    expect: [ExpectationKey: MarkedText]
+  ) {
+    self.id = id
+    self.mark = mark
+    self.lineText = lineText
+    self.direction = direction
+    self.source = source
+    self.destination = destination
+    self.fanOut = fanOut
+    self.settings = settings
+    self.rowSettings = rowSettings
+    self.headers = headers
+    self.needs = needs
+    self.expect = expect
+  }
+
+  /// The side that is not local.
+  package var remote: PlaceTemplate { direction == .download ? source : destination }
+}
+
+/// A text of the manifest with its place, for faults that show only when it is put to use.
+package struct MarkedText: Sendable, Hashable {
+  package var text: InterpolatedText
+  package var mark: SourceMark
+  package var lineText: String
+
+  package init(text: InterpolatedText, mark: SourceMark, lineText: String) {
+    self.text = text
+    self.mark = mark
+    self.lineText = lineText
+  }
+}
+
+/// A setting whose value stands in the rows.
+package struct RowSetting: Sendable, Hashable {
+  package var setting: ScalarSetting
+  package var value: MarkedText
+
+  package init(setting: ScalarSetting, value: MarkedText) {
+    self.setting = setting
+    self.value = value
+  }
+}
+
+/// An extra header whose value may differ from row to row.
+package struct HeaderTemplate: Sendable, Hashable {
+  package enum Value: Sendable, Hashable {
+    case text(MarkedText)
+    case secret(SecretReference)
+  }
+  package var name: String
+  package var value: Value
+
+  package init(name: String, value: Value) {
+    self.name = name
+    self.value = value
+  }
+
+  /// The header where no row has a say in it.
+  package var setting: HeaderSetting? {
+    switch value {
+    case .secret(let secret): HeaderSetting(name: name, value: .secret(secret))
+    case .text(let text): text.text.literal.map { HeaderSetting(name: name, value: .text($0)) }
+    }
+  }
+}

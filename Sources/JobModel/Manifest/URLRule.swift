@@ -1,0 +1,68 @@
+/// What an absolute http(s) URL of a manifest must be.
+package enum URLRule {
+  package static func absolute(_ text: String) throws(ValueFault) -> String {
+    let form = "like `https://files.example.net/api`"
+    guard let scheme = schemeLength(text) else {
+      throw ValueFault("`\(text)` is not an absolute http or https URL", hint: form)
+    }
+    guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == 0x5C }) else {
+      throw ValueFault("the URL holds a space, a backslash or a control character", hint: "percent-encode it")
+    }
+    let authority = Substring(text.utf8.dropFirst(scheme).prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 })
+    guard !authority.utf8.contains(0x40) else {
+      throw ValueFault(
+        "the URL holds a user or a password, and a secret is never written in the manifest",
+        hint: "use `auth: { basic: { user: NAME, password: { env: NAME } } }`")
+    }
+    try checkHost(authority)
+    return text
+  }
+
+  /// An endpoint's: paths are appended to it.
+  package static func base(_ text: String) throws(ValueFault) -> String {
+    var url = try absolute(text)
+    guard !url.contains("?"), !url.contains("#") else {
+      throw ValueFault("an endpoint's URL has no query and no fragment: paths are appended to it")
+    }
+    while url.hasSuffix("/") { url.removeLast() }
+    return url
+  }
+
+  /// Bytes of `http://` or `https://` in any case, at the start of a text.
+  package static func schemeLength(_ text: String) -> Int? {
+    for scheme in [secure, plain] {
+      let head = text.utf8.prefix(scheme.count)
+      if head.count == scheme.count, zip(head, scheme).allSatisfy({ $0 == $1 || ($0 | 0x20) == $1 }) {
+        return scheme.count
+      }
+    }
+    return nil
+  }
+
+  private static let secure = Array("https://".utf8)
+  private static let plain = Array("http://".utf8)
+
+  private static func checkHost(_ authority: Substring) throws(ValueFault) {
+    let isSimple = authority.utf8.allSatisfy { PercentEncoding.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x2D }
+    if isSimple, !authority.isEmpty { return }
+    var host = authority
+    var port: Substring?
+    if authority.first == "[" {
+      guard let close = authority.firstIndex(of: "]") else { throw ValueFault("the URL's `[` is not closed") }
+      host = authority[...close]
+      let rest = authority[authority.index(after: close)...]
+      if rest.first == ":" { port = rest.dropFirst() } else if !rest.isEmpty { throw ValueFault("the URL's host is malformed") }
+    } else if let colon = authority.lastIndex(of: ":") {
+      host = authority[..<colon]
+      port = authority[authority.index(after: colon)...]
+    }
+    guard !host.isEmpty, host == authority.prefix(host.count), !host.dropFirst().contains("[") else {
+      throw ValueFault("the URL has no host", hint: "like `https://files.example.net/api`")
+    }
+    if let port {
+      guard let number = Units.integer(String(port)), (1...65535).contains(number) else {
+        throw ValueFault("the URL's port `\(port)` is not 1 to 65535")
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+internal import Foundation
+internal import JobModel
+
+/// Whether a destination's folder leads out of the manifest's through a symbolic link.
+enum Confinement {
+  /// The link that leads out, as a path relative to the folder.
+  static func escapingLink(in folder: String, below directory: String) -> String? {
+    let root = resolved(directory)
+    var path = ""
+    for segment in folder.split(separator: "/", omittingEmptySubsequences: true) {
+      path += path.isEmpty ? String(segment) : "/\(segment)"
+      let absolute = directory + "/" + path
+      guard FileStatus.isLink(absolute) else { continue }
+      let target = resolved(absolute)
+      if target != root, !target.hasPrefix(root + "/") { return path }
+    }
+    return nil
+  }
+
+  private static func resolved(_ path: String) -> String {
+    URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+  }
+}

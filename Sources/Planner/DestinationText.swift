@@ -1,0 +1,109 @@
+internal import JobModel
+
+/// The text of `to` for one entry, on its way to a place.
+struct DestinationText {
+  private let template: TransferTemplate
+  private let compiled: CompiledText
+  private let context: PlanContext
+  private var text = ""
+  /// Bytes of the part that no row and no found file has a say in, up to its last `/`.
+  private var fixedBytes = 0
+
+  init(template: TransferTemplate, compiled: CompiledText, context: PlanContext) {
+    self.template = template
+    self.compiled = compiled
+    self.context = context
+  }
+
+  mutating func evaluate(_ values: EntryValues) throws(EntryFault) {
+    text = try values.text(compiled)
+    guard case .literal(let prefix)? = compiled.parts.first else {
+      fixedBytes = 0
+      return
+    }
+    let slash = prefix.utf8.lastIndex(of: 0x2F)
+    fixedBytes = slash.map { prefix.utf8.distance(from: prefix.utf8.startIndex, to: $0) + 1 } ?? 0
+  }
+
+  /// What a row without a key is known by: its destination, tidied, without a query.
+  func known(_ text: String) -> String {
+    switch template.destination.kind {
+    case .local: return RelativePath.relative(text, to: context.job.directory)
+    case .remote(let name): return "\(name):\(text)"
+    case .url: return String(text.prefix { $0 != "?" })
+    case .undecided:
+      let isURL = PlaceTemplate.kind(of: text, isWhole: true) == .url
+      return isURL ? String(text.prefix { $0 != "?" }) : text
+    }
+  }
+
+  /// `below`: the path of a found file below its fixed part, which a folder as destination keeps.
+  func place(source: Place, below: String?) throws(EntryFault) -> (place: Place, takesName: Bool) {
+    let place = try Places.decide(template.destination.kind, text, context.job, at: Places.of(compiled))
+    switch place {
+    case .local(let path):
+      try refuseClimbing(path)
+      let normal = RelativePath.relative(path, to: context.job.directory)
+      guard RelativePath.namesFolder(normal) else { return (.local(normal), false) }
+      if let below {
+        try refuseClimbing(below: below)
+        return (.local(RelativePath.normalize(normal + below)), false)
+      }
+      return (.local(normal), true)
+    case .remote(let name, let path):
+      try refuseClimbing(path)
+      guard path.utf8.last ?? 0x2F == 0x2F else { return (place, false) }
+      return (.remote(endpoint: name, path: path + kept(source, below)), false)
+    case .url(let url):
+      let bytes = url.prefix { $0 != "?" }
+      if url.utf8.count > fixedBytes { try refuseClimbing(String(bytes), isURL: true) }
+      guard url.hasSuffix("/") else { return (place, false) }
+      return (.url(url + PercentEncoding.encode(kept(source, below), keeping: Self.isPathByte)), false)
+    }
+  }
+
+  private func kept(_ source: Place, _ below: String?) -> String {
+    below ?? RelativePath.baseName(source.text)
+  }
+
+  private static func isPathByte(_ byte: UInt8) -> Bool {
+    PercentEncoding.isIDByte(byte) || byte == 0x7E
+  }
+
+  private var isOfEntry: Bool {
+    compiled.parts.contains { part in
+      switch part {
+      case .literal: false
+      case .cell: true
+      case .reference(let reference):
+        if case .source = reference.name { true } else { false }
+      }
+    }
+  }
+
+  private func refuseClimbing(_ path: String, isURL: Bool = false) throws(EntryFault) {
+    guard isOfEntry else { return }
+    // `https://host/`: what a row gives may not begin before the path.
+    let fixed = isURL ? max(fixedBytes, 8) : fixedBytes
+    guard RelativePath.climbs(path, afterBytes: min(fixed, path.utf8.count)) else { return }
+    throw climbing(path)
+  }
+
+  private func refuseClimbing(below: String) throws(EntryFault) {
+    if RelativePath.climbs(below, afterBytes: 0) { throw climbing(below) }
+  }
+
+  private func climbing(_ path: String) -> EntryFault {
+    EntryFault(
+      message: "the destination `\(Masked.text(path))` climbs above the fixed part of `to`",
+      hint: "what a row or a name gives may not hold `..` that leads out, nor begin with `/`", place: Places.of(compiled))
+  }
+
+  func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {
+    guard !allowsOutside, template.direction == .download, case .local(let path) = place, RelativePath.escapes(path)
+    else { return }
+    throw EntryFault(
+      message: "the destination `\(path)` lies outside of the manifest's folder",
+      hint: "write a path below it, or `allow_outside: true` if this is meant", place: Places.of(compiled))
+  }
+}

@@ -1,0 +1,227 @@
+internal import JobModel
+
+/// Makes the transfer of one entry: everything put in, every rule of places kept.
+struct EntryPlanner {
+  enum Entry {
+    case single
+    /// A file that a glob or a listing found, below the fixed part.
+    case found(source: Place, below: String, size: Int64?)
+    case row
+  }
+
+  private let template: TransferTemplate
+  private let index: Int
+  private let context: PlanContext
+  private let source: CompiledText
+  private let destination: CompiledText
+  private let key: CompiledText?
+  private let expect: [(key: ExpectationKey, text: CompiledText)]
+  private let constantExpect: Expectation?
+  private let rowSettings: [(setting: ScalarSetting, text: CompiledText)]
+  private let rowHeaders: [(name: String, text: CompiledText)]
+  private let rowNeeds: [CompiledText]
+  private let groups: [String: Int]
+
+  init(template: TransferTemplate, index: Int, context: PlanContext, columns: [String]) {
+    self.template = template
+    self.index = index
+    self.context = context
+    source = CompiledText(template.source.text, columns: columns)
+    destination = CompiledText(template.destination.text, columns: columns)
+    if case .rows(let rows, _) = template.fanOut {
+      key = rows.key.map { CompiledText($0, columns: columns) }
+    } else {
+      key = nil
+    }
+    expect = template.expect.map { ($0.key, CompiledText($0.value, columns: columns)) }
+    constantExpect = Self.constant(expect)
+    rowSettings = template.rowSettings.map { ($0.setting, CompiledText($0.value, columns: columns)) }
+    rowHeaders = template.headers.compactMap { header in
+      if case .text(let text) = header.value { (header.name, CompiledText(text, columns: columns)) } else { nil }
+    }
+    rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
+    let names = template.settings.keys.sorted()
+    let width = context.job.endpoints.count + 1
+    groups = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($0.element, index * width + $0.offset) })
+  }
+
+  func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
+    var values = values
+    let from = try sourcePlace(&values, entry)
+    var target = DestinationText(template: template, compiled: destination, context: context)
+    values.id = try id(values, entry, target)
+    try target.evaluate(values)
+    let (place, takesName) = try target.place(source: from, below: below(entry))
+    let remote = template.direction == .download ? from : place
+    try check(from, place)
+    var settings = try settings(for: remote)
+    try decide(&settings, values)
+    try target.confine(place, allowsOutside: settings.allowsOutside)
+    try checkProof(settings, remote)
+    return PlannedTransfer(
+      id: values.id ?? template.id, source: from, destination: place,
+      destinationIdentity: try identity(place, takesName, values, from, entry), settings: settings,
+      expect: try expectation(values), knownSize: try knownSize(from, entry), mark: mark(values.row),
+      takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : groups[remoteName(remote)])
+  }
+
+  /// Where the id and the destination of a row come from, for a fault that shows only later.
+  func places(_ expansion: TemplateExpansion, row: any RowReader, needs: [String]) -> EntryPlaces {
+    let idCell = key?.firstCell ?? destination.firstCell ?? source.firstCell
+    let toCell = destination.firstCell ?? source.firstCell
+    return EntryPlaces(
+      id: { expansion.rowPlace(row, idCell) ?? TextPlace(template.destination.text) },
+      destination: { expansion.rowPlace(row, toCell) ?? TextPlace(template.destination.text) },
+      rowNeeds: { needs })
+  }
+
+  private var isDecidedByRows: Bool { !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty }
+
+  private func below(_ entry: Entry) -> String? {
+    if case .found(_, let below, _) = entry { below } else { nil }
+  }
+
+  private func sourcePlace(_ values: inout EntryValues, _ entry: Entry) throws(EntryFault) -> Place {
+    if case .found(let place, let below, _) = entry {
+      values.sourcePath = below
+      return place
+    }
+    let text = try values.text(source)
+    let place = try Places.decide(template.source.kind, text, context.job, at: Places.of(source))
+    if case .row = entry { values.sourcePath = Places.sourcePath(place) }
+    if case .local(let path) = place { return .local(RelativePath.tidy(path)) }
+    return place
+  }
+
+  private func id(_ values: EntryValues, _ entry: Entry, _ target: DestinationText) throws(EntryFault) -> String {
+    switch entry {
+    case .single: return template.id
+    case .found(_, let below, _): return "\(template.id)/\(PercentEncoding.id(below))"
+    case .row:
+      if let key { return "\(template.id)/\(PercentEncoding.id(try values.text(key)))" }
+      var values = values
+      values.keepsRun = true
+      let text = try values.text(destination)
+      return "\(template.id)/\(PercentEncoding.id(target.known(text)))"
+    }
+  }
+
+  /// The destination as every run writes it.
+  private func identity(
+    _ place: Place, _ takesName: Bool, _ values: EntryValues, _ from: Place, _ entry: Entry
+  ) throws(EntryFault) -> String {
+    guard destination.usesRun else { return Places.withoutQuery(place) }
+    var values = values
+    values.keepsRun = true
+    var target = DestinationText(template: template, compiled: destination, context: context)
+    try target.evaluate(values)
+    return Places.withoutQuery(try target.place(source: from, below: below(entry)).place)
+  }
+
+  private func settings(for remote: Place) throws(EntryFault) -> TransferSettings {
+    guard let settings = template.settings[remoteName(remote)] else {
+      throw EntryFault(message: "the endpoint `\(remoteName(remote))` is not declared", place: .row)
+    }
+    return settings
+  }
+
+  private func remoteName(_ remote: Place) -> String {
+    if case .remote(let endpoint, _) = remote { endpoint } else { "" }
+  }
+
+  private func decide(_ settings: inout TransferSettings, _ values: EntryValues) throws(EntryFault) {
+    guard isDecidedByRows else { return }
+    for (setting, text) in rowSettings {
+      let value = try values.text(text)
+      do throws(ValueFault) {
+        try setting.apply(value, to: &settings)
+      } catch {
+        throw EntryFault(message: "`\(setting.rawValue)`: \(error.message)", hint: error.hint, place: Places.of(text))
+      }
+    }
+    var headers: [HeaderSetting] = []
+    for (name, text) in rowHeaders {
+      let value = try values.text(text)
+      guard HeaderSetting.isSafe(value: value) else {
+        throw EntryFault(message: "the header `\(name)` has a line end or a control character", place: Places.of(text))
+      }
+      headers.append(HeaderSetting(name: name, value: .text(value)))
+    }
+    settings.headers = HeaderSetting.overlay(headers, over: settings.headers)
+    for need in rowNeeds { settings.needs.append(try values.text(need)) }
+  }
+
+  private static func constant(_ texts: [(key: ExpectationKey, text: CompiledText)]) -> Expectation? {
+    var expectation = Expectation()
+    for item in texts {
+      guard let constant = item.text.constant else { return nil }
+      guard (try? item.key.apply(constant, to: &expectation)) != nil else { return nil }
+    }
+    return expectation
+  }
+
+  private func expectation(_ values: EntryValues) throws(EntryFault) -> Expectation {
+    if let constantExpect { return constantExpect }
+    var expectation = Expectation()
+    for (key, text) in expect {
+      let value: String
+      do throws(EntryFault) {
+        value = try values.text(text)
+      } catch {
+        // An empty cell: nothing is expected of this row.
+        if error.isEmptyCell { continue }
+        throw error
+      }
+      do throws(ValueFault) {
+        try key.apply(value, to: &expectation)
+      } catch {
+        throw EntryFault(message: "`expect.\(key.word)`: \(error.message)", hint: error.hint, place: Places.of(text))
+      }
+    }
+    return expectation
+  }
+
+  private func check(_ from: Place, _ to: Place) throws(EntryFault) {
+    let (local, remote) = template.direction == .download ? (to, from) : (from, to)
+    guard local.isLocal, !remote.isLocal else {
+      let wrong = local.isLocal ? template.remote.text : template.direction == .download ? template.destination.text : template.source.text
+      throw EntryFault(
+        message: local.isLocal ? "both sides are local" : "both sides are remote",
+        hint: "one side is a local path, the other NAME:PATH or a URL",
+        place: Places.of(wrong == template.source.text ? source : destination))
+    }
+  }
+
+  /// What the manifest's own check could not know while the row had not named the endpoint.
+  private func checkProof(_ settings: TransferSettings, _ remote: Place) throws(EntryFault) {
+    guard template.direction == .upload else { return }
+    let kind = context.job.endpoints[remoteName(remote)]?.kind ?? .http
+    if case .salesforce = kind {
+      throw EntryFault(message: "salesforce endpoints take no uploads", place: Places.of(destination))
+    }
+    guard settings.verify == .required, !kind.provesUploads else { return }
+    throw EntryFault(
+      message: "`verify: required` can't be met: an `http` upload answers with no digest",
+      hint: "write `verify: readback`", place: Places.of(destination))
+  }
+
+  private func knownSize(_ from: Place, _ entry: Entry) throws(EntryFault) -> Int64? {
+    if case .found(_, _, let size) = entry { return size }
+    guard template.direction == .upload, case .local(let path) = from else { return nil }
+    guard let status = FileStatus(following: context.absolute(path)) else { return nil }
+    if status.isFolder {
+      throw EntryFault(
+        message: "the source `\(path)` is a folder", hint: "write `\(path.hasSuffix("/") ? path : path + "/")**` for all files in it",
+        place: Places.of(source))
+    }
+    guard status.isRegular else {
+      throw EntryFault(message: "the source `\(path)` is no regular file", place: Places.of(source))
+    }
+    return status.size
+  }
+
+  private func mark(_ row: (any RowReader)?) -> SourceMark {
+    guard let row, case .rows(let rows, _) = template.fanOut else { return template.mark }
+    return SourceMark(file: context.shown(rows.path), line: row.line, column: 1)
+  }
+}

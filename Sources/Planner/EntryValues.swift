@@ -1,0 +1,77 @@
+internal import JobModel
+
+/// What one entry of a fan-out puts into the texts of its template.
+struct EntryValues {
+  let run: RunValues
+  let uuid: (String) -> String
+  let row: (any RowReader)?
+  /// The path that `${source.…}` is about.
+  var sourcePath: String?
+  var id: String?
+  /// Leaves the run's values as they are written: what a destination is known by.
+  var keepsRun = false
+
+  func text(_ compiled: CompiledText) throws(EntryFault) -> String {
+    if let constant = compiled.constant { return constant }
+    var result = ""
+    for part in compiled.parts {
+      switch part {
+      case .literal(let literal): result += literal
+      case .cell(let index, let reference): result += try cell(index, reference)
+      case .reference(let reference): result += try value(of: reference, compiled.place)
+      }
+    }
+    return result
+  }
+
+  private func cell(_ index: Int, _ reference: InterpolatedText.Reference) throws(EntryFault) -> String {
+    guard let row else { return "" }
+    let raw: String
+    do throws(ValueFault) {
+      raw = try row.value(index)
+    } catch {
+      throw EntryFault(message: error.message, hint: error.hint, place: .cell(index))
+    }
+    if raw.isEmpty, reference.fallback == nil {
+      throw EntryFault(
+        message: "`\(reference.name.text)` is empty in this row", hint: "fill it, or write `${\(reference.name.text)|default(x)}`",
+        place: .cell(index), isEmptyCell: true)
+    }
+    if reference.filters.isEmpty { return raw }
+    do throws(ValueFault) {
+      return try reference.filtered(raw, what: reference.name.text)
+    } catch {
+      throw EntryFault(message: error.message, hint: error.hint, place: .cell(index))
+    }
+  }
+
+  private func value(of reference: InterpolatedText.Reference, _ place: TextPlace) throws(EntryFault) -> String {
+    let raw: String
+    switch reference.name {
+    case .runID, .runDate:
+      if keepsRun { return "${\(reference.name.text)}" }
+      raw = reference.name == .runID ? run.id : run.date
+    case .uuid: raw = id.map(uuid) ?? ""
+    case .source(let field): raw = source(field)
+    case .column, .variable, .environment: raw = ""
+    }
+    do throws(ValueFault) {
+      return try reference.filtered(raw, what: "`\(reference.name.text)`")
+    } catch {
+      throw EntryFault(message: error.message, hint: error.hint, place: row == nil ? .manifest(place) : .row)
+    }
+  }
+
+  private func source(_ field: InterpolatedText.SourceField) -> String {
+    let path = sourcePath ?? ""
+    let name = RelativePath.baseName(path)
+    // A name's first dot begins no extension: `.profile` is a stem.
+    let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 }
+    switch field {
+    case .path: return path
+    case .name: return name
+    case .stem: return dot.map { String(name[..<$0]) } ?? name
+    case .ext: return dot.map { String(name[name.index(after: $0)...]) } ?? ""
+    }
+  }
+}

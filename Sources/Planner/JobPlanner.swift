@@ -1,0 +1,64 @@
+package import JobModel
+
+/// Names what lies below a remote prefix, in the order of names: each path below it, with its size if known.
+package typealias RemoteLister = (
+  _ endpoint: Endpoint, _ prefix: String, _ entry: (_ path: String, _ size: Int64?) throws -> Void
+) throws -> Void
+
+/// Expands a job into its transfers, as a stream: no transfer is kept.
+package enum JobPlanner {
+  /// Calls `each` for every transfer in the manifest's order; the diagnostics say whether the plan counts.
+  ///
+  /// With an error among them nothing of what `each` saw may be used. `uuid` gives the value of `${uuid}` for a
+  /// transfer's id. What `each` throws ends the expansion and is thrown on.
+  package static func expand(
+    _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
+    each: (PlannedTransfer) throws -> Void
+  ) throws -> [Diagnostic] {
+    let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister)
+    let faults = PlanFaults()
+    let unique = Uniqueness()
+    let needs = NeedsWatch(job: job)
+    try pass(context, faults) { planned, _ in
+      unique.note(planned)
+      needs.note(planned)
+      try each(planned)
+    }
+    unique.settle(needs: needs.missingRowNeeds(in: unique))
+    if unique.hasSuspects {
+      // A hash that came twice may be chance: a second pass compares the texts themselves.
+      try pass(context, PlanFaults()) { planned, places in
+        unique.confirm(planned, places, faults)
+      }
+    }
+    if faults.errorCount == 0 { needs.report(to: faults) }
+    return faults.diagnostics
+  }
+
+  private static func pass(
+    _ context: PlanContext, _ faults: PlanFaults, _ visit: Visit
+  ) throws {
+    for (index, template) in context.job.templates.enumerated() {
+      try TemplateExpansion(template: template, index: index, context: context, faults: faults).run(visit)
+    }
+  }
+}
+
+/// What every template's expansion needs.
+struct PlanContext {
+  let job: Job
+  let run: RunValues
+  let uuid: (String) -> String
+  let lister: RemoteLister?
+
+  /// A local path as the file system takes it.
+  func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : job.directory + "/" + path }
+
+  /// A local path as a diagnostic names it: beside the manifest, as that was given.
+  func shown(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let slash = job.manifestPath.lastIndex(of: "/") else { return path }
+    return String(job.manifestPath[...slash]) + path
+  }
+}
+
+typealias Visit = (PlannedTransfer, EntryPlaces) throws -> Void

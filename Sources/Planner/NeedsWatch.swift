@@ -1,0 +1,47 @@
+internal import JobModel
+
+/// Watches whether what `needs` names turns up in the plan.
+final class NeedsWatch {
+  private var open: [(pattern: GlobPattern, place: TextPlace)] = []
+  /// Hashes of the ids that rows need.
+  private var rowNeeds: [UInt64] = []
+  private let rowTemplates: Set<String>
+
+  init(job: Job) {
+    var rowTemplates: Set<String> = []
+    for template in job.templates {
+      for need in template.needs {
+        guard let literal = need.text.literal else {
+          rowTemplates.insert(template.id)
+          continue
+        }
+        // An id of the manifest itself is there: only ids that rows and globs make are left to see.
+        guard let pattern = try? GlobPattern(literal),
+          !job.templates.contains(where: { pattern.matches($0.id) })
+        else { continue }
+        open.append((pattern, TextPlace(need)))
+      }
+    }
+    self.rowTemplates = rowTemplates
+  }
+
+  func note(_ planned: PlannedTransfer) {
+    if !open.isEmpty {
+      open.removeAll { item in
+        planned.id.hasPrefix(item.pattern.fixedPart) && item.pattern.matches(planned.id)
+      }
+    }
+    guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
+    for need in planned.settings.needs where !GlobPattern.isPattern(need) { rowNeeds.append(HashSet64.hash(need)) }
+  }
+
+  func missingRowNeeds(in unique: Uniqueness) -> Set<UInt64> {
+    Set(rowNeeds.filter { !unique.contains(id: $0) }.prefix(1000))
+  }
+
+  func report(to faults: PlanFaults) {
+    for item in open {
+      faults.error("`\(item.pattern.text)` in `needs` matches no transfer", at: item.place, hint: "name the id of a transfer, or a glob of ids")
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import JobModel
+
+/// Collects diagnostics of an expansion: the first hundred of each severity, then a count.
+final class PlanFaults {
+  private static let limit = 100
+  private var kept: [Diagnostic] = []
+  private(set) var errorCount = 0
+  private var warningCount = 0
+
+  func add(_ diagnostic: Diagnostic) {
+    let isError = diagnostic.severity == .error
+    if isError { errorCount += 1 } else { warningCount += 1 }
+    if (isError ? errorCount : warningCount) <= Self.limit { kept.append(diagnostic) }
+  }
+
+  func error(_ message: String, at place: TextPlace, hint: String? = nil, cause: Diagnostic.Cause = .manifest) {
+    add(Diagnostic(.error, message, at: place.mark, lineText: place.lineText, hint: hint, cause: cause))
+  }
+
+  func warning(_ message: String, at place: TextPlace, hint: String? = nil) {
+    add(Diagnostic(.warning, message, at: place.mark, lineText: place.lineText, hint: hint))
+  }
+
+  var diagnostics: [Diagnostic] {
+    var result = kept
+    if errorCount > Self.limit { result.append(Diagnostic(.error, "\(errorCount - Self.limit) more errors like these")) }
+    if warningCount > Self.limit {
+      result.append(Diagnostic(.warning, "\(warningCount - Self.limit) more warnings like these"))
+    }
+    return result
+  }
+}
+
+/// A place with its line.
+struct TextPlace {
+  var mark: SourceMark
+  var lineText: String?
+
+  init(mark: SourceMark, lineText: String?) {
+    self.mark = mark
+    self.lineText = lineText
+  }
+
+  init(_ text: MarkedText) {
+    self.init(mark: text.mark, lineText: text.lineText)
+  }
+}
+
+/// Where an entry's id and its destination come from, worked out only for a fault.
+struct EntryPlaces {
+  var id: () -> TextPlace
+  var destination: () -> TextPlace
+  /// Whose id it is made of: the plan's own names.
+  var rowNeeds: () -> [String]
+}

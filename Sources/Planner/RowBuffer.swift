@@ -1,0 +1,81 @@
+internal import Foundation
+
+/// A file read in blocks of 1 MiB, of which the current row is always whole in memory.
+final class RowBuffer {
+  private static let block = 1 << 20
+  /// A row of this many bytes is a fault: most likely a quote is not closed.
+  static let longestRow = 16 << 20
+  private let handle: FileHandle
+  private(set) var bytes: [UInt8] = []
+  private(set) var isAtEnd = false
+  /// Index of the first byte that is not consumed.
+  private(set) var start = 0
+  private(set) var line = 1
+  private(set) var readError: String?
+
+  init(path: String) throws {
+    handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    fill()
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
+  }
+
+  deinit { try? handle.close() }
+
+  /// Reads another block behind what is there; the bytes before `start` are dropped, so indexes change.
+  func fill() {
+    bytes.removeSubrange(..<start)
+    start = 0
+    do {
+      guard let data = try handle.read(upToCount: Self.block), !data.isEmpty else {
+        isAtEnd = true
+        return
+      }
+      bytes.append(contentsOf: data)
+    } catch {
+      readError = error.localizedDescription
+      isAtEnd = true
+    }
+  }
+
+  func consume(upTo index: Int, lines: Int) {
+    start = index
+    line += lines
+  }
+
+  /// The line that holds a byte at or after `start`, and the byte's column, as of the bytes in memory.
+  func place(of index: Int, from rowStart: Int, line rowLine: Int) -> RowPlace {
+    var lineStart = rowStart
+    var line = rowLine
+    for position in rowStart..<max(rowStart, min(index, bytes.count)) where bytes[position] == 0x0A {
+      lineStart = position + 1
+      line += 1
+    }
+    var end = lineStart
+    while end < bytes.count, bytes[end] != 0x0A, bytes[end] != 0x0D, end - lineStart < 4096 { end += 1 }
+    let before = String(decoding: bytes[lineStart..<max(lineStart, min(index, bytes.count))], as: UTF8.self)
+    return RowPlace(
+      line: line, column: before.unicodeScalars.count + 1,
+      lineText: Masked.text(String(decoding: bytes[lineStart..<end], as: UTF8.self)))
+  }
+
+  /// The next line's bytes without its end, or nil at the end of the file.
+  func nextLine() -> Range<Int>? {
+    var search = start
+    while true {
+      if let end = bytes[search...].firstIndex(of: 0x0A) {
+        let last = end > start && bytes[end - 1] == 0x0D ? end - 1 : end
+        defer { consume(upTo: end + 1, lines: 1) }
+        return start..<last
+      }
+      guard !isAtEnd, bytes.count - start <= Self.longestRow else { break }
+      let seen = bytes.count - start
+      fill()
+      search = start + seen
+    }
+    guard start < bytes.count else { return nil }
+    let end = bytes.count
+    let last = bytes[end - 1] == 0x0D ? end - 1 : end
+    defer { consume(upTo: end, lines: 1) }
+    return start..<last
+  }
+}

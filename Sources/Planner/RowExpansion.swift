@@ -1,0 +1,103 @@
+internal import JobModel
+
+/// Expands a template over the rows of a file.
+struct RowExpansion {
+  let expansion: TemplateExpansion
+  let source: RowSource
+
+  func run(_ rule: EmptyRule, _ visit: Visit) throws {
+    let place = TextPlace(mark: source.mark, lineText: source.lineText)
+    let reader: any RowReader
+    do {
+      reader = try open()
+    } catch {
+      expansion.faults.error(
+        "`\(expansion.context.shown(source.path))` can't be read: \(UnreadableFile.reason(error))", at: place,
+        hint: "`for_each` names a file relative to the manifest's folder", cause: .unreadableInput)
+      return
+    }
+    let columns = columns()
+    guard try bind(reader, columns) else { return }
+    let planner = expansion.planner(columns: columns)
+    var count = 0
+    while let isRow = next(reader) {
+      guard isRow else { continue }
+      count += 1
+      guard let planned = expansion.planned(planner, .row, row: reader) else { continue }
+      try visit(planned, planner.places(expansion, row: reader, needs: planned.settings.needs))
+    }
+    if count == 0, expansion.faults.errorCount == 0 {
+      expansion.empty("`\(expansion.context.shown(source.path))` has no rows", rule, at: place)
+    }
+  }
+
+  private func open() throws -> any RowReader {
+    let buffer = try RowBuffer(path: expansion.context.absolute(source.path))
+    switch source.format {
+    case .csv(let columns): return CSVReader(buffer, columns: columns)
+    case .jsonl: return JSONLinesReader(buffer)
+    case .checksums: return ChecksumsReader(buffer)
+    case .list: return ListReader(buffer)
+    }
+  }
+
+  /// True for a row, false for a faulty one, nil at the end.
+  private func next(_ reader: any RowReader) -> Bool? {
+    do throws(RowFault) {
+      return try reader.next() ? true : nil
+    } catch {
+      report(error)
+      return error.isFinal ? nil : false
+    }
+  }
+
+  private func report(_ fault: RowFault) {
+    let mark = SourceMark(
+      file: expansion.context.shown(source.path), line: fault.place.line, column: fault.place.column)
+    expansion.faults.error(
+      fault.message, at: TextPlace(mark: mark, lineText: fault.place.lineText), hint: fault.hint,
+      cause: fault.isUnreadable ? .unreadableInput : .manifest)
+  }
+
+  /// False where columns are missing, which is reported where the manifest names them.
+  private func bind(_ reader: any RowReader, _ columns: [String]) throws -> Bool {
+    do throws(RowFault) {
+      let names = try reader.bind(columns)
+      for text in texts() {
+        for reference in text.text.references {
+          guard case .column(let name) = reference.name, names.missing.contains(name) else { continue }
+          let near = NearMiss.of(name, among: names.known)
+          expansion.faults.error(
+            "`\(expansion.context.shown(source.path))` has no column `\(name)`", at: TextPlace(text),
+            hint: near.map { "did you mean `${each.\($0)}`?" } ?? "it has \(names.known.joined(separator: ", "))")
+        }
+      }
+      return names.missing.isEmpty
+    } catch {
+      report(error)
+      return false
+    }
+  }
+
+  private func columns() -> [String] {
+    var names: [String] = []
+    for text in texts() {
+      for reference in text.text.references {
+        if case .column(let name) = reference.name, !names.contains(name) { names.append(name) }
+      }
+    }
+    return names
+  }
+
+  private func texts() -> [MarkedText] {
+    let template = expansion.template
+    var texts = [template.source.text, template.destination.text]
+    if let key = source.key { texts.append(key) }
+    texts += template.expect.values.sorted { $0.mark < $1.mark }
+    texts += template.rowSettings.map(\.value) + template.needs
+    for header in template.headers {
+      if case .text(let text) = header.value { texts.append(text) }
+    }
+    return texts
+  }
+}

@@ -1,0 +1,31 @@
+internal import JobModel
+
+/// The rows of a file, one at a time; the columns that are wanted are bound first and then known by number.
+protocol RowReader: AnyObject {
+  /// Reads what stands before the rows. Returns the names that the file does not have, and those that it has.
+  func bind(_ names: [String]) throws(RowFault) -> (missing: [String], known: [String])
+  /// False at the end. After a fault that is not final the next call goes on behind it.
+  func next() throws(RowFault) -> Bool
+  /// A bound column of the current row; "" where it is empty.
+  func value(_ index: Int) throws(ValueFault) -> String
+  /// The current row's first line.
+  var line: Int { get }
+  /// Where a bound column of the current row begins; nil: the row itself.
+  func place(_ index: Int?) -> RowPlace
+}
+
+/// A place in a row file: 1-based, the column in Unicode scalars.
+struct RowPlace {
+  var line: Int
+  var column: Int
+  var lineText: String
+}
+
+struct RowFault: Error {
+  var message: String
+  var hint: String?
+  var place: RowPlace
+  /// Nothing after it can be read.
+  var isFinal: Bool
+  var isUnreadable = false
+}

@@ -1,0 +1,194 @@
+internal import JobModel
+
+/// Expands one template: finds its entries and hands each to `EntryPlanner`.
+struct TemplateExpansion {
+  let template: TransferTemplate
+  let index: Int
+  let context: PlanContext
+  let faults: PlanFaults
+
+  func run(_ visit: Visit) throws {
+    guard template.settings.values.contains(where: \.isEnabled) else {
+      // Left out, visibly: one transfer under the template's own id, whatever it would have become.
+      let planned = PlannedTransfer(
+        id: template.id, source: written(template.source), destination: written(template.destination),
+        destinationIdentity: written(template.destination).text, settings: anySettings, expect: Expectation(),
+        mark: template.mark, settingsGroup: nil)
+      return try visit(planned, templatePlaces)
+    }
+    guard isConfined() else { return }
+    switch template.fanOut {
+    case .single: try single(visit)
+    case .glob(let filter, let rule): try glob(filter, rule, visit)
+    case .prefix(let filter, let rule): try prefix(filter, rule, visit)
+    case .rows(let source, let rule): try RowExpansion(expansion: self, source: source).run(rule, visit)
+    }
+  }
+
+  var templatePlaces: EntryPlaces {
+    EntryPlaces(
+      id: { TextPlace(mark: template.mark, lineText: template.lineText) },
+      destination: { TextPlace(template.destination.text) }, rowNeeds: { [] })
+  }
+
+  /// Fails or warns, as `if_empty` says.
+  func empty(_ message: String, _ rule: EmptyRule, at place: TextPlace) {
+    switch rule {
+    case .fail: faults.error(message, at: place, hint: "write `if_empty: warn` if that may happen")
+    case .warn: faults.warning(message, at: place)
+    }
+  }
+
+  func planner(columns: [String] = []) -> EntryPlanner {
+    EntryPlanner(template: template, index: index, context: context, columns: columns)
+  }
+
+  func values(row: (any RowReader)? = nil) -> EntryValues {
+    EntryValues(run: context.run, uuid: context.uuid, row: row)
+  }
+
+  private var anySettings: TransferSettings {
+    template.settings.first?.value ?? TransferSettings(direction: template.direction)
+  }
+
+  private func written(_ place: PlaceTemplate) -> Place {
+    let text = place.text.text.written
+    switch place.kind {
+    case .local, .undecided: return .local(RelativePath.tidy(text))
+    case .remote(let endpoint): return .remote(endpoint: endpoint, path: text)
+    case .url: return .url(text)
+    }
+  }
+
+  private func single(_ visit: Visit) throws {
+    guard let planned = planned(planner(), .single) else { return }
+    try visit(planned, templatePlaces)
+  }
+
+  private func glob(_ filter: EntryFilter, _ rule: EmptyRule, _ visit: Visit) throws {
+    let place = TextPlace(template.source.text)
+    guard let text = globText() else { return }
+    let pattern: GlobPattern
+    do throws(ValueFault) {
+      pattern = try GlobPattern(text)
+    } catch {
+      faults.error(error.message, at: place, hint: error.hint)
+      return
+    }
+    let fixed = RelativePath.tidy(pattern.fixedPart)
+    let planner = planner()
+    var count = 0
+    let walk = TreeWalk(pattern: pattern, filter: filter, fixed: pattern.fixedPart, root: root(of: fixed))
+    try walk.run { below, size in
+      count += 1
+      let entry = EntryPlanner.Entry.found(source: .local(fixed + below), below: below, size: size)
+      if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
+    } skipped: { below, reason in
+      skipped(context.shown(fixed + below), reason, at: place)
+    }
+    if count == 0 { empty("no file matches `\(text)`", rule, at: place) }
+  }
+
+  private func root(of fixed: String) -> String {
+    let absolute = context.absolute(fixed)
+    return absolute.hasSuffix("/") ? absolute : absolute + "/"
+  }
+
+  private func skipped(_ path: String, _ reason: TreeWalk.Skipped, at place: TextPlace) {
+    switch reason {
+    case .link: faults.warning("`\(path)` is a symbolic link and is left out", at: place, hint: "name its target as a source of its own")
+    case .special: faults.warning("`\(path)` is no regular file and is left out", at: place)
+    case .unnamed: faults.error("`\(path)` has a name that is not UTF-8", at: place, hint: "rename it, or exclude it")
+    case .unreadable(let why):
+      faults.error("the folder `\(path)` can't be read: \(why)", at: place, hint: "mend its permissions, or exclude it", cause: .unreadableInput)
+    }
+  }
+
+  /// The glob with the run's values put in, which are no patterns.
+  private func globText() -> String? {
+    var text = ""
+    for part in template.source.text.text.parts {
+      switch part {
+      case .literal(let literal): text += literal
+      case .reference(let reference):
+        let one = MarkedText(text: InterpolatedText(parts: [.reference(reference)]), mark: template.source.text.mark, lineText: template.source.text.lineText)
+        do throws(EntryFault) {
+          text += GlobPattern.escape(try values().text(CompiledText(one, columns: [])))
+        } catch {
+          faults.error(error.message, at: self.place(of: error, row: nil), hint: error.hint)
+          return nil
+        }
+      }
+    }
+    return text
+  }
+
+  private func prefix(_ filter: EntryFilter, _ rule: EmptyRule, _ visit: Visit) throws {
+    let place = TextPlace(template.source.text)
+    guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name] else { return }
+    guard let lister = context.lister else {
+      faults.error(
+        "listing \(endpoint.kind.word) endpoints is not supported", at: place,
+        hint: "name each file, or write the names into a file for `for_each`")
+      return
+    }
+    let planner = planner()
+    let prefix: String
+    do throws(EntryFault) {
+      prefix = try values().text(CompiledText(template.source.text, columns: []))
+    } catch {
+      faults.error(error.message, at: self.place(of: error, row: nil), hint: error.hint)
+      return
+    }
+    var count = 0
+    try lister(endpoint, prefix) { below, size in
+      guard filter.admits(below) else { return }
+      count += 1
+      let source = Place.remote(endpoint: name, path: prefix + below)
+      let entry = EntryPlanner.Entry.found(source: source, below: below, size: size)
+      if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
+    }
+    if count == 0 { empty("nothing lies below `\(name):\(prefix)`", rule, at: place) }
+  }
+
+  /// Nil after a fault of the entry, which is reported.
+  func planned(
+    _ planner: EntryPlanner, _ entry: EntryPlanner.Entry, row: (any RowReader)? = nil
+  ) -> PlannedTransfer? {
+    do throws(EntryFault) {
+      return try planner.plan(values(row: row), entry: entry)
+    } catch {
+      faults.error(error.message, at: place(of: error, row: row), hint: error.hint)
+      return nil
+    }
+  }
+
+  private func place(of fault: EntryFault, row: (any RowReader)?) -> TextPlace {
+    switch fault.place {
+    case .manifest(let place): place
+    case .cell(let index): rowPlace(row, index) ?? TextPlace(template.source.text)
+    case .row: rowPlace(row, nil) ?? TextPlace(template.destination.text)
+    }
+  }
+
+  func rowPlace(_ row: (any RowReader)?, _ index: Int?) -> TextPlace? {
+    guard let row, case .rows(let source, _) = template.fanOut else { return nil }
+    let place = row.place(index)
+    let mark = SourceMark(file: context.shown(source.path), line: place.line, column: place.column)
+    return TextPlace(mark: mark, lineText: place.lineText)
+  }
+
+  /// The folder that all destinations share must not lead out through a link.
+  private func isConfined() -> Bool {
+    guard template.direction == .download, case .local = template.destination.kind,
+      !(template.settings.values.contains(where: \.allowsOutside))
+    else { return true }
+    let text = RelativePath.relative(template.destination.text.text.literalPrefix, to: context.job.directory)
+    guard let slash = text.lastIndex(of: "/") else { return true }
+    guard let link = Confinement.escapingLink(in: String(text[..<slash]), below: context.job.directory) else { return true }
+    faults.error(
+      "the destination leaves the manifest's folder: `\(link)` is a symbolic link out of it",
+      at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")
+    return false
+  }
+}

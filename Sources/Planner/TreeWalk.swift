@@ -1,0 +1,102 @@
+internal import Foundation
+internal import Glibc
+internal import JobModel
+
+/// Walks a folder in the order of paths (by bytes), and names what it passes over.
+struct TreeWalk {
+  enum Skipped { case link, special, unnamed, unreadable(String) }
+
+  let pattern: GlobPattern
+  let filter: EntryFilter
+  /// The fixed part as the pattern writes it, and as the file system takes it.
+  let fixed: String
+  let root: String
+
+  /// `file` gets the path below the fixed part and the size in bytes.
+  func run(
+    file: (_ below: String, _ size: Int64) throws -> Void, skipped: (_ below: String, Skipped) -> Void
+  ) throws {
+    try folder("", file, skipped)
+  }
+
+  private struct Entry {
+    var name: String
+    /// The name, with a `/` where it is a folder's: so that folders sort as the paths in them do.
+    var order: [UInt8]
+    var kind: mode_t
+    var size: Int64
+  }
+
+  private func folder(
+    _ below: String, _ file: (String, Int64) throws -> Void, _ skipped: (String, Skipped) -> Void
+  ) throws {
+    let path = root + below
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: path.isEmpty ? "." : path)
+    } catch let error as CocoaError where error.code == .fileReadNoSuchFile && below.isEmpty {
+      return
+    } catch {
+      skipped(below, .unreadable(error.localizedDescription))
+      return
+    }
+    for entry in entries(names, in: path, below, skipped) {
+      let here = below + entry.name
+      switch entry.kind {
+      case S_IFDIR:
+        guard pattern.mayMatch(below: fixed + here), !filter.excludesAll(below: here) else { continue }
+        try folder(here + "/", file, skipped)
+      case S_IFREG:
+        if admits(here) { try file(here, entry.size) }
+      case S_IFLNK:
+        let mayLead = pattern.mayMatch(below: fixed + here) && !filter.excludesAll(below: here)
+        if admits(here) || mayLead { skipped(here, .link) }
+      default:
+        if admits(here) { skipped(here, .special) }
+      }
+    }
+  }
+
+  private func admits(_ below: String) -> Bool { pattern.matches(fixed + below) && filter.admits(below) }
+
+  private func entries(
+    _ names: [String], in path: String, _ below: String, _ skipped: (String, Skipped) -> Void
+  ) -> [Entry] {
+    var entries: [Entry] = []
+    entries.reserveCapacity(names.count)
+    for name in names {
+      var status = stat()
+      guard lstat(path + name, &status) == 0 else {
+        // A name that does not lead back to its file was no UTF-8; another one was removed meanwhile.
+        if name.unicodeScalars.contains("\u{FFFD}") { skipped(below + name, .unnamed) }
+        continue
+      }
+      let kind = status.st_mode & S_IFMT
+      entries.append(
+        Entry(
+          name: name, order: Array(name.utf8) + (kind == S_IFDIR ? [0x2F] : []), kind: kind,
+          size: Int64(status.st_size)))
+    }
+    return entries.sorted { $0.order.lexicographicallyPrecedes($1.order) }
+  }
+}
+
+/// What a path is at the moment; nil where there is nothing.
+struct FileStatus {
+  var isRegular: Bool
+  var isFolder: Bool
+  var size: Int64
+
+  init?(following path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    isRegular = status.st_mode & S_IFMT == S_IFREG
+    isFolder = status.st_mode & S_IFMT == S_IFDIR
+    size = Int64(status.st_size)
+  }
+
+  static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+}

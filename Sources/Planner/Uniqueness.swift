@@ -1,0 +1,61 @@
+internal import JobModel
+
+/// Finds ids and destinations that come twice, in 8 bytes each.
+final class Uniqueness {
+  private var ids = HashSet64()
+  private var destinations = HashSet64()
+  private var suspectIDs: Set<UInt64> = []
+  private var suspectDestinations: Set<UInt64> = []
+  private var missingNeeds: Set<UInt64> = []
+  /// By UTF-8: two ways to write one character are two names to a file system.
+  private var firstIDs: [[UInt8]: SourceMark] = [:]
+  private var firstDestinations: [[UInt8]: SourceMark] = [:]
+  /// More than can be printed: enough to refuse the plan.
+  private static let limit = 1000
+
+  func note(_ planned: PlannedTransfer) {
+    let id = HashSet64.hash(planned.id)
+    if !ids.insert(id), suspectIDs.count < Self.limit { suspectIDs.insert(id) }
+    guard let key = Self.key(planned) else { return }
+    let hash = HashSet64.hash(key)
+    if !destinations.insert(hash), suspectDestinations.count < Self.limit { suspectDestinations.insert(hash) }
+  }
+
+  func contains(id hash: UInt64) -> Bool { ids.contains(hash) }
+
+  func settle(needs: Set<UInt64>) { missingNeeds = needs }
+
+  var hasSuspects: Bool { !suspectIDs.isEmpty || !suspectDestinations.isEmpty || !missingNeeds.isEmpty }
+
+  func confirm(_ planned: PlannedTransfer, _ places: EntryPlaces, _ faults: PlanFaults) {
+    if suspectIDs.contains(HashSet64.hash(planned.id)) {
+      let place = places.id()
+      if let first = firstIDs[Array(planned.id.utf8)] {
+        faults.error(
+          "the id `\(planned.id)` is taken already, by \(first.text)", at: place,
+          hint: "give `for_each` a `key` that differs from row to row")
+      } else {
+        firstIDs[Array(planned.id.utf8)] = place.mark
+      }
+    }
+    if let key = Self.key(planned), suspectDestinations.contains(HashSet64.hash(key)) {
+      let place = places.destination()
+      if let first = firstDestinations[Array(key.utf8)] {
+        faults.error(
+          "`\(Masked.text(key))` is the destination of another transfer too, of \(first.text)", at: place,
+          hint: "give one of them another `to`")
+      } else {
+        firstDestinations[Array(key.utf8)] = place.mark
+      }
+    }
+    guard !missingNeeds.isEmpty else { return }
+    for need in places.rowNeeds() where missingNeeds.contains(HashSet64.hash(need)) {
+      faults.error("`\(need)` in `needs` matches no transfer", at: places.id(), hint: "name the id of a transfer")
+    }
+  }
+
+  /// Nil where the name is not known yet, and for what is not carried out.
+  private static func key(_ planned: PlannedTransfer) -> String? {
+    planned.takesSourceName || !planned.settings.isEnabled ? nil : planned.destination.text
+  }
+}

@@ -1,0 +1,60 @@
+import JobLedger
+import JobModel
+
+/// Objects that reports, events and the output of other commands share.
+enum CommonJSON {
+  static func time(_ seconds: Double?) -> JSON { .text(seconds.map(Timestamp.text)) }
+
+  static func tool(_ version: String) -> JSON { ["name": .string("haul"), "version": .string(version)] }
+
+  static func masked(_ text: String?) -> JSON { .text(text.map(Masking.text)) }
+
+  static func diagnostic(_ diagnostic: RecordedDiagnostic) -> JSON {
+    .object(diagnosticMembers(diagnostic))
+  }
+
+  static func diagnosticMembers(_ diagnostic: RecordedDiagnostic) -> [JSON.Member] {
+    [
+      .init("severity", .string(diagnostic.severity)), .init("message", masked(diagnostic.message)),
+      .init("place", .text(diagnostic.place)), .init("hint", masked(diagnostic.hint)),
+    ]
+  }
+
+  static func error(_ failure: Failure, at time: Double?) -> JSON {
+    [
+      "code": .string(failure.code.rawValue), "message": masked(failure.message),
+      "hint": .string(failure.code.hint), "retryable": .bool(failure.code.isRetryable),
+      "http_status": .int(failure.httpStatus), "chunk": .int(failure.chunk),
+      "expected": masked(failure.expected), "actual": masked(failure.actual), "at": CommonJSON.time(time),
+    ]
+  }
+
+  static func totals(_ counts: StateCounts, _ sums: TransferSums?) -> JSON {
+    var members: [JSON.Member] = [
+      .init("transfers", .int(counts.total)), .init("completed", .int(counts.completed)),
+      .init("up_to_date", .int(counts.upToDate)), .init("failed", .int(counts.failed)),
+      .init("paused", .int(counts.paused)), .init("canceled", .int(counts.canceled)),
+      .init("queued", .int(counts.queued)), .init("skipped", .int(counts.skipped)),
+    ]
+    // Only while a run goes on: a report of an ended one has none.
+    if counts.running > 0 { members.append(.init("running", .int(counts.running))) }
+    members += [
+      .init(
+        "bytes",
+        [
+          "planned": .int(sums?.planned ?? 0), "transferred": .int(sums?.transferred ?? 0),
+          "reused": .int(sums?.reused ?? 0), "discarded": .int(sums?.discarded ?? 0),
+        ]),
+      .init("requests", .int(sums?.requests ?? 0)), .init("retries", .int(sums?.retries ?? 0)),
+    ]
+    return .object(members)
+  }
+
+  static func attempt(_ attempt: AttemptRecord) -> JSON {
+    [
+      "number": .int(attempt.number), "started_at": time(attempt.startedAt),
+      "ended_at": time(attempt.endedAt), "exit_code": .int(attempt.exitCode),
+      "bytes_transferred": .integer(attempt.bytesTransferred),
+    ]
+  }
+}

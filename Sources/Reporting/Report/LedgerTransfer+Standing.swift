@@ -1,0 +1,26 @@
+import JobLedger
+import JobModel
+
+extension LedgerTransfer {
+  /// The failure that keeps the transfer where it is; one that a later state has overtaken does not count.
+  var standingFailure: Failure? {
+    switch state {
+    case .failed, .paused(.retries), .paused(.disk): progress.failure
+    case .queued, .running, .paused, .completed, .upToDate, .canceled, .skipped: nil
+    }
+  }
+}
+
+extension EffectivePolicy {
+  /// The policy as a report may show it: a header that authorises and a proxy's password are masked.
+  var masked: EffectivePolicy {
+    var policy = self
+    if case .url(let address) = proxy { policy.proxy = .url(Masking.proxy(address)) }
+    policy.headers = headers.map { header in
+      let carriesSecret = ["authorization", "proxy-authorization", "cookie"].contains(header.name.lowercased())
+      guard carriesSecret, case .text = header.value else { return header }
+      return HeaderSetting(name: header.name, value: .text("***"))
+    }
+    return policy
+  }
+}

@@ -1,0 +1,70 @@
+import Glibc
+
+/// Why a report, or an events file, can't be written.
+package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertible {
+  package var path: String
+  package var detail: String
+
+  package var description: String {
+    "`\(path)` can't be written: \(detail); give a path in a folder that exists and may be written"
+  }
+
+  init(_ path: String, errno code: Int32) {
+    self.path = path
+    detail = String(cString: strerror(code))
+  }
+}
+
+/// Writes a file whole or not at all: beside its place, synced, then renamed into it.
+package enum ReportFile {
+  /// - Parameter body: writes the contents to the sink that it is given; when it throws, the file stays as it was.
+  /// - Throws: `OutputFileError`, or what `body` throws.
+  package static func write(_ path: String, _ body: (_ sink: @escaping ByteSink) throws -> Void) throws {
+    let target = resolved(path)
+    if isSpecial(target) {
+      // A device or a pipe can't be replaced: it is written to.
+      let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
+      defer { close(descriptor) }
+      return try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
+    }
+    let slash = target.lastIndex(of: "/")
+    let folder = slash.map { String(target[...$0]) } ?? "./"
+    let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
+    // 64 random bits: two writers never share a name; 200 bytes of the name leave room for the rest.
+    let tag = String(UInt64.random(in: .min ... .max), radix: 36)
+    let temporary = folder + "." + String(decoding: name.utf8.prefix(200), as: UTF8.self) + "." + tag + ".tmp"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
+    do {
+      defer { close(descriptor) }
+      try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
+      guard fsync(descriptor) == 0 else { throw OutputFileError(path, errno: errno) }
+      guard rename(temporary, target) == 0 else { throw OutputFileError(path, errno: errno) }
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+    syncFolder(folder)
+  }
+
+  /// Follows a link, so that the link stays and its file is replaced.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func isSpecial(_ path: String) -> Bool {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return false }
+    return [S_IFCHR, S_IFIFO, S_IFSOCK, S_IFBLK].contains(facts.st_mode & S_IFMT)
+  }
+
+  private static func syncFolder(_ folder: String) {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
+  }
+}

@@ -1,0 +1,64 @@
+package import JobLedger
+package import JobModel
+
+/// What a report says beyond what the ledger holds.
+package struct ReportHead: Sendable {
+  package var toolVersion: String
+  /// nil where the manifest was too broken to tell.
+  package var jobName: String?
+  /// The path as the user gave it.
+  package var manifest: String?
+  package var manifestSHA256: String?
+  package var description: String?
+  package var host: String?
+  /// nil for a run that never began: an invalid manifest, a refused run.
+  package var run: RunRecord?
+  /// The id that a run which never began goes by.
+  package var runID: String?
+  /// Body bytes of the current attempt, which the ledger may not have yet.
+  package var attemptBytes: Int64?
+  /// nil while the run goes on.
+  package var outcome: RunOutcome?
+  package var exitCode: Int32?
+  /// Seconds since 1970.
+  package var startedAt: Double?
+  package var endedAt: Double?
+  /// Beyond those that the ledger has recorded for the run.
+  package var diagnostics: [RecordedDiagnostic] = []
+
+  package init(toolVersion: String, jobName: String?) {
+    self.toolVersion = toolVersion
+    self.jobName = jobName
+  }
+
+  /// Takes everything about the run from its record.
+  package mutating func take(_ run: RunRecord) {
+    self.run = run
+    runID = run.id
+    outcome = run.outcome
+    exitCode = run.exitCode.map { Int32($0) }
+    startedAt = run.startedAt
+    endedAt = run.endedAt
+    attemptBytes = run.attempts.last?.bytesTransferred
+  }
+
+  /// The run's attempts; what the ledger does not know yet of the current one is filled in.
+  var attempts: [AttemptRecord] {
+    var attempts = run?.attempts ?? []
+    guard var last = attempts.popLast() else { return [] }
+    if last.endedAt == nil {
+      last.endedAt = endedAt
+      last.exitCode = exitCode.map { Int($0) }
+      last.bytesTransferred = attemptBytes ?? last.bytesTransferred
+    }
+    return attempts + [last]
+  }
+
+  var start: Double? { run?.startedAt ?? startedAt }
+
+  /// Seconds that attempts ran, the pauses between them left out; `now` ends one that still runs.
+  func activeSeconds(now: Double?) -> Double? {
+    let spans = attempts.compactMap { attempt in (attempt.endedAt ?? now).map { $0 - attempt.startedAt } }
+    return spans.isEmpty ? nil : max(0, spans.reduce(0, +))
+  }
+}

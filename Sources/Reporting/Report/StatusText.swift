@@ -1,0 +1,46 @@
+package import JobLedger
+import JobModel
+
+/// `haul status` for one job, in words. Its JSON is a report: `ReportWriter` with an outcome of nil.
+package struct StatusText {
+  private let head: ReportHead
+  private let ledger: JobLedger
+  private let paint: Paint
+
+  package init(_ head: ReportHead, ledger: JobLedger, isColoured: Bool) {
+    self.head = head
+    self.ledger = ledger
+    paint = Paint(isOn: isColoured)
+  }
+
+  /// - Parameter now: seconds since 1970.
+  package func text(now: Double) throws -> String {
+    let standing = try ledger.standing()
+    let counts = standing.counts
+    let isRunning = counts.running > 0
+    let summary = RunSummary(
+      head: head, counts: counts, sums: try ledger.sums(), paint: paint, now: isRunning ? now : nil)
+    let name = DisplayText.safe(head.jobName ?? "job")
+    var lines = ["\(paint.bold(name)): \(state(counts))\(summary.run)", "  " + summary.transfers]
+    if standing.plannedBytes > 0 {
+      lines.append(
+        "  "
+          + Figures.bytes(
+            standing.doneBytes, of: standing.plannedBytes, isAtLeast: standing.unknownSizes > 0) + " there")
+    }
+    if let bytes = summary.bytes { lines.append("  " + bytes) }
+    let attention = try AttentionText(paint: paint).lines(ledger, counts)
+    if !attention.isEmpty { lines += [""] + attention }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func state(_ counts: StateCounts) -> String {
+    let word = counts.jobState
+    return switch word {
+    case "completed": paint.green(word)
+    case "failed": paint.red(word)
+    case "paused": paint.yellow(word)
+    default: word
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import JobLedger
+import JobModel
+import Protocols
+
+/// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
+package actor TransferEngine {
+  nonisolated private let executor: any SerialExecutor
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let context: EngineContext
+  private let authenticator: Authenticator
+  private let budget = BufferBudget()
+  /// An id or a glob of ids: only these have a turn (`--only`).
+  private let scope: String?
+  private let failFast: Bool
+  private var slots = PolicySlots()
+  private var keys: [Int64: PolicySlots.Key] = [:]
+  /// Every transfer that works on, with or without the network.
+  private var active: [Int64: Task<Void, Never>] = [:]
+  private var waiting: [LedgerTransfer] = []
+  private var cursor: Int64 = 0
+  private var reachedEnd = false
+  /// Profiles whose needs are not met, with what stands in the way.
+  private var blocked: Set<Int64> = []
+  private var stopCause: StopCause?
+  private var failures = 0
+  private var wakeUp: CheckedContinuation<Void, Never>?
+  private var isWoken = false
+  /// Transfers that have their bytes and wait for a commit may be as many as this.
+  private static let activeLimit = 256
+
+  package init(_ context: EngineContext, scope: String?, failFast: Bool) {
+    executor = context.transport.executor
+    self.context = context
+    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    self.scope = scope
+    self.failFast = failFast
+  }
+
+  /// Why the run ended early; nil where it came to its end.
+  package var stopped: StopCause? { stopCause }
+
+  /// Stops taking turns and requests; what is in flight is dropped to what was recorded.
+  package func stop(_ cause: StopCause) {
+    guard stopCause == nil else { return }
+    stopCause = cause
+    context.stop.set(cause)
+    for task in active.values { task.cancel() }
+    wake()
+  }
+
+  /// Works until nothing is left to do now.
+  ///
+  /// - Throws: `LedgerError` where the plan can't be read or written.
+  package func run() async throws {
+    try await clearRetired()
+    try await settleNeeds()
+    while stopCause == nil {
+      try fill()
+      if active.isEmpty {
+        // Needs may have been met, or broken, by what ended last.
+        guard try await settleNeeds() else { break }
+        continue
+      }
+      await pause()
+    }
+    while !active.isEmpty { await pause() }
+    try await context.writer.barrier()
+    try await holdRest()
+  }
+
+  /// Gives turns to queued transfers as far as the limits allow.
+  private func fill() throws {
+    while stopCause == nil, active.count < Self.activeLimit {
+      if waiting.count < 64, !reachedEnd {
+        let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
+        cursor = more.last?.seq ?? cursor
+        reachedEnd = more.isEmpty
+        waiting += more.filter { scope.map(Glob.init)?.matches($0.id) ?? true }
+      }
+      guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else { return }
+      begin(waiting.remove(at: index))
+    }
+  }
+
+  private func key(_ transfer: LedgerTransfer) -> PolicySlots.Key {
+    if let known = keys[transfer.profile] { return known }
+    let key = PolicySlots.key(transfer.settings)
+    keys[transfer.profile] = key
+    return key
+  }
+
+  private func begin(_ transfer: LedgerTransfer) {
+    let key = key(transfer)
+    slots.take(key)
+    let slot = Slot { [self] in assumeIsolated { $0.freed(key) } }
+    let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
+    let throttle = slots.throttle(key, transfer.settings.policy)
+    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
+    let requester = Requester(
+      context: context, authenticator: authenticator,
+      endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), settings: transfer.settings,
+      throttle: throttle, id: transfer.id, live: live)
+    context.board.enter(live)
+    let work: Work
+    do {
+      switch transfer.settings.direction {
+      case .download:
+        let remote = try ProtocolChoice.download(place, endpoints: context.endpoints)
+        work = .download(Download(transfer, remote: remote, requester: requester, context: context, live: live))
+      case .upload:
+        let remote = try ProtocolChoice.upload(place, endpoints: context.endpoints)
+        work = .upload(
+          Upload(transfer, remote: remote, requester: requester, context: context, live: live, budget: budget))
+      }
+    } catch {
+      let book = TransferBook(transfer, context: context)
+      book.begin()
+      book.end(.failed(error))
+      slot.release()
+      context.board.leave(transfer.seq)
+      return
+    }
+    active[transfer.seq] = Task { [self] in
+      let state: TransferState
+      switch work {
+      case .download(let download):
+        await download.run { slot.release() }
+        state = await download.finalState
+      case .upload(let upload):
+        await upload.run { slot.release() }
+        state = await upload.finalState
+      }
+      slot.release()
+      ended(transfer, state)
+    }
+  }
+
+  private enum Work {
+    case download(Download)
+    case upload(Upload)
+  }
+
+  private func freed(_ key: PolicySlots.Key) {
+    slots.free(key)
+    wake()
+  }
+
+  private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
+    active[transfer.seq] = nil
+    context.board.leave(transfer.seq)
+    if case .failed = state {
+      failures += 1
+      if failFast { stop(.failFast) }
+    }
+    wake()
+  }
+
+  private func wake() {
+    isWoken = true
+    wakeUp?.resume()
+    wakeUp = nil
+  }
+
+  private func pause() async {
+    if !isWoken { await withCheckedContinuation { wakeUp = $0 } }
+    isWoken = false
+  }
+
+  /// Decides who must wait for whom, and skips what can't be had any more.
+  ///
+  /// - Returns: whether somebody may have a turn now who could not before.
+  @discardableResult
+  private func settleNeeds() async throws -> Bool {
+    try await context.writer.barrier()
+    let before = blocked
+    blocked = []
+    var changed = false
+    for profile in try context.ledger.waitingProfiles() {
+      var obstacle: (id: String, state: TransferState)?
+      for need in profile.settings.needs where obstacle == nil { obstacle = try context.ledger.obstacle(to: need) }
+      guard let obstacle else { continue }
+      if obstacle.state.breaksNeed {
+        try context.ledger.skipQueued(
+          profile: profile.id, need: obstacle.id,
+          failure: Failure(.needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)"),
+          at: context.clock.now())
+        changed = true
+      } else {
+        blocked.insert(profile.id)
+        blockedBy[profile.id] = obstacle.id
+      }
+    }
+    if changed { return try await settleNeeds() || true }
+    let opened = !before.subtracting(blocked).isEmpty
+    if opened || before.isEmpty && !blocked.isEmpty {
+      // Those that may go now lie behind the cursor.
+      cursor = 0
+      reachedEnd = false
+      waiting = []
+    }
+    return opened
+  }
+  private var blockedBy: [Int64: String] = [:]
+
+  /// What had no turn keeps its place, with the reason.
+  private func holdRest() async throws {
+    for profile in blocked {
+      try context.ledger.settleQueued(profile: profile, to: .queued(.needs(blockedBy[profile] ?? "")))
+    }
+    if stopCause == .failFast { try context.ledger.holdQueued(reason: .queued(.failFast)) }
+  }
+
+  /// Ends what the manifest no longer has: its remote sessions and its part files.
+  private func clearRetired() async throws {
+    for transfer in try context.ledger.retired() {
+      await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      context.writer.submit(.removed(seq: transfer.seq))
+    }
+  }
+}
+
+/// A place in flight, given back once. Used on the transport's executor alone, hence sendable to it.
+private final class Slot: @unchecked Sendable {
+  private var give: (() -> Void)?
+  init(_ give: @escaping () -> Void) { self.give = give }
+  func release() {
+    give?()
+    give = nil
+  }
+}

@@ -1,0 +1,121 @@
+/// Turns libyaml's words into ours, and tells where a value would do with quotes.
+struct SyntaxExplanation {
+  private let lines: [Substring]
+  private let text: String
+
+  init(text: String) {
+    self.text = text
+    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  func explain(_ fault: SyntaxFault) -> YAMLFault {
+    if let offset = fault.offset {
+      return YAMLFault(
+        "\(fault.problem)", at: TextEncoding.mark(ofByte: offset, in: text.utf8), hint: "remove the character")
+    }
+    for mark in [fault.mark, fault.contextMark].compactMap({ $0 }) {
+      if let suspect = suspect(on: mark.line) {
+        return YAMLFault(
+          "YAML can't read this value: \(fault.problem)",
+          at: YAMLMark(line: mark.line, column: suspect.column), hint: "quote it: \(suspect.quoted)")
+      }
+    }
+    return YAMLFault("YAML can't read this: \(fault.problem)", at: fault.mark, hint: hint(for: fault))
+  }
+
+  private func hint(for fault: SyntaxFault) -> String? {
+    if fault.problem.contains("tab") { return "indent with spaces" }
+    if fault.problem.contains("mapping values are not allowed") {
+      return "a value that holds `: ` is quoted; keys of one mapping stand in one column"
+    }
+    if fault.problem.contains("found character that cannot start any token") {
+      return "quote the value that begins here, and indent with spaces"
+    }
+    if fault.problem.contains("expected <block end>") || fault.problem.contains("expected key") {
+      return "keys of one mapping stand in one column"
+    }
+    if fault.problem.contains("expected ',' or") { return "a bracket or a comma is missing, or a quote" }
+    return nil
+  }
+
+  /// The first value of a line, outside quotes, that YAML takes for something else.
+  private func suspect(on line: Int) -> (column: Int, quoted: String)? {
+    guard line >= 1, line <= lines.count else { return nil }
+    let scalars = Array(lines[line - 1].unicodeScalars)
+    for start in valueStarts(scalars) {
+      let value = value(scalars, from: start)
+      let word = String(String.UnicodeScalarView(value.text))
+      let refused =
+        "*@`%".unicodeScalars.contains(scalars[start])
+        || (value.isFlow && word.contains("${")) || (!value.isFlow && word.hasSuffix(":"))
+      // An alias with a proper name is YAML's own; its fault is another one.
+      if refused, !isAlias(word) { return (start + 1, "\"\(word)\"") }
+    }
+    return nil
+  }
+
+  private func isAlias(_ word: String) -> Bool {
+    word.hasPrefix("*") && word.count > 1
+      && word.dropFirst().unicodeScalars.allSatisfy {
+        $0 == "-" || $0 == "_" || ($0.isASCII && $0.properties.isAlphabetic) || ("0"..."9").contains($0)
+      }
+  }
+
+  /// Indexes at which a value begins: after `- `, `: `, and in brackets after `[`, `,`.
+  private func valueStarts(_ scalars: [Unicode.Scalar]) -> [Int] {
+    var starts: [Int] = []
+    var quote: Unicode.Scalar?
+    var expectsValue = true
+    for (index, scalar) in scalars.enumerated() {
+      if let open = quote {
+        if scalar == open { quote = nil }
+        continue
+      }
+      if scalar == " " { continue }
+      let atStart = index == 0 || " [{,".unicodeScalars.contains(scalars[index - 1])
+      if scalar == "#", atStart { break }
+      if scalar == "\"" || scalar == "'", expectsValue {
+        quote = scalar
+        expectsValue = false
+        continue
+      }
+      let followedBySpace = index + 1 >= scalars.count || scalars[index + 1] == " "
+      if scalar == "-", followedBySpace, expectsValue { continue }
+      if scalar == ":", followedBySpace {
+        expectsValue = index + 1 < scalars.count
+        continue
+      }
+      if "[{,".unicodeScalars.contains(scalar), index == 0 || scalars[index - 1] != "$" {
+        expectsValue = true
+        continue
+      }
+      if expectsValue {
+        starts.append(index)
+        expectsValue = false
+      }
+    }
+    return starts
+  }
+
+  private func value(
+    _ scalars: [Unicode.Scalar], from start: Int
+  ) -> (text: ArraySlice<Unicode.Scalar>, isFlow: Bool) {
+    let before = scalars[..<start]
+    let isFlow =
+      before.filter { $0 == "[" || $0 == "{" }.count > before.filter { $0 == "]" || $0 == "}" }.count
+    var depth = 0
+    var end = start
+    while end < scalars.count {
+      let scalar = scalars[end]
+      if scalar == "#", end > start, scalars[end - 1] == " " { break }
+      if isFlow {
+        if scalar == "{" { depth += 1 }
+        if depth == 0, ",]}".unicodeScalars.contains(scalar) { break }
+        if scalar == "}" { depth -= 1 }
+      }
+      end += 1
+    }
+    while end > start, scalars[end - 1] == " " || scalars[end - 1] == "\r" { end -= 1 }
+    return (scalars[start..<end], isFlow)
+  }
+}

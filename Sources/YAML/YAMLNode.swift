@@ -1,0 +1,53 @@
+/// A place in a YAML text: 1-based line and column, the column in Unicode scalars.
+package struct YAMLMark: Sendable, Hashable, Comparable {
+  package var line: Int
+  package var column: Int
+
+  package init(line: Int, column: Int) {
+    self.line = line
+    self.column = column
+  }
+
+  package static func < (left: YAMLMark, right: YAMLMark) -> Bool {
+    (left.line, left.column) < (right.line, right.column)
+  }
+}
+
+/// One node of a YAML tree, aliases put in and merge keys resolved.
+package struct YAMLNode: Sendable {
+  package enum Content: Sendable {
+    case scalar(YAMLScalar)
+    case sequence([YAMLNode])
+    /// Unique keys, in the order written; merged ones follow the mapping's own.
+    case mapping([YAMLEntry])
+  }
+
+  package var content: Content
+  package var mark: YAMLMark
+  /// Bytes that the node stands for when every alias in it is written out.
+  var weight: Int
+
+  package var scalar: YAMLScalar? {
+    if case .scalar(let scalar) = content { scalar } else { nil }
+  }
+
+  package var sequence: [YAMLNode]? {
+    if case .sequence(let items) = content { items } else { nil }
+  }
+
+  package var mapping: [YAMLEntry]? {
+    if case .mapping(let entries) = content { entries } else { nil }
+  }
+
+  /// The value of a mapping's key.
+  package subscript(key: String) -> YAMLNode? {
+    mapping?.first { $0.key == key }?.value
+  }
+}
+
+/// A key and its value in a mapping.
+package struct YAMLEntry: Sendable {
+  package var key: String
+  package var keyMark: YAMLMark
+  package var value: YAMLNode
+}

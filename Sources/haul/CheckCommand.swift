@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import JobManifest
+import JobModel
+
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Reports every fault of a manifest; touches neither network nor state.")
+
+  @Argument(help: "The manifest.")
+  var manifest: String
+
+  @Option(name: .customLong("set"), help: ArgumentHelp("A value for ${var.NAME}.", valueName: "NAME=VALUE"))
+  var overrides: [String] = []
+
+  @OptionGroup var common: CommonOptions
+
+  func run() async throws {
+    let file = try ManifestFile(manifest)
+    let result = file.read(overrides: try Overrides.parse(overrides))
+    var diagnostics = result.diagnostics
+    var count = 0
+    if let job = result.readable ?? result.job {
+      let now = Date().timeIntervalSince1970
+      let expansion = try PlanCompiler.check(job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)))
+      diagnostics += expansion.diagnostics.filter { !diagnostics.contains($0) }
+      count = expansion.transfers
+    }
+    let errors = diagnostics.filter { $0.severity == .error }
+    DiagnosticText.print(diagnostics)
+    if common.json { Terminal.out(CheckReport.json(file.path, transfers: errors.isEmpty ? count : nil, diagnostics)) }
+    guard errors.isEmpty else {
+      let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
+      throw End(unreadable ? .noInput : .invalidManifest, "`\(manifest)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
+    }
+    if !common.json { Terminal.out("`\(manifest)` is valid: \(count) \(count == 1 ? "transfer" : "transfers")\n") }
+  }
+}
+
+/// `--set NAME=VALUE`.
+enum Overrides {
+  static func parse(_ texts: [String]) throws -> [String: String] {
+    var found: [String: String] = [:]
+    for text in texts {
+      let pair = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard pair.count == 2, !pair[0].isEmpty else {
+        throw End(.usage, "`--set \(text)`: write `--set NAME=VALUE`")
+      }
+      found[String(pair[0])] = String(pair[1])
+    }
+    return found
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import JobModel
+
+@main
+struct Haul: AsyncParsableCommand {
+  static let version = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "haul",
+    abstract: "Runs file transfers from a manifest, resumably, and proves what it did.",
+    discussion: """
+      Write a job (docs/manifest.md), look at it with `haul check` and `haul plan`, run it with `haul run`. \
+      Running again goes on where the last run stopped. Exit codes: \
+      \(ExitStatus.allCases.map { "\($0.rawValue) \($0.meaning)" }.joined(separator: "; ")).
+      """,
+    version: version,
+    subcommands: [
+      CheckCommand.self, RunCommand.self,
+    ])
+
+  /// The one place where an end becomes an exit status.
+  static func main() async {
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot()
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch let end as End {
+      if let message = end.message { Terminal.error(message, hint: end.hint) }
+      Terminal.exit(end.status)
+    } catch {
+      let code = exitCode(for: error)
+      // What is no mistake on the command line, no help and no version is a defect of ours.
+      guard code == .success || code == .validationFailure else {
+        Terminal.error("\(error)", hint: "this is a defect in haul; please report it")
+        Terminal.exit(.software)
+      }
+      exit(withError: error)
+    }
+  }
+}
+
+/// How a command ends other than well.
+struct End: Error {
+  var status: ExitStatus
+  var message: String?
+  var hint: String?
+
+  init(_ status: ExitStatus, _ message: String? = nil, hint: String? = nil) {
+    self.status = status
+    self.message = message
+    self.hint = hint
+  }
+}

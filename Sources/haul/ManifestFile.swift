@@ -1,0 +1,42 @@
+import Digests
+import Foundation
+import JobManifest
+import JobModel
+
+/// A manifest as the command line names it, read and checked.
+struct ManifestFile {
+  var path: String
+  var bytes: [UInt8]
+  var sha256: String
+  var directory: String
+
+  /// - Throws: `End` with 66 where it can't be read.
+  init(_ path: String) throws {
+    self.path = path
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw End(.noInput, "the manifest `\(path)` does not exist")
+    }
+    guard !isFolder.boolValue, let data = FileManager.default.contents(atPath: path) else {
+      throw End(.noInput, "the manifest `\(path)` can't be read")
+    }
+    bytes = Array(data)
+    sha256 = try Digest.hex(of: bytes, .sha256)
+    let real = Paths.real(path)
+    directory = (real as NSString).deletingLastPathComponent
+  }
+
+  func read(overrides: [String: String]) -> ManifestResult {
+    ManifestReader.read(
+      bytes, path: path, directory: directory, overrides: overrides,
+      environment: { ProcessInfo.processInfo.environment[$0] })
+  }
+
+  /// The job's name, as far as the manifest is sound enough to have one.
+  static func jobName(_ bytes: [UInt8], path: String) -> String? {
+    let directory = (Paths.real(path) as NSString).deletingLastPathComponent
+    let result = ManifestReader.read(
+      bytes, path: path, directory: directory, environment: { ProcessInfo.processInfo.environment[$0] })
+    return (result.job ?? result.readable)?.name
+  }
+}

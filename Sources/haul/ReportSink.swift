@@ -1,0 +1,63 @@
+import Foundation
+import JobLedger
+import JobManifest
+import JobModel
+import Reporting
+
+/// Where a run's report goes: its job's folder, the path that was asked for, and standard output.
+struct ReportSink {
+  /// `--report`.
+  let path: String?
+  /// `--json`.
+  let json: Bool
+
+  /// Writes the report of a run that has a plan.
+  func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
+    guard let run = try ledger.run(number: number) else { return }
+    let writer = ReportWriter(try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
+    try guarded {
+      try ReportFile.write(stored, writer.write)
+      try deliver(writer)
+    }
+  }
+
+  /// Writes the report of a run that never began, if one was asked for.
+  func writeEnd(
+    job: Job?, file: ManifestFile, outcome: RunOutcome, status: ExitStatus, diagnostics: [Diagnostic]
+  ) throws {
+    guard path != nil || json else { return }
+    let now = Date().timeIntervalSince1970
+    var head = ReportHead(toolVersion: Haul.version, jobName: job?.name)
+    head.manifest = file.path
+    head.manifestSHA256 = file.sha256
+    head.description = job?.description
+    head.host = ProcessInfo.processInfo.hostName
+    head.runID = ULID.make(now: now)
+    head.outcome = outcome
+    head.exitCode = status.rawValue
+    head.startedAt = now
+    head.endedAt = now
+    head.diagnostics = diagnostics.prefix(1000).map(RecordedDiagnostic.init)
+    let writer = ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) })
+    try guarded { try deliver(writer) }
+  }
+
+  static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
+    var head = ReportHead(toolVersion: Haul.version, jobName: job)
+    head.manifest = try ledger.meta("manifest_as_given")
+    head.manifestSHA256 = try ledger.meta("manifest_sha256")
+    head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
+    head.host = ProcessInfo.processInfo.hostName
+    if let run { head.take(run) }
+    return head
+  }
+
+  private func deliver(_ writer: ReportWriter) throws {
+    if let path, path != "-" { try ReportFile.write(path, writer.write) }
+    if path == "-" || json { try writer.write { Terminal.out($0) } }
+  }
+
+  private func guarded(_ body: () throws -> Void) throws {
+    do { try body() } catch let error as OutputFileError { throw End(.cannotCreate, error.description) }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import JobModel
+import TransferEngine
+
+/// Resolves secret references: the only place that reads the environment, files and commands for them.
+enum Secrets {
+  static let source = SecretSource { reference in
+    switch reference {
+    case .environment(let name):
+      guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+        throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+      }
+      return Secret(value)
+    case .file(let path): return try file(path)
+    case .command(let words): return try await command(words)
+    }
+  }
+
+  private static func file(_ path: String) throws -> Secret {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw Failure(.secretUnavailable, "the secret file `\(path)`: \(String(cString: strerror(errno)))")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw Failure(.secretUnavailable, "the secret file `\(path)` can be read by others: `chmod 600` it")
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Failure(.secretUnavailable, "the secret file `\(path)` can't be read")
+    }
+    return try secret(data, from: "the secret file `\(path)`")
+  }
+
+  /// Runs a command and takes its standard output, without the last line's end.
+  private static func command(_ words: [String]) async throws -> Secret {
+    guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["--"] + words
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = FileHandle.nullDevice
+    let data: Data = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        do {
+          try process.run()
+          let data = output.fileHandleForReading.readDataToEndOfFile()
+          process.waitUntilExit()
+          continuation.resume(returning: data)
+        } catch {
+          continuation.resume(throwing: Failure(.secretUnavailable, "the secret command `\(program)` can't be run"))
+        }
+      }
+    }
+    guard process.terminationStatus == 0 else {
+      throw Failure(.secretUnavailable, "the secret command `\(program)` ended with \(process.terminationStatus)")
+    }
+    return try secret(data, from: "the secret command `\(program)`")
+  }
+
+  private static func secret(_ data: Data, from origin: String) throws -> Secret {
+    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+    guard !text.isEmpty else { throw Failure(.secretUnavailable, "\(origin) is empty") }
+    return Secret(text)
+  }
+}

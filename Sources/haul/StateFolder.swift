@@ -1,0 +1,68 @@
+import Foundation
+import JobLedger
+import JobModel
+
+/// Where the state of all jobs lies: one folder a job.
+struct StateFolder {
+  let path: String
+
+  func folder(_ job: String) -> String { path + "/" + job }
+
+  func exists(_ job: String) -> Bool { FileManager.default.fileExists(atPath: folder(job) + "/plan.sqlite") }
+
+  /// Names of the jobs that have state, sorted.
+  var jobs: [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return names.filter(exists).sorted()
+  }
+
+  /// Makes a job's folder, for its owner only.
+  func make(_ job: String) throws {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder(job) + "/reports", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw End(
+        .cannotCreate, "the state folder `\(folder(job))` can't be made: \(reason(error))",
+        hint: "choose another one with --state-dir")
+    }
+  }
+
+  func open(_ job: String) throws -> JobLedger {
+    do {
+      return try JobLedger(folder: folder(job))
+    } catch let error as LedgerError {
+      throw End(.cannotCreate, error.description)
+    }
+  }
+
+  /// The job that a command means: a manifest's path, or the name of a job that has state.
+  func resolve(_ argument: String) throws -> String {
+    if exists(argument), !argument.contains("/") { return argument }
+    guard let bytes = FileManager.default.contents(atPath: argument) else {
+      throw End(
+        .noInput, "there is no job and no manifest `\(argument)`",
+        hint: jobs.isEmpty ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
+    }
+    guard let name = ManifestFile.jobName(Array(bytes), path: argument) else {
+      throw End(.invalidManifest, "`\(argument)` is no valid manifest; `haul check` says why")
+    }
+    guard exists(name) else {
+      throw End(.noInput, "the job `\(name)` has not been planned or run with this state folder")
+    }
+    return name
+  }
+
+  /// Keeps the newest reports and removes the others.
+  func prune(_ job: String, keeping count: Int = 30) {
+    let folder = folder(job) + "/reports"
+    // ULIDs sort by time.
+    let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".json") }
+    for name in names.sorted().dropLast(count) { try? FileManager.default.removeItem(atPath: folder + "/" + name) }
+  }
+
+  private func reason(_ error: any Error) -> String {
+    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+    return cause.map { String(cString: strerror(Int32($0.code))) } ?? "\(error)"
+  }
+}

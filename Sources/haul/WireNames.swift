@@ -1,0 +1,69 @@
+import Foundation
+import JobLedger
+import JobModel
+import Protocols
+
+/// Protocols and URLs of places, kept in the ledger so that reports need no manifest: names, types and URLs of the
+/// endpoints, nothing else of them.
+struct WireNames {
+  private let endpoints: [String: Endpoint]
+
+  init(_ endpoints: [String: Endpoint]) { self.endpoints = endpoints }
+
+  /// Reads what `save` wrote.
+  init(_ ledger: JobLedger) throws {
+    var found: [String: Endpoint] = [:]
+    let text = try ledger.meta("endpoints") ?? "{}"
+    let members = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
+    for (name, facts) in members {
+      guard let url = facts["url"], let kind = facts["type"].flatMap(Self.kind) else { continue }
+      found[name] = Endpoint(name: name, kind: kind, url: url)
+    }
+    endpoints = found
+  }
+
+  func save(_ ledger: JobLedger) throws {
+    let members = endpoints.sorted { $0.key < $1.key }.map { name, endpoint in
+      JSON.Member(name, ["type": .string(endpoint.kind.word), "url": .string(endpoint.url)])
+    }
+    try ledger.setMeta("endpoints", JSON.object(members).text)
+  }
+
+  func describe(_ transfer: LedgerTransfer) -> (protocol: String, url: String?) {
+    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
+    let url: WebURL?
+    switch place {
+    case .local: url = nil
+    case .url(let text): url = WebURL(text)
+    case .remote(let name, let path):
+      let base = endpoints[name].flatMap { WebURL($0.url) }
+      switch endpoints[name]?.kind {
+      case .session: url = base?.appending("files/" + WebURL.encode(path))
+      case .http, .s3, .presigned, .kii, .salesforce, .tus, nil: url = base?.appending(WebURL.encode(path))
+      }
+    }
+    return (ProtocolWord.of(place, endpoints), url?.description)
+  }
+
+  private static func kind(_ word: String) -> EndpointKind? {
+    switch word {
+    case "http": .http
+    case "session": .session(chunks: .index)
+    case "s3": .s3(S3Settings())
+    case "presigned": .presigned(PresignedSettings())
+    case "kii": .kii(KiiSettings())
+    case "salesforce": .salesforce(SalesforceSettings())
+    case "tus": .tus(metadata: [:])
+    default: nil
+    }
+  }
+}
+
+enum ProtocolWord {
+  static func of(_ place: Place, _ endpoints: [String: Endpoint]) -> String {
+    switch place {
+    case .remote(let name, _): endpoints[name]?.kind.word ?? "http"
+    case .url, .local: "http"
+    }
+  }
+}

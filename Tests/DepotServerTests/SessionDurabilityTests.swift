@@ -1,0 +1,141 @@
+import Glibc
+import Testing
+
+@testable import DepotServer
+
+/// What survives renewals, restarts, kills and clients at cross purposes.
+@Suite struct SessionDurabilityTests {
+  private let content = Fixture.bytes(250_000)
+  private let chunk = 100_000
+
+  @Test func resumeFromTakesOver() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let old = try await fixture.create("a", content, chunk: chunk)
+      try await fixture.send(old, 1, of: content, chunk: chunk)
+      let new = try await fixture.create("a", content, chunk: chunk, resumeFrom: old)
+      #expect(try await fixture.received(new) == [1])
+      let gone = try await fixture.send(old, 0, of: content, chunk: chunk)
+      #expect(gone?.status == 410 && gone?.field("code") == "SESSION_EXPIRED")
+      // The answer to that create may have been lost: asked again, nothing is.
+      let newer = try await fixture.create("a", content, chunk: chunk, resumeFrom: old)
+      #expect(try await fixture.received(newer) == [1])
+      let other = try await fixture.create("b", content, chunk: chunk, resumeFrom: newer)
+      #expect(try await fixture.received(other) == [])
+      for index in [0, 2] { try await fixture.send(newer, index, of: content, chunk: chunk) }
+      #expect(try await fixture.finalize(newer)?.field("fileHashSha256") == Fixture.sha256(content))
+    }
+  }
+
+  @Test func expiry() async throws {
+    try await Fixture.run(faults: nil, { $0.sessionTTL = .seconds(2) }) { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      try await fixture.send(id, 0, of: content, chunk: chunk)
+      try await Task.sleep(for: .milliseconds(3100))
+      let reply = try await fixture.send(id, 1, of: content, chunk: chunk)
+      #expect(reply?.status == 410 && reply?.field("code") == "SESSION_EXPIRED")
+      let renewed = try await fixture.create("a", content, chunk: chunk, resumeFrom: id)
+      #expect(try await fixture.received(renewed) == [0])
+      let unknown = try await fixture.client.send("GET", "/uploads/sessions/us-0")
+      #expect(unknown?.status == 404 && unknown?.field("code") == "SESSION_EXPIRED")
+    }
+  }
+
+  @Test func restartKeepsSessions() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      try await fixture.send(id, 0, of: content, chunk: chunk)
+      try await fixture.send(id, 2, of: content, chunk: chunk)
+      await fixture.depot.stop(grace: .zero)
+      let journal = ".depot/sessions/\(id)/journal"
+      // What a kill in the middle of a journal line leaves.
+      fixture.put(journal, (fixture.read(journal) ?? []) + Array("{\"index\":1,\"sha2".utf8))
+      var options = DepotOptions(root: fixture.root)
+      options.port = 0
+      try await Fixture.restart(options) { (again) async throws in
+        #expect(try await again.received(id) == [0, 2])
+        #expect(try await again.send(id, 1, of: content, chunk: chunk)?.status == 201)
+      }
+      try await Fixture.restart(options) { (again) async throws in
+        #expect(try await again.received(id) == [0, 1, 2])
+        #expect(try await again.finalize(id)?.field("fileHashSha256") == Fixture.sha256(content))
+      }
+      try await Fixture.restart(options) { (again) async throws in
+        #expect(try await again.finalize(id)?.field("fileHashSha256") == Fixture.sha256(content))
+        #expect(try await again.client.send("GET", "/files/a")?.body == content)
+      }
+    }
+  }
+
+  @Test func abortedBodyDoesNotCount() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      _ = try await fixture.send(id, 0, of: content, chunk: chunk, sendOnly: 70_000)
+      #expect(try await fixture.received(id) == [])
+      for index in 0...2 { try await fixture.send(id, index, of: content, chunk: chunk) }
+      _ = try await fixture.send(id, 0, of: Fixture.bytes(250_000, seed: 5), chunk: chunk, sendOnly: 70_000)
+      #expect(try await fixture.finalize(id)?.field("fileHashSha256") == Fixture.sha256(content))
+    }
+  }
+
+  @Test func sameChunkFromSeveralConnections() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for attempt in 0..<24 {
+          group.addTask {
+            try await fixture.send(id, attempt % 3, of: content, chunk: chunk)?.status ?? 0
+          }
+        }
+        for try await status in group { #expect([200, 201, 503].contains(status)) }
+      }
+      #expect(try await fixture.received(id) == [0, 1, 2])
+      async let first = fixture.finalize(id)
+      async let second = fixture.finalize(id)
+      #expect(try await first?.text == second?.text)
+      #expect(fixture.read("a") == content)
+    }
+  }
+
+  @Test func oneDepotARoot() async throws {
+    try await Fixture.run { (fixture) async throws in
+      var options = DepotOptions(root: fixture.root)
+      options.port = 0
+      await #expect(throws: DepotError.self) { _ = try await Depot.start(options) }
+    }
+  }
+
+  @Test func killInTheMiddleOfFinalize() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      for index in 0...2 { try await fixture.send(id, index, of: content, chunk: chunk) }
+      let folder = fixture.root + "/.depot/sessions/" + id
+      let open = SessionRecord.load(from: folder)
+      let first = try await fixture.finalize(id)
+      await fixture.depot.stop(grace: .zero)
+      // As if the kill had come after the rename and before the session's record: the data still has its old name.
+      let object = fixture.root + "/.depot/objects/" + (first?.field("remoteFileId") ?? "")
+      link(object + "/data", folder + "/data")
+      try open?.save(in: folder)
+      // And a finalize that got no further than the object's folder.
+      mkdir(fixture.root + "/.depot/objects/rf-half", 0o700)
+      var options = DepotOptions(root: fixture.root)
+      options.port = 0
+      try await Fixture.restart(options) { (again) async throws in
+        #expect(try await again.finalize(id)?.text == first?.text)
+        #expect(try await again.client.send("GET", "/files/a")?.body == content)
+        #expect(Disk.list(fixture.root).sorted() == [".depot", "a"])
+        #expect(Disk.list(fixture.root + "/.depot/objects").count == 1)
+      }
+    }
+  }
+
+  @Test func supersededLeaseWritesNothing() throws {
+    Fixture.write("/tmp/depot-lease-\(getpid())", [0, 0])
+    defer { unlink("/tmp/depot-lease-\(getpid())") }
+    let lease = try ChunkLease(index: 0, dataFile: "/tmp/depot-lease-\(getpid())")
+    try [7].withUnsafeBytes { try lease.write(UnsafeRawBufferPointer(rebasing: $0[..<1]), at: 0) }
+    lease.supersede()
+    #expect(throws: Problem.self) { try [9, 9].withUnsafeBytes { try lease.write($0, at: 0) } }
+    #expect(Disk.read("/tmp/depot-lease-\(getpid())") == [7, 0])
+  }
+}
