@@ -11,7 +11,9 @@ enum AuthRule {
     guard let node = parent.node("auth") else { return nil }
     if let scalar = node.scalar, !scalar.isMissing {
       if scalar.text == "none" { return Authentication.none }
-      parent.error("`auth` says how to authenticate, never the secret itself", at: "auth", hint: "like `auth: { bearer: { env: NAME } }`, or `auth: none`")
+      parent.error(
+        "`auth` says how to authenticate, never the secret itself", at: "auth",
+        hint: "like `auth: { bearer: { env: NAME } }`, or `auth: none`")
       return nil
     }
     guard let fields = parent.fields("auth", shape) else { return nil }
@@ -63,7 +65,9 @@ enum AuthRule {
 
   private static func aws(_ parent: Fields) -> AWSCredentials? {
     let keys = ["profile", "access_key_id", "secret_access_key", "session_token", "env", "command"]
-    guard let fields = parent.fields("aws", KeyShape(name: "`aws`", effect: "auth.aws", keys: keys)) else { return nil }
+    guard let fields = parent.fields("aws", KeyShape(name: "`aws`", effect: "auth.aws", keys: keys)) else {
+      return nil
+    }
     let forms = ["profile", "access_key_id", "env", "command"].filter(fields.has)
     let hasKeys = fields.has("secret_access_key") || fields.has("session_token")
     guard forms.count == 1, !hasKeys || forms[0] == "access_key_id" else {

@@ -28,7 +28,8 @@ enum CalendarRule {
     guard let items = parent.items(key) else { return nil }
     return items.enumerated().compactMap { index, item in
       let shape = KeyShape(name: "an entry of `\(key)`", effect: "policy.\(key)", keys: keys)
-      return Fields(item, shape: shape, path: "\(parent.path(key))[\(index + 1)]", scope: parent.scope).flatMap(read)
+      return Fields(item, shape: shape, path: "\(parent.path(key))[\(index + 1)]", scope: parent.scope)
+        .flatMap(read)
     }
   }
 
@@ -37,7 +38,8 @@ enum CalendarRule {
     let hours = window(fields)
     let rates = BandwidthRule.read(fields)
     guard let hours, let rates else { return nil }
-    return ScheduleEntry(window: hours, download: rates.download ?? .unlimited, upload: rates.upload ?? .unlimited)
+    return ScheduleEntry(
+      window: hours, download: rates.download ?? .unlimited, upload: rates.upload ?? .unlimited)
   }
 
   private static func window(_ fields: Fields) -> TimeWindow? {
@@ -55,7 +57,10 @@ enum CalendarRule {
     let isClock = parts.count == 2 && (1...2).contains(parts[0].count) && parts[1].count == 2
     guard isClock, let hour = Units.integer(String(parts[0])), let minute = Units.integer(String(parts[1])),
       (0...24).contains(hour), (0...59).contains(minute), hour * 60 + minute <= latest
-    else { throw ValueFault("`\(text)` is not a time of day", hint: "\"00:00\" to \"23:59\", or \"24:00\" for `to`") }
+    else {
+      throw ValueFault(
+        "`\(text)` is not a time of day", hint: "\"00:00\" to \"23:59\", or \"24:00\" for `to`")
+    }
     return Int(hour * 60 + minute)
   }
 

@@ -7,13 +7,15 @@ enum EndpointRule {
     var table = EndpointTable()
     guard let node = top.node("endpoints") else { return table }
     guard let mapping = node.mapping else {
-      top.error(Fields.wrongType(node, wanted: "a mapping of names to endpoints", key: "endpoints"), at: "endpoints")
+      top.error(
+        Fields.wrongType(node, wanted: "a mapping of names to endpoints", key: "endpoints"), at: "endpoints")
       return table
     }
     for entry in mapping where !entry.key.hasPrefix("x-") {
       if !isName(entry.key) {
         top.scope.faults.error(
-          "`\(entry.key)` is not an endpoint's name", at: entry.keyMark, hint: "lower-case letters, digits, `_` and `-`")
+          "`\(entry.key)` is not an endpoint's name", at: entry.keyMark,
+          hint: "lower-case letters, digits, `_` and `-`")
       }
       let before = top.scope.faults.errorCount
       let endpoint = read(entry, scope: top.scope, policies: policies)
@@ -25,7 +27,9 @@ enum EndpointRule {
 
   private static func isName(_ text: String) -> Bool {
     !text.isEmpty
-      && text.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2D }
+      && text.utf8.allSatisfy {
+        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F || $0 == 0x2D
+      }
   }
 
   private static func read(_ entry: YAMLEntry, scope: Scope, policies: PolicyTable) -> Endpoint? {

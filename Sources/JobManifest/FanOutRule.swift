@@ -94,7 +94,9 @@ struct FanOutRule {
       let names = destination.text.text.references.map(\.name)
       let hint = "add `key: \"${each.COLUMN}\"` to `for_each`"
       if names.contains(.uuid) {
-        fields.scope.faults.error("`${uuid}` in `to` needs a `key`: the id is made of one of them", at: destination.text.mark.yaml, hint: hint)
+        fields.scope.faults.error(
+          "`${uuid}` in `to` needs a `key`: the id is made of one of them", at: destination.text.mark.yaml,
+          hint: hint)
         return false
       }
       let isOfRow = names.contains { name in
@@ -104,12 +106,16 @@ struct FanOutRule {
         }
       }
       if !isOfRow {
-        fields.scope.faults.error("every row would have one id, as `to` is the same for all", at: destination.text.mark.yaml, hint: hint)
+        fields.scope.faults.error(
+          "every row would have one id, as `to` is the same for all", at: destination.text.mark.yaml,
+          hint: hint)
       }
       return isOfRow
     }
     guard key.text.dependsOnEntry else {
-      fields.scope.faults.error("every row would have one id, as `key` is the same for all", at: key.mark.yaml, hint: "name a column: \"${each.COLUMN}\"")
+      fields.scope.faults.error(
+        "every row would have one id, as `key` is the same for all", at: key.mark.yaml,
+        hint: "name a column: \"${each.COLUMN}\"")
       return false
     }
     return true

@@ -103,7 +103,9 @@ struct Fields {
 
   func integer(_ key: String, _ range: ClosedRange<Int>) -> Int? {
     value(key) { text throws(ValueFault) in
-      let form = range.upperBound == .max ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
+      let form =
+        range.upperBound == .max
+        ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
       guard let number = Units.integer(text) else {
         throw ValueFault("`\(text)` is not a whole number", hint: form)
       }
@@ -117,7 +119,9 @@ struct Fields {
   func duration(_ key: String, allowsZero: Bool = false) -> Double? {
     value(key) { text throws(ValueFault) in
       let seconds = try Units.duration(text)
-      guard allowsZero || seconds > 0 else { throw ValueFault("`\(key)` is longer than nothing", hint: "like `30s`") }
+      guard allowsZero || seconds > 0 else {
+        throw ValueFault("`\(key)` is longer than nothing", hint: "like `30s`")
+      }
       return seconds
     }
   }
@@ -193,7 +197,8 @@ struct Fields {
     if shape.reserved.contains(key) {
       scope.faults.error("`\(key)` is reserved for a later version", at: entry.keyMark, hint: "leave it out")
     } else if let home = KeyShape.home(of: key, besides: shape) {
-      scope.faults.error("`\(key)` does not belong into \(shape.name)", at: entry.keyMark, hint: "it belongs into \(home)")
+      scope.faults.error(
+        "`\(key)` does not belong into \(shape.name)", at: entry.keyMark, hint: "it belongs into \(home)")
     } else if let near = NearMiss.of(key, among: shape.keys) {
       scope.faults.error(
         "\(shape.name) has no key `\(key)`", at: entry.keyMark, hint: "did you mean `\(near)`?")

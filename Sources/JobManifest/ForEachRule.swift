@@ -9,7 +9,9 @@ enum ForEachRule {
     guard let fields = parent.fields("for_each", .forEach) else { return nil }
     let given = formats.filter(fields.has)
     guard let word = given.first, given.count == 1 else {
-      parent.error("`for_each` has exactly one of csv, jsonl, checksums and list", at: "for_each", hint: "for_each: { csv: files.csv }")
+      parent.error(
+        "`for_each` has exactly one of csv, jsonl, checksums and list", at: "for_each",
+        hint: "for_each: { csv: files.csv }")
       return nil
     }
     let columns = fields.list("columns") { text throws(ValueFault) in
@@ -19,7 +21,9 @@ enum ForEachRule {
     if fields.has("columns"), word != "csv" {
       fields.scope.faults.error("`columns` are of a csv", at: fields.keyMark("columns"), hint: "leave it out")
     }
-    if let columns, Set(columns).count != columns.count { fields.error("two columns have one name", at: "columns") }
+    if let columns, Set(columns).count != columns.count {
+      fields.error("two columns have one name", at: "columns")
+    }
     if let columns, columns.isEmpty { fields.error("`columns` names none", at: "columns") }
     let key = fields.marked("key", allowed: [.environment, .row])
     guard let path = fields.text(word), let mark = fields.node(word)?.mark else { return nil }

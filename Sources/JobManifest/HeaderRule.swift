@@ -16,13 +16,16 @@ enum HeaderRule {
     guard HeaderSetting.isToken(text) else {
       throw ValueFault("`\(text)` is not a header's name", hint: "letters, digits and `-`, like `X-Team`")
     }
-    guard !own.contains(text.lowercased()) else { throw ValueFault("haul sets `\(text)` itself", hint: "leave it out") }
+    guard !own.contains(text.lowercased()) else {
+      throw ValueFault("haul sets `\(text)` itself", hint: "leave it out")
+    }
     return text
   }
 
   static func value(_ text: String) throws(ValueFault) -> String {
     guard HeaderSetting.isSafe(value: text) else {
-      throw ValueFault("a header's value has no line ends or control characters", hint: "write it on one line")
+      throw ValueFault(
+        "a header's value has no line ends or control characters", hint: "write it on one line")
     }
     return text
   }
@@ -43,7 +46,8 @@ enum HeaderRule {
       }
       if let first = names.updateValue(entry.keyMark, forKey: entry.key.lowercased()) {
         parent.scope.faults.error(
-          "the header `\(entry.key)` is there already, at line \(first.line), column \(first.column)", at: entry.keyMark)
+          "the header `\(entry.key)` is there already, at line \(first.line), column \(first.column)",
+          at: entry.keyMark)
       }
       return header(entry, parent: parent, allowed: allowed)
     }

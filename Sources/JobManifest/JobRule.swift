@@ -6,7 +6,8 @@ enum JobRule {
   /// The job of all transfers that can be planned; nil where not even its name can be read.
   static func read(_ root: YAMLNode, path: String, overrides: [String: String], scope: Scope) -> Job? {
     guard root.mapping != nil else {
-      scope.faults.error("a manifest is a mapping", at: root.mark, hint: "it begins with `version: 1` and `job: NAME`")
+      scope.faults.error(
+        "a manifest is a mapping", at: root.mark, hint: "it begins with `version: 1` and `job: NAME`")
       return nil
     }
     guard let top = Fields(root, shape: .job, path: "", scope: scope) else { return nil }
@@ -15,7 +16,9 @@ enum JobRule {
     top.require("transfers", hint: "transfers: a list of downloads and uploads")
     VariablesRule.read(top, overrides: overrides)
     top.value("version") { text throws(ValueFault) in
-      guard text == "1" else { throw ValueFault("version `\(text)` is not known", hint: "this haul reads `version: 1`") }
+      guard text == "1" else {
+        throw ValueFault("version `\(text)` is not known", hint: "this haul reads `version: 1`")
+      }
     }
     let name = top.value("job", name)
     let description = top.text("description")
@@ -44,19 +47,21 @@ enum JobRule {
 
   private static func transfers(_ top: Fields, _ rule: TransferRule) -> [TransferTemplate] {
     guard let items = top.items("transfers") else { return [] }
-    if items.isEmpty { top.error("the job has no transfers", at: "transfers", hint: "a list of downloads and uploads") }
+    if items.isEmpty {
+      top.error("the job has no transfers", at: "transfers", hint: "a list of downloads and uploads")
+    }
     var templates: [TransferTemplate] = []
     var ids: [(id: String, mark: SourceMark)] = []
     var written: [String: [MarkedText]] = [:]
     var known: [NeedsRule.Known] = []
     for (index, item) in items.enumerated() {
-      let template = rule.read(item, index: index)
+      let (template, needs) = rule.read(item, index: index)
       if let template { templates.append(template) }
       guard let id = item["id"], let text = template?.id ?? id.scalar?.text, !text.isEmpty else { continue }
       ids.append((text, rule.scope.faults.sourceMark(id.mark)))
+      written[text] = template?.needs ?? needs
       if let template {
         known.append(.init(id: text, isFanOut: template.fanOut != .single))
-        written[text] = template.needs
       } else {
         // It may be a fan-out: nothing that names it is held against the others.
         known.append(.init(id: text, isFanOut: true))

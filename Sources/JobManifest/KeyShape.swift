@@ -32,7 +32,8 @@ struct KeyShape {
   static let policy = KeyShape(
     name: "a policy", effect: "policy",
     keys: [
-      "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window", "deadline",
+      "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window",
+      "deadline",
       "budget", "fail_fast", "timeouts", "retry", "disk", "network", "tls", "http",
     ])
   static let tls = KeyShape(
@@ -49,7 +50,10 @@ struct KeyShape {
     let places: [(KeyShape, String)] = [
       (transfer, "a transfer, or `defaults`"), (policy, "a policy"), (job, "the top level"),
       (KeyShape(name: "an endpoint", effect: "", keys: endpointCommon), "an endpoint"),
-      (policyPart("network", ["metered", "interface", "hosts", "addresses", "ip", "proxy"]), "`network` of a policy"),
+      (
+        policyPart("network", ["metered", "interface", "hosts", "addresses", "ip", "proxy"]),
+        "`network` of a policy"
+      ),
       (policyPart("http", ["redirects", "user_agent"]), "`http` of a policy"),
       (tls, "`tls` of a policy or an endpoint"), (expect, "`expect`"),
       (policyPart("timeouts", ["connect", "request", "stall"]), "`timeouts` of a policy"),

@@ -27,7 +27,8 @@ package enum ManifestReader {
       readable = JobRule.read(root, path: path, overrides: overrides, scope: scope)
     } else if document.faults.isEmpty {
       faults.error(
-        "the manifest is empty", at: YAMLMark(line: 1, column: 1), hint: "it begins with `version: 1` and `job: NAME`")
+        "the manifest is empty", at: YAMLMark(line: 1, column: 1),
+        hint: "it begins with `version: 1` and `job: NAME`")
     }
     let start = SourceMark(file: path, line: 0, column: 0)
     let sorted = faults.diagnostics.sorted { ($0.mark ?? start) < ($1.mark ?? start) }

@@ -25,7 +25,9 @@ struct NeedsRule {
             hint: near.map { "did you mean `\($0)`?" } ?? "name the id of a transfer, or a glob of ids")
         }
         edges[item.id, default: []] += targets.map { ($0.id, need.mark) }
-        let whole = targets.filter { $0.isFanOut && pattern.matches($0.id) }.map { GlobPattern.escape($0.id) + "/**" }
+        let whole = targets.filter { $0.isFanOut && pattern.matches($0.id) }.map {
+          GlobPattern.escape($0.id) + "/**"
+        }
         let isWholeOnly = pattern.isLiteral && whole.count == targets.count
         needs[item.id, default: []] += (isWholeOnly ? [] : [literal]) + whole
       }
@@ -63,7 +65,8 @@ struct NeedsRule {
         if let first = path.firstIndex(where: { $0.id == edge.target }) {
           let circle = path[first...].map(\.id) + [edge.target]
           scope.faults.error(
-            "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark.yaml, hint: "drop one of these needs")
+            "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark.yaml,
+            hint: "drop one of these needs")
         } else if !done.contains(edge.target) {
           path.append((edge.target, 0))
         }

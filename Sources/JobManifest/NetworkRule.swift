@@ -21,7 +21,8 @@ enum NetworkRule {
 
   /// Linux: at most 15 bytes, no `/` and no blanks.
   private static func interface(_ text: String) throws(ValueFault) -> String {
-    guard (1...15).contains(text.utf8.count), !text.contains("/"), !text.contains(where: \.isWhitespace) else {
+    guard (1...15).contains(text.utf8.count), !text.contains("/"), !text.contains(where: \.isWhitespace)
+    else {
       throw ValueFault("`\(text)` is not the name of an interface", hint: "like `eth0`")
     }
     return text
@@ -30,7 +31,9 @@ enum NetworkRule {
   private static func host(_ text: String) throws(ValueFault) -> String {
     let isHost = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._*:[]".contains($0)) }
     guard !text.isEmpty, isHost else {
-      throw ValueFault("`\(text)` is not a host or a pattern of hosts", hint: "like `*.example.net`, without a scheme or a path")
+      throw ValueFault(
+        "`\(text)` is not a host or a pattern of hosts",
+        hint: "like `*.example.net`, without a scheme or a path")
     }
     return text.lowercased()
   }
@@ -44,7 +47,8 @@ enum NetworkRule {
     let schemes = ["http://", "https://", "socks4://", "socks4a://", "socks5://", "socks5h://"]
     let scheme = schemes.first { text.lowercased().hasPrefix($0) }
     guard let scheme, text.utf8.count > scheme.utf8.count else {
-      throw ValueFault("`\(text)` is not a proxy", hint: "`env`, `none`, or a URL like `http://proxy.example.net:3128`")
+      throw ValueFault(
+        "`\(text)` is not a proxy", hint: "`env`, `none`, or a URL like `http://proxy.example.net:3128`")
     }
     guard !text.contains("@") else {
       throw ValueFault(

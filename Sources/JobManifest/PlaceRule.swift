@@ -34,11 +34,13 @@ struct PlaceRule {
   private func undeclared(_ name: String, text: String, at mark: YAMLMark) {
     let near = NearMiss.of(name, among: (Array(endpoints.named.keys) + endpoints.broken).sorted())
     if text.hasPrefix("\(name)://") {
-      scope.faults.error("`\(name)` URLs are not spoken", at: mark, hint: "http and https are; or declare an endpoint")
+      scope.faults.error(
+        "`\(name)` URLs are not spoken", at: mark, hint: "http and https are; or declare an endpoint")
     } else {
       scope.faults.error(
         "the endpoint `\(name)` is not declared", at: mark,
-        hint: near.map { "did you mean `\($0):`?" } ?? "declare it under `endpoints`; a file of that name is `./\(text)`")
+        hint: near.map { "did you mean `\($0):`?" }
+          ?? "declare it under `endpoints`; a file of that name is `./\(text)`")
     }
   }
 
@@ -51,28 +53,34 @@ struct PlaceRule {
   }
 
   /// One side is local, the other is not; and the protocol can do it.
-  func check(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fields: Fields) {
+  func check(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fields: Fields)
+  {
     let sourceIsLocal = isLocal(source)
     let destinationIsLocal = isLocal(destination)
     switch direction {
     case .download:
       if sourceIsLocal == true {
         scope.faults.error(
-          destinationIsLocal == true ? "both sides are local" : "a download comes from a remote, and this is a local path",
+          destinationIsLocal == true
+            ? "both sides are local" : "a download comes from a remote, and this is a local path",
           at: source.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
       } else if destinationIsLocal == false {
         scope.faults.error(
-          sourceIsLocal == false ? "both sides are remote" : "a download goes to a local path, and this is remote",
-          at: destination.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`")
+          sourceIsLocal == false
+            ? "both sides are remote" : "a download goes to a local path, and this is remote",
+          at: destination.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`"
+        )
       }
     case .upload:
       if sourceIsLocal == false {
         scope.faults.error(
-          destinationIsLocal == false ? "both sides are remote" : "an upload comes from a local path, and this is remote",
+          destinationIsLocal == false
+            ? "both sides are remote" : "an upload comes from a local path, and this is remote",
           at: source.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`")
       } else if destinationIsLocal == true {
         scope.faults.error(
-          sourceIsLocal == true ? "both sides are local" : "an upload goes to a remote, and this is a local path",
+          sourceIsLocal == true
+            ? "both sides are local" : "an upload goes to a remote, and this is a local path",
           at: destination.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
       } else if case .remote(let name) = destination.kind, case .salesforce? = endpoints.named[name]?.kind {
         scope.faults.error(
@@ -93,7 +101,8 @@ struct PlaceRule {
     }
     guard RelativePath.escapes(RelativePath.relative(fixed, to: scope.directory)) else { return }
     scope.faults.error(
-      "the destination `\(text.written)` lies outside of the manifest's folder", at: destination.text.mark.yaml,
+      "the destination `\(text.written)` lies outside of the manifest's folder",
+      at: destination.text.mark.yaml,
       hint: "write a path below it, or `allow_outside: true` if this is meant")
   }
 

@@ -32,13 +32,15 @@ struct PolicyTable {
     var table = PolicyTable()
     guard let node = top.node("policies") else { return table }
     guard let mapping = node.mapping else {
-      top.error(Fields.wrongType(node, wanted: "a mapping of names to policies", key: "policies"), at: "policies")
+      top.error(
+        Fields.wrongType(node, wanted: "a mapping of names to policies", key: "policies"), at: "policies")
       return table
     }
     for entry in mapping where !entry.key.hasPrefix("x-") {
       if !isName(entry.key) {
         top.scope.faults.error(
-          "`\(entry.key)` is not a policy's name", at: entry.keyMark, hint: "letters, digits, `.`, `_` and `-`")
+          "`\(entry.key)` is not a policy's name", at: entry.keyMark,
+          hint: "letters, digits, `.`, `_` and `-`")
       }
       if let policy = PolicyRule.read(entry.value, path: "policies.\(entry.key)", scope: top.scope) {
         table.named[entry.key] = policy

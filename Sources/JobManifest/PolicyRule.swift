@@ -18,7 +18,9 @@ enum PolicyRule {
     failFast(fields, &policy)
     timeouts(fields, &policy)
     retry(fields, &policy)
-    if let disk = fields.fields("disk", .policyPart("disk", ["min_free"])) { policy.minFree = disk.size("min_free") }
+    if let disk = fields.fields("disk", .policyPart("disk", ["min_free"])) {
+      policy.minFree = disk.size("min_free")
+    }
     NetworkRule.read(fields, into: &policy)
     TLSRule.read(fields, into: &policy)
     http(fields, &policy)
@@ -26,17 +28,22 @@ enum PolicyRule {
   }
 
   private static func connections(_ parent: Fields, _ policy: inout Policy) {
-    guard let fields = parent.fields("connections", .policyPart("connections", ["total", "per_host"])) else { return }
+    guard let fields = parent.fields("connections", .policyPart("connections", ["total", "per_host"])) else {
+      return
+    }
     policy.connectionsTotal = fields.integer("total", 1...10_000)
     policy.connectionsPerHost = fields.integer("per_host", 1...10_000)
   }
 
   private static func failFast(_ parent: Fields, _ policy: inout Policy) {
-    guard let fields = parent.fields("fail_fast", .policyPart("fail_fast", ["failures", "share"])) else { return }
+    guard let fields = parent.fields("fail_fast", .policyPart("fail_fast", ["failures", "share"])) else {
+      return
+    }
     policy.failFastFailures = fields.integer("failures", 1...Int.max)
     policy.failFastShare = fields.value("share") { text throws(ValueFault) in
       let isPercent = text.hasSuffix("%")
-      guard let number = Units.decimal(isPercent ? text.dropLast() : text[...]), number <= (isPercent ? 100 : 1), number > 0
+      guard let number = Units.decimal(isPercent ? text.dropLast() : text[...]),
+        number <= (isPercent ? 100 : 1), number > 0
       else { throw ValueFault("`\(text)` is not a share", hint: "like `20%`") }
       return isPercent ? number / 100 : number
     }
@@ -46,7 +53,8 @@ enum PolicyRule {
   }
 
   private static func timeouts(_ parent: Fields, _ policy: inout Policy) {
-    guard let fields = parent.fields("timeouts", .policyPart("timeouts", ["connect", "request", "stall"])) else { return }
+    guard let fields = parent.fields("timeouts", .policyPart("timeouts", ["connect", "request", "stall"]))
+    else { return }
     policy.connectTimeout = fields.duration("connect")
     policy.requestTimeout = fields.duration("request")
     policy.stallTimeout = fields.duration("stall")

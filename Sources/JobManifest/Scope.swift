@@ -44,7 +44,11 @@ final class Scope {
         case .reference(let reference):
           guard let put = try resolve(reference, allowed: allowed, key: key) else { return nil }
           for part in put.parts {
-            if case .literal(let literal) = part { result.append(literal: literal) } else { result.parts.append(part) }
+            if case .literal(let literal) = part {
+              result.append(literal: literal)
+            } else {
+              result.parts.append(part)
+            }
           }
         }
       }
@@ -60,7 +64,9 @@ final class Scope {
   ) throws(ValueFault) -> InterpolatedText? {
     let shown = "`${\(reference.name.text)}`"
     func require(_ kind: Allowed) throws(ValueFault) {
-      guard allowed.contains(kind) else { throw ValueFault("\(shown) can't be used in `\(key)`", hint: Self.use(kind)) }
+      guard allowed.contains(kind) else {
+        throw ValueFault("\(shown) can't be used in `\(key)`", hint: Self.use(kind))
+      }
     }
     switch reference.name {
     case .variable(let name):
@@ -110,7 +116,8 @@ final class Scope {
 
   private static func use(_ kind: Allowed) -> String {
     switch kind {
-    case .run: "values of the run belong into `to`, sources, `expect`, `content_type` and headers of transfers"
+    case .run:
+      "values of the run belong into `to`, sources, `expect`, `content_type` and headers of transfers"
     case .row: "columns belong into the values of a transfer that has `for_each`"
     case .source: "`${source.…}` belongs into `to` of a fan-out"
     default: "it belongs into the values of a transfer"

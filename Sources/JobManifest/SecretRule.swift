@@ -36,7 +36,9 @@ enum SecretRule {
   static func command(_ fields: Fields) -> [String]? {
     guard let node = fields.node("command") else { return nil }
     guard let items = node.sequence else {
-      fields.error("`command` is a list: a program and its arguments", at: "command", hint: "command: [pass, show, depot]")
+      fields.error(
+        "`command` is a list: a program and its arguments", at: "command",
+        hint: "command: [pass, show, depot]")
       return nil
     }
     let words = items.compactMap { item -> String? in
@@ -59,7 +61,8 @@ enum SecretRule {
       byte == 0x5F || (PercentEncoding.isAlphanumeric(byte) && (index > 0 || !(0x30...0x39).contains(byte)))
     }
     guard isName, !text.isEmpty else {
-      throw ValueFault("`\(text)` is not the name of an environment variable", hint: "like DEPOT_TOKEN, without `$`")
+      throw ValueFault(
+        "`\(text)` is not the name of an environment variable", hint: "like DEPOT_TOKEN, without `$`")
     }
     return text
   }

@@ -26,7 +26,8 @@ struct SettingsRule {
 
   func rowSettings(_ direction: Direction) -> [RowSetting] {
     ScalarSetting.allCases.compactMap { setting in
-      guard let value = level.settings[setting], value.text.literal == nil, setting.direction ?? direction == direction
+      guard let value = level.settings[setting], value.text.literal == nil,
+        setting.direction ?? direction == direction
       else { return nil }
       return RowSetting(setting: setting, value: value)
     }

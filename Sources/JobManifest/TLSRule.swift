@@ -18,7 +18,9 @@ enum TLSRule {
   /// curl's form: `sha256//` and the base64 of the public key's digest.
   private static func pin(_ text: String) throws(ValueFault) -> String {
     let body = text.dropFirst(8)
-    let isBase64 = body.dropLast().allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+/".contains($0)) }
+    let isBase64 = body.dropLast().allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "+/".contains($0))
+    }
     guard text.hasPrefix("sha256//"), body.utf8.count == 44, body.hasSuffix("="), isBase64 else {
       throw ValueFault("`\(text)` is not a pinned key", hint: "`sha256//` and 44 characters of base64")
     }

@@ -19,7 +19,9 @@ struct TransferLevel {
       guard let value = fields.marked(setting.rawValue, allowed: .transfer) else { continue }
       if let literal = value.text.literal {
         var scratch = TransferSettings(direction: .download)
-        guard check(fields, setting.rawValue, { () throws(ValueFault) in try setting.apply(literal, to: &scratch) })
+        guard
+          check(
+            fields, setting.rawValue, { () throws(ValueFault) in try setting.apply(literal, to: &scratch) })
         else { continue }
       }
       level.settings[setting] = value
@@ -65,7 +67,8 @@ struct TransferLevel {
       guard let value = fields.marked(key.word, allowed: .transfer) else { continue }
       if let literal = value.text.literal {
         var scratch = Expectation()
-        guard check(fields, key.word, { () throws(ValueFault) in try key.apply(literal, to: &scratch) }) else { continue }
+        guard check(fields, key.word, { () throws(ValueFault) in try key.apply(literal, to: &scratch) })
+        else { continue }
       }
       result[key] = value
     }
@@ -78,7 +81,9 @@ struct TransferLevel {
         fields.scope.faults.error(Fields.wrongType(item, wanted: "text", key: "needs"), at: item.mark)
         return nil
       }
-      guard let value = fields.marked(scalar.text, at: item.mark, allowed: .transfer, key: "needs") else { return nil }
+      guard let value = fields.marked(scalar.text, at: item.mark, allowed: .transfer, key: "needs") else {
+        return nil
+      }
       if let literal = value.text.literal {
         do throws(ValueFault) {
           _ = try GlobPattern(literal)

@@ -8,16 +8,25 @@ struct TransferRule {
   let policies: PolicyTable
   let defaults: TransferLevel
 
-  /// Nil where the entry can't be planned; everything wrong with it is reported.
-  func read(_ node: YAMLNode, index: Int) -> TransferTemplate? {
+  /// No template where the entry can't be planned; everything wrong with it is reported. What it needs is known
+  /// all the same.
+  func read(_ node: YAMLNode, index: Int) -> (template: TransferTemplate?, needs: [MarkedText]) {
+    var needs: [MarkedText] = []
+    return (template(node, index: index, needs: &needs), needs)
+  }
+
+  private func template(_ node: YAMLNode, index: Int, needs: inout [MarkedText]) -> TransferTemplate? {
     let before = scope.faults.errorCount
     let name = node["id"]?.scalar?.text ?? "[\(index + 1)]"
-    guard let fields = Fields(node, shape: .transfer, path: "transfers.\(name)", scope: scope) else { return nil }
+    guard let fields = Fields(node, shape: .transfer, path: "transfers.\(name)", scope: scope) else {
+      return nil
+    }
     fields.require("id", hint: "it is the transfer's identity across runs")
     fields.require("to", hint: "where to: a path, or NAME:PATH of an endpoint")
     let id = fields.value("id", identifier)
     let direction = direction(fields)
     let own = TransferLevel.read(fields, policies: policies)
+    needs = own.needs ?? []
     let places = PlaceRule(scope: scope, endpoints: endpoints)
     let destination = places.read("to", in: fields, allowed: [.transfer, .source])
     guard let direction, let source = places.read(direction.rawValue, in: fields, allowed: .transfer),
@@ -31,7 +40,9 @@ struct TransferRule {
     places.check(direction, source, destination, fields)
     if let fanOut { references(level, source, destination, fanOut) }
     let outside = level.settings[.allowsOutside]
-    if direction == .download, outside == nil || outside?.text.literal == "false" { places.confine(destination) }
+    if direction == .download, outside == nil || outside?.text.literal == "false" {
+      places.confine(destination)
+    }
     let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
     settings.checkVerify(direction, destination, scope: scope)
     guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
@@ -54,15 +65,19 @@ struct TransferRule {
 
   private func direction(_ fields: Fields) -> Direction? {
     for key in ["download", "upload"] where fields.node(key)?.sequence != nil {
-      fields.error("a list as a source is reserved for a later version", at: key, hint: "write one transfer each, or a glob")
+      fields.error(
+        "a list as a source is reserved for a later version", at: key,
+        hint: "write one transfer each, or a glob")
     }
     switch (fields.has("download"), fields.has("upload")) {
     case (true, true):
       let later = [fields.keyMark("download"), fields.keyMark("upload")].compactMap { $0 }.max()
-      scope.faults.error("a transfer has `download` or `upload`, not both", at: later, hint: "write two transfers")
+      scope.faults.error(
+        "a transfer has `download` or `upload`, not both", at: later, hint: "write two transfers")
       return nil
     case (false, false):
-      scope.faults.error("a transfer needs `download` or `upload`", at: fields.mark, hint: "download: NAME:PATH")
+      scope.faults.error(
+        "a transfer needs `download` or `upload`", at: fields.mark, hint: "download: NAME:PATH")
       return nil
     case (true, false): return fields.node("download")?.sequence == nil ? .download : nil
     case (false, true): return fields.node("upload")?.sequence == nil ? .upload : nil
@@ -74,7 +89,7 @@ struct TransferRule {
     for setting in own.settings.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let needed = setting.direction, needed != direction else { continue }
       scope.faults.error(
-        "`\(setting.rawValue)` is for \(needed.rawValue)s, and this is \(direction == .upload ? "an upload" : "a download")",
+        "`\(setting.rawValue)` is for \(needed.rawValue)s, and this is \(direction == .upload ? "an" : "a") \(direction)",
         at: fields.keyMark(setting.rawValue), hint: "leave it out")
     }
   }
@@ -83,7 +98,8 @@ struct TransferRule {
   private func references(
     _ level: TransferLevel, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fanOut: FanOut
   ) {
-    var texts = [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
+    var texts =
+      [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
     for header in level.headers {
       if case .text(let text) = header.value { texts.append(text) }
     }
@@ -93,7 +109,8 @@ struct TransferRule {
         case (.column, .rows): continue
         case (.column, _):
           scope.faults.error(
-            "`${\(reference.name.text)}` without `for_each`", at: text.mark.yaml, hint: "a column needs rows: add `for_each`")
+            "`${\(reference.name.text)}` without `for_each`", at: text.mark.yaml,
+            hint: "a column needs rows: add `for_each`")
         case (.source, .single):
           scope.faults.error(
             "`${\(reference.name.text)}` belongs into `to` of a fan-out", at: text.mark.yaml,

@@ -3,7 +3,9 @@ internal import JobModel
 /// No two transfers with one id or one destination, as far as the manifest alone tells.
 enum UniqueRule {
   /// The templates without those that repeat an earlier one.
-  static func check(_ templates: [TransferTemplate], ids: [(id: String, mark: SourceMark)], scope: Scope) -> [TransferTemplate] {
+  static func check(_ templates: [TransferTemplate], ids: [(id: String, mark: SourceMark)], scope: Scope)
+    -> [TransferTemplate]
+  {
     var firstIDs: [String: SourceMark] = [:]
     var repeated: Set<SourceMark> = []
     for item in ids {
@@ -13,7 +15,8 @@ enum UniqueRule {
       }
       repeated.insert(item.mark)
       scope.faults.error(
-        "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark.yaml, hint: "give it another id")
+        "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark.yaml,
+        hint: "give it another id")
     }
     var destinations: [String: (mark: SourceMark, id: String)] = [:]
     for template in templates {
@@ -22,7 +25,8 @@ enum UniqueRule {
       if let first = destinations[destination] {
         repeated.insert(template.mark)
         scope.faults.error(
-          "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too", at: mark.yaml,
+          "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too",
+          at: mark.yaml,
           hint: "give one of them another `to`")
       } else {
         destinations[destination] = (mark, template.id)
@@ -32,11 +36,15 @@ enum UniqueRule {
   }
 
   private static func destination(of template: TransferTemplate, scope: Scope) -> String? {
-    guard case .single = template.fanOut, template.settings.values.contains(where: \.isEnabled) else { return nil }
+    guard case .single = template.fanOut, template.settings.values.contains(where: \.isEnabled) else {
+      return nil
+    }
     let text = template.destination.text.text
     if text.references.contains(where: { $0.name == .uuid }) { return nil }
     var written = text.written
-    if case .local = template.destination.kind { written = RelativePath.relative(written, to: scope.directory) }
+    if case .local = template.destination.kind {
+      written = RelativePath.relative(written, to: scope.directory)
+    }
     if RelativePath.namesFolder(written) {
       guard template.direction == .upload else { return nil }
       written += RelativePath.baseName(template.source.text.text.written)

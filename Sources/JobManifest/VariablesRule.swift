@@ -23,7 +23,8 @@ enum VariablesRule {
     for entry in open {
       if !isName(entry.key) {
         scope.faults.error(
-          "`\(entry.key)` is not a variable's name", at: entry.keyMark, hint: "letters, digits, `.`, `_` and `-`")
+          "`\(entry.key)` is not a variable's name", at: entry.keyMark,
+          hint: "letters, digits, `.`, `_` and `-`")
       }
       if let value = overrides[entry.key] { scope.variables[entry.key] = value }
     }
@@ -35,7 +36,8 @@ enum VariablesRule {
     var open: [(entry: YAMLEntry, text: String, uses: Set<String>)] = []
     for entry in entries {
       guard let scalar = entry.value.scalar, !scalar.isMissing else {
-        scope.faults.error(Fields.wrongType(entry.value, wanted: "text", key: "vars.\(entry.key)"), at: entry.value.mark)
+        scope.faults.error(
+          Fields.wrongType(entry.value, wanted: "text", key: "vars.\(entry.key)"), at: entry.value.mark)
         scope.brokenVariables.insert(entry.key)
         continue
       }

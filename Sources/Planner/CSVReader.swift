@@ -32,7 +32,8 @@ final class CSVReader: RowReader {
     if givenColumns == nil {
       guard try advance() else {
         throw RowFault(
-          message: "the file has no header row", hint: "name the columns in `for_each`: `columns: [path, sha256]`",
+          message: "the file has no header row",
+          hint: "name the columns in `for_each`: `columns: [path, sha256]`",
           place: RowPlace(line: 1, column: 1, lineText: ""), isFinal: true)
       }
       for index in cells.indices {
@@ -79,16 +80,20 @@ final class CSVReader: RowReader {
       switch scan() {
       case .more:
         guard buffer.bytes.count - buffer.start <= RowBuffer.longestRow else {
-          throw fault("a row of more than \(RowBuffer.longestRow >> 20) MiB", at: rowStart, isFinal: true, hint: "a quote may not be closed")
+          throw fault(
+            "a row of more than \(RowBuffer.longestRow >> 20) MiB", at: rowStart, isFinal: true,
+            hint: "a quote may not be closed")
         }
         buffer.fill()
         if let error = buffer.readError {
           throw RowFault(
-            message: "reading failed: \(error)", place: RowPlace(line: rowLine, column: 1, lineText: ""), isFinal: true,
+            message: "reading failed: \(error)", place: RowPlace(line: rowLine, column: 1, lineText: ""),
+            isFinal: true,
             isUnreadable: true)
         }
       case .fault(let message, let index):
-        let fault = fault(message, at: index, isFinal: true, hint: "a cell with `\"` is quoted, and each `\"` in it doubled")
+        let fault = fault(
+          message, at: index, isFinal: true, hint: "a cell with `\"` is quoted, and each `\"` in it doubled")
         throw fault
       case .row(let end):
         guard end > rowStart else { return false }
@@ -172,6 +177,7 @@ final class CSVReader: RowReader {
 
   private func fault(_ message: String, at index: Int, isFinal: Bool, hint: String? = nil) -> RowFault {
     RowFault(
-      message: message, hint: hint, place: buffer.place(of: index, from: rowStart, line: rowLine), isFinal: isFinal)
+      message: message, hint: hint, place: buffer.place(of: index, from: rowStart, line: rowLine),
+      isFinal: isFinal)
   }
 }

@@ -13,6 +13,7 @@ struct CompiledText {
   /// The first column that it uses: where a fault of the result is marked.
   let firstCell: Int?
   let usesRun: Bool
+  let usesSource: Bool
 
   init(_ text: MarkedText, columns: [String]) {
     var firstCell: Int?
@@ -29,6 +30,9 @@ struct CompiledText {
     }
     self.firstCell = firstCell
     place = TextPlace(text)
+    usesSource = text.text.references.contains { reference in
+      if case .source = reference.name { true } else { false }
+    }
     usesRun = text.text.references.contains { $0.name == .runID || $0.name == .runDate }
   }
 

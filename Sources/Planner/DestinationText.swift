@@ -2,7 +2,8 @@ internal import JobModel
 
 /// The text of `to` for one entry, on its way to a place.
 struct DestinationText {
-  private let template: TransferTemplate
+  private let kind: PlaceTemplate.Kind
+  private let direction: Direction
   private let compiled: CompiledText
   private let context: PlanContext
   private var text = ""
@@ -10,7 +11,8 @@ struct DestinationText {
   private var fixedBytes = 0
 
   init(template: TransferTemplate, compiled: CompiledText, context: PlanContext) {
-    self.template = template
+    kind = template.destination.kind
+    direction = template.direction
     self.compiled = compiled
     self.context = context
   }
@@ -27,7 +29,7 @@ struct DestinationText {
 
   /// What a row without a key is known by: its destination, tidied, without a query.
   func known(_ text: String) -> String {
-    switch template.destination.kind {
+    switch kind {
     case .local: return RelativePath.relative(text, to: context.job.directory)
     case .remote(let name): return "\(name):\(text)"
     case .url: return String(text.prefix { $0 != "?" })
@@ -39,7 +41,7 @@ struct DestinationText {
 
   /// `below`: the path of a found file below its fixed part, which a folder as destination keeps.
   func place(source: Place, below: String?) throws(EntryFault) -> (place: Place, takesName: Bool) {
-    let place = try Places.decide(template.destination.kind, text, context.job, at: Places.of(compiled))
+    let place = try Places.decide(kind, text, context.job, at: Places.of(compiled))
     switch place {
     case .local(let path):
       try refuseClimbing(path)
@@ -96,11 +98,13 @@ struct DestinationText {
   private func climbing(_ path: String) -> EntryFault {
     EntryFault(
       message: "the destination `\(Masked.text(path))` climbs above the fixed part of `to`",
-      hint: "what a row or a name gives may not hold `..` that leads out, nor begin with `/`", place: Places.of(compiled))
+      hint: "what a row or a name gives may not hold `..` that leads out, nor begin with `/`",
+      place: Places.of(compiled))
   }
 
   func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {
-    guard !allowsOutside, template.direction == .download, case .local(let path) = place, RelativePath.escapes(path)
+    guard !allowsOutside, direction == .download, case .local(let path) = place,
+      RelativePath.escapes(path)
     else { return }
     throw EntryFault(
       message: "the destination `\(path)` lies outside of the manifest's folder",

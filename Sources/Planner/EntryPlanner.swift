@@ -1,7 +1,7 @@
 internal import JobModel
 
 /// Makes the transfer of one entry: everything put in, every rule of places kept.
-struct EntryPlanner {
+final class EntryPlanner {
   enum Entry {
     case single
     /// A file that a glob or a listing found, below the fixed part.
@@ -20,6 +20,7 @@ struct EntryPlanner {
   private let rowSettings: [(setting: ScalarSetting, text: CompiledText)]
   private let rowHeaders: [(name: String, text: CompiledText)]
   private let rowNeeds: [CompiledText]
+  private let usesSource: Bool
   private let groups: [String: Int]
 
   init(template: TransferTemplate, index: Int, context: PlanContext, columns: [String]) {
@@ -33,16 +34,24 @@ struct EntryPlanner {
     } else {
       key = nil
     }
-    expect = template.expect.map { ($0.key, CompiledText($0.value, columns: columns)) }
+    expect = template.expect.sorted { $0.key.word < $1.key.word }.map {
+      ($0.key, CompiledText($0.value, columns: columns))
+    }
     constantExpect = Self.constant(expect)
     rowSettings = template.rowSettings.map { ($0.setting, CompiledText($0.value, columns: columns)) }
     rowHeaders = template.headers.compactMap { header in
-      if case .text(let text) = header.value { (header.name, CompiledText(text, columns: columns)) } else { nil }
+      if case .text(let text) = header.value {
+        (header.name, CompiledText(text, columns: columns))
+      } else {
+        nil
+      }
     }
     rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
+    usesSource = destination.usesSource
     let names = template.settings.keys.sorted()
     let width = context.job.endpoints.count + 1
-    groups = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($0.element, index * width + $0.offset) })
+    groups = Dictionary(
+      uniqueKeysWithValues: names.enumerated().map { ($0.element, index * width + $0.offset) })
   }
 
   func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
@@ -70,8 +79,8 @@ struct EntryPlanner {
     let idCell = key?.firstCell ?? destination.firstCell ?? source.firstCell
     let toCell = destination.firstCell ?? source.firstCell
     return EntryPlaces(
-      id: { expansion.rowPlace(row, idCell) ?? TextPlace(template.destination.text) },
-      destination: { expansion.rowPlace(row, toCell) ?? TextPlace(template.destination.text) },
+      id: { [template] in expansion.rowPlace(row, idCell) ?? TextPlace(template.destination.text) },
+      destination: { [template] in expansion.rowPlace(row, toCell) ?? TextPlace(template.destination.text) },
       rowNeeds: { needs })
   }
 
@@ -88,12 +97,14 @@ struct EntryPlanner {
     }
     let text = try values.text(source)
     let place = try Places.decide(template.source.kind, text, context.job, at: Places.of(source))
-    if case .row = entry { values.sourcePath = Places.sourcePath(place) }
+    if case .row = entry, usesSource { values.sourcePath = Places.sourcePath(place) }
     if case .local(let path) = place { return .local(RelativePath.tidy(path)) }
     return place
   }
 
-  private func id(_ values: EntryValues, _ entry: Entry, _ target: DestinationText) throws(EntryFault) -> String {
+  private func id(_ values: EntryValues, _ entry: Entry, _ target: DestinationText) throws(EntryFault)
+    -> String
+  {
     switch entry {
     case .single: return template.id
     case .found(_, let below, _): return "\(template.id)/\(PercentEncoding.id(below))"
@@ -136,14 +147,16 @@ struct EntryPlanner {
       do throws(ValueFault) {
         try setting.apply(value, to: &settings)
       } catch {
-        throw EntryFault(message: "`\(setting.rawValue)`: \(error.message)", hint: error.hint, place: Places.of(text))
+        throw EntryFault(
+          message: "`\(setting.rawValue)`: \(error.message)", hint: error.hint, place: Places.of(text))
       }
     }
     var headers: [HeaderSetting] = []
     for (name, text) in rowHeaders {
       let value = try values.text(text)
       guard HeaderSetting.isSafe(value: value) else {
-        throw EntryFault(message: "the header `\(name)` has a line end or a control character", place: Places.of(text))
+        throw EntryFault(
+          message: "the header `\(name)` has a line end or a control character", place: Places.of(text))
       }
       headers.append(HeaderSetting(name: name, value: .text(value)))
     }
@@ -172,10 +185,12 @@ struct EntryPlanner {
         if error.isEmptyCell { continue }
         throw error
       }
+      if value.isEmpty { continue }
       do throws(ValueFault) {
         try key.apply(value, to: &expectation)
       } catch {
-        throw EntryFault(message: "`expect.\(key.word)`: \(error.message)", hint: error.hint, place: Places.of(text))
+        throw EntryFault(
+          message: "`expect.\(key.word)`: \(error.message)", hint: error.hint, place: Places.of(text))
       }
     }
     return expectation
@@ -184,7 +199,10 @@ struct EntryPlanner {
   private func check(_ from: Place, _ to: Place) throws(EntryFault) {
     let (local, remote) = template.direction == .download ? (to, from) : (from, to)
     guard local.isLocal, !remote.isLocal else {
-      let wrong = local.isLocal ? template.remote.text : template.direction == .download ? template.destination.text : template.source.text
+      let wrong =
+        local.isLocal
+        ? template.remote.text
+        : template.direction == .download ? template.destination.text : template.source.text
       throw EntryFault(
         message: local.isLocal ? "both sides are local" : "both sides are remote",
         hint: "one side is a local path, the other NAME:PATH or a URL",
@@ -211,7 +229,8 @@ struct EntryPlanner {
     guard let status = FileStatus(following: context.absolute(path)) else { return nil }
     if status.isFolder {
       throw EntryFault(
-        message: "the source `\(path)` is a folder", hint: "write `\(path.hasSuffix("/") ? path : path + "/")**` for all files in it",
+        message: "the source `\(path)` is a folder",
+        hint: "write `\(path.hasSuffix("/") ? path : path + "/")**` for all files in it",
         place: Places.of(source))
     }
     guard status.isRegular else {

@@ -34,7 +34,8 @@ struct EntryValues {
     }
     if raw.isEmpty, reference.fallback == nil {
       throw EntryFault(
-        message: "`\(reference.name.text)` is empty in this row", hint: "fill it, or write `${\(reference.name.text)|default(x)}`",
+        message: "`\(reference.name.text)` is empty in this row",
+        hint: "fill it, or write `${\(reference.name.text)|default(x)}`",
         place: .cell(index), isEmptyCell: true)
     }
     if reference.filters.isEmpty { return raw }
@@ -45,7 +46,9 @@ struct EntryValues {
     }
   }
 
-  private func value(of reference: InterpolatedText.Reference, _ place: TextPlace) throws(EntryFault) -> String {
+  private func value(of reference: InterpolatedText.Reference, _ place: TextPlace) throws(EntryFault)
+    -> String
+  {
     let raw: String
     switch reference.name {
     case .runID, .runDate:

@@ -37,7 +37,9 @@ struct JSONLine {
         skipBlanks()
         let at = index
         let content = try value(depth: 0)
-        for (position, want) in wanted.enumerated() where want == name { found[position] = Value(content: content, index: at) }
+        for (position, want) in wanted.enumerated() where want == name {
+          found[position] = Value(content: content, index: at)
+        }
       } while take(0x2C)
       try expect(0x7D, "`,` or `}`")
     }
@@ -83,7 +85,8 @@ struct JSONLine {
     }
     let digits = word.hasPrefix("-") ? word.dropFirst() : word[...]
     let isNumber = digits.utf8.first.map { (0x30...0x39).contains($0) } ?? false
-    guard isNumber, Double(word) != nil, digits.utf8.allSatisfy({ "0123456789.eE+-".utf8.contains($0) }) else {
+    guard isNumber, Double(word) != nil, digits.utf8.allSatisfy({ "0123456789.eE+-".utf8.contains($0) })
+    else {
       throw Fault(message: "`\(word)` is no JSON value", index: start)
     }
     return word
@@ -137,7 +140,9 @@ struct JSONLine {
       if high < 0xDC00, index + 1 < bytes.endIndex, bytes[index] == 0x5C, bytes[index + 1] == 0x75 {
         index += 2
         let low = try hex4()
-        if (0xDC00...0xDFFF).contains(low), let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)) {
+        if (0xDC00...0xDFFF).contains(low),
+          let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
+        {
           return scalar
         }
       }

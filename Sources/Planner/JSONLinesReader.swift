@@ -36,7 +36,10 @@ final class JSONLinesReader: RowReader {
     switch values[index]?.content {
     case nil: return ""
     case .text(let text): return text
-    case .nested: throw ValueFault("`each.\(names[index])` is a list or an object in this row", hint: "text, a number or a boolean is wanted")
+    case .nested:
+      throw ValueFault(
+        "`each.\(names[index])` is a list or an object in this row",
+        hint: "text, a number or a boolean is wanted")
     }
   }
 

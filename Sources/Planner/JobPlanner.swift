@@ -45,11 +45,18 @@ package enum JobPlanner {
 }
 
 /// What every template's expansion needs.
-struct PlanContext {
+final class PlanContext {
   let job: Job
   let run: RunValues
   let uuid: (String) -> String
   let lister: RemoteLister?
+
+  init(job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?) {
+    self.job = job
+    self.run = run
+    self.uuid = uuid
+    self.lister = lister
+  }
 
   /// A local path as the file system takes it.
   func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : job.directory + "/" + path }

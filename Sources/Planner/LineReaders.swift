@@ -68,7 +68,8 @@ final class ChecksumsReader: RowReader {
       && (bytes[digest.upperBound + 1] == 0x20 || bytes[digest.upperBound + 1] == 0x2A)
     guard digest.count == 64, isHex, isSeparated else {
       throw RowFault(
-        message: "the line is not sha256sum's", hint: "64 hex characters, two blanks, the path", place: place(nil),
+        message: "the line is not sha256sum's", hint: "64 hex characters, two blanks, the path",
+        place: place(nil),
         isFinal: false)
     }
     name = digest.upperBound + 2..<current.upperBound

@@ -32,7 +32,9 @@ final class NeedsWatch {
       }
     }
     guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
-    for need in planned.settings.needs where !GlobPattern.isPattern(need) { rowNeeds.append(HashSet64.hash(need)) }
+    for need in planned.settings.needs where !GlobPattern.isPattern(need) {
+      rowNeeds.append(HashSet64.hash(need))
+    }
   }
 
   func missingRowNeeds(in unique: Uniqueness) -> Set<UInt64> {
@@ -41,7 +43,9 @@ final class NeedsWatch {
 
   func report(to faults: PlanFaults) {
     for item in open {
-      faults.error("`\(item.pattern.text)` in `needs` matches no transfer", at: item.place, hint: "name the id of a transfer, or a glob of ids")
+      faults.error(
+        "`\(item.pattern.text)` in `needs` matches no transfer", at: item.place,
+        hint: "name the id of a transfer, or a glob of ids")
     }
   }
 }

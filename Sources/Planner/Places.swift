@@ -17,7 +17,8 @@ enum Places {
         guard job.endpoints[name] != nil else {
           throw EntryFault(
             message: "the endpoint `\(name)` is not declared",
-            hint: "declare it under `endpoints`; a file of that name is written with `./` before it", place: place)
+            hint: "declare it under `endpoints`; a file of that name is written with `./` before it",
+            place: place)
         }
         rest = String(text.dropFirst(name.utf8.count + 1))
       }

@@ -13,7 +13,8 @@ final class PlanFaults {
     if (isError ? errorCount : warningCount) <= Self.limit { kept.append(diagnostic) }
   }
 
-  func error(_ message: String, at place: TextPlace, hint: String? = nil, cause: Diagnostic.Cause = .manifest) {
+  func error(_ message: String, at place: TextPlace, hint: String? = nil, cause: Diagnostic.Cause = .manifest)
+  {
     add(Diagnostic(.error, message, at: place.mark, lineText: place.lineText, hint: hint, cause: cause))
   }
 
@@ -23,7 +24,9 @@ final class PlanFaults {
 
   var diagnostics: [Diagnostic] {
     var result = kept
-    if errorCount > Self.limit { result.append(Diagnostic(.error, "\(errorCount - Self.limit) more errors like these")) }
+    if errorCount > Self.limit {
+      result.append(Diagnostic(.error, "\(errorCount - Self.limit) more errors like these"))
+    }
     if warningCount > Self.limit {
       result.append(Diagnostic(.warning, "\(warningCount - Self.limit) more warnings like these"))
     }

@@ -69,7 +69,8 @@ struct RowExpansion {
           let near = NearMiss.of(name, among: names.known)
           expansion.faults.error(
             "`\(expansion.context.shown(source.path))` has no column `\(name)`", at: TextPlace(text),
-            hint: near.map { "did you mean `${each.\($0)}`?" } ?? "it has \(names.known.joined(separator: ", "))")
+            hint: near.map { "did you mean `${each.\($0)}`?" }
+              ?? "it has \(names.known.joined(separator: ", "))")
         }
       }
       return names.missing.isEmpty

@@ -1,11 +1,18 @@
 internal import JobModel
 
 /// Expands one template: finds its entries and hands each to `EntryPlanner`.
-struct TemplateExpansion {
+final class TemplateExpansion {
   let template: TransferTemplate
   let index: Int
   let context: PlanContext
   let faults: PlanFaults
+
+  init(template: TransferTemplate, index: Int, context: PlanContext, faults: PlanFaults) {
+    self.template = template
+    self.index = index
+    self.context = context
+    self.faults = faults
+  }
 
   func run(_ visit: Visit) throws {
     guard template.settings.values.contains(where: \.isEnabled) else {
@@ -27,8 +34,8 @@ struct TemplateExpansion {
 
   var templatePlaces: EntryPlaces {
     EntryPlaces(
-      id: { TextPlace(mark: template.mark, lineText: template.lineText) },
-      destination: { TextPlace(template.destination.text) }, rowNeeds: { [] })
+      id: { [template] in TextPlace(mark: template.mark, lineText: template.lineText) },
+      destination: { [template] in TextPlace(template.destination.text) }, rowNeeds: { [] })
   }
 
   /// Fails or warns, as `if_empty` says.
@@ -96,11 +103,17 @@ struct TemplateExpansion {
 
   private func skipped(_ path: String, _ reason: TreeWalk.Skipped, at place: TextPlace) {
     switch reason {
-    case .link: faults.warning("`\(path)` is a symbolic link and is left out", at: place, hint: "name its target as a source of its own")
+    case .link:
+      faults.warning(
+        "`\(path)` is a symbolic link and is left out", at: place,
+        hint: "name its target as a source of its own")
     case .special: faults.warning("`\(path)` is no regular file and is left out", at: place)
-    case .unnamed: faults.error("`\(path)` has a name that is not UTF-8", at: place, hint: "rename it, or exclude it")
+    case .unnamed:
+      faults.error("`\(path)` has a name that is not UTF-8", at: place, hint: "rename it, or exclude it")
     case .unreadable(let why):
-      faults.error("the folder `\(path)` can't be read: \(why)", at: place, hint: "mend its permissions, or exclude it", cause: .unreadableInput)
+      faults.error(
+        "the folder `\(path)` can't be read: \(why)", at: place, hint: "mend its permissions, or exclude it",
+        cause: .unreadableInput)
     }
   }
 
@@ -111,7 +124,9 @@ struct TemplateExpansion {
       switch part {
       case .literal(let literal): text += literal
       case .reference(let reference):
-        let one = MarkedText(text: InterpolatedText(parts: [.reference(reference)]), mark: template.source.text.mark, lineText: template.source.text.lineText)
+        let one = MarkedText(
+          text: InterpolatedText(parts: [.reference(reference)]), mark: template.source.text.mark,
+          lineText: template.source.text.lineText)
         do throws(EntryFault) {
           text += GlobPattern.escape(try values().text(CompiledText(one, columns: [])))
         } catch {
@@ -125,7 +140,9 @@ struct TemplateExpansion {
 
   private func prefix(_ filter: EntryFilter, _ rule: EmptyRule, _ visit: Visit) throws {
     let place = TextPlace(template.source.text)
-    guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name] else { return }
+    guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name] else {
+      return
+    }
     guard let lister = context.lister else {
       faults.error(
         "listing \(endpoint.kind.word) endpoints is not supported", at: place,
@@ -185,7 +202,9 @@ struct TemplateExpansion {
     else { return true }
     let text = RelativePath.relative(template.destination.text.text.literalPrefix, to: context.job.directory)
     guard let slash = text.lastIndex(of: "/") else { return true }
-    guard let link = Confinement.escapingLink(in: String(text[..<slash]), below: context.job.directory) else { return true }
+    guard let link = Confinement.escapingLink(in: String(text[..<slash]), below: context.job.directory) else {
+      return true
+    }
     faults.error(
       "the destination leaves the manifest's folder: `\(link)` is a symbolic link out of it",
       at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")

@@ -50,7 +50,8 @@ final class Uniqueness {
     }
     guard !missingNeeds.isEmpty else { return }
     for need in places.rowNeeds() where missingNeeds.contains(HashSet64.hash(need)) {
-      faults.error("`\(need)` in `needs` matches no transfer", at: places.id(), hint: "name the id of a transfer")
+      faults.error(
+        "`\(need)` in `needs` matches no transfer", at: places.id(), hint: "name the id of a transfer")
     }
   }
 

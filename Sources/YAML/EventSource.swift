@@ -41,7 +41,7 @@ final class EventSource {
     parser.initialize(to: yaml_parser_t())
     isReady = yaml_parser_initialize(parser) == 1
     guard isReady else { return }
-    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    // No encoding is set: libyaml then skips a BOM, and other encodings were refused before.
     yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
   }
 

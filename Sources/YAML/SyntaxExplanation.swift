@@ -11,7 +11,8 @@ struct SyntaxExplanation {
   func explain(_ fault: SyntaxFault) -> YAMLFault {
     if let offset = fault.offset {
       return YAMLFault(
-        "\(fault.problem)", at: TextEncoding.mark(ofByte: offset, in: text.utf8), hint: "remove the character")
+        "\(fault.problem)", at: TextEncoding.mark(ofByte: offset, in: text.utf8), hint: "remove the character"
+      )
     }
     for mark in [fault.mark, fault.contextMark].compactMap({ $0 }) {
       if let suspect = suspect(on: mark.line) {
@@ -20,7 +21,11 @@ struct SyntaxExplanation {
           at: YAMLMark(line: mark.line, column: suspect.column), hint: "quote it: \(suspect.quoted)")
       }
     }
-    return YAMLFault("YAML can't read this: \(fault.problem)", at: fault.mark, hint: hint(for: fault))
+    // A key without its colon is noticed only where the next line begins.
+    let isKey = fault.problem.contains("could not find expected ':'")
+    return YAMLFault(
+      "YAML can't read this: \(fault.problem)", at: isKey ? fault.contextMark ?? fault.mark : fault.mark,
+      hint: hint(for: fault))
   }
 
   private func hint(for fault: SyntaxFault) -> String? {
@@ -33,6 +38,9 @@ struct SyntaxExplanation {
     }
     if fault.problem.contains("expected <block end>") || fault.problem.contains("expected key") {
       return "keys of one mapping stand in one column"
+    }
+    if fault.problem.contains("could not find expected ':'") {
+      return "a key is followed by `: ` and its value"
     }
     if fault.problem.contains("expected ',' or") { return "a bracket or a comma is missing, or a quote" }
     return nil
@@ -48,8 +56,8 @@ struct SyntaxExplanation {
       let refused =
         "*@`%".unicodeScalars.contains(scalars[start])
         || (value.isFlow && word.contains("${")) || (!value.isFlow && word.hasSuffix(":"))
-      // An alias with a proper name is YAML's own; its fault is another one.
-      if refused, !isAlias(word) { return (start + 1, "\"\(word)\"") }
+      // A word with `: ` in it is a key; an alias with a proper name is YAML's own, its fault is another one.
+      if refused, !word.contains(": "), !isAlias(word) { return (start + 1, "\"\(word)\"") }
     }
     return nil
   }

@@ -23,7 +23,8 @@ package struct EntryFilter: Sendable, Hashable {
 
   /// A pattern without `/` is about the name alone, at any depth.
   package func admits(_ path: String) -> Bool {
-    (include.isEmpty || include.contains { Self.matches($0, path) }) && !exclude.contains { Self.matches($0, path) }
+    (include.isEmpty || include.contains { Self.matches($0, path) })
+      && !exclude.contains { Self.matches($0, path) }
   }
 
   /// Whether nothing below a folder can be admitted.

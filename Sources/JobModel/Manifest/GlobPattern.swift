@@ -81,7 +81,9 @@ package struct GlobPattern: Sendable, Hashable {
   private enum Outcome { case whole, no }
 
   private static func names(of path: String) -> [[Unicode.Scalar]] {
-    path.split(separator: "/", omittingEmptySubsequences: true).filter { $0 != "." }.map { Array($0.unicodeScalars) }
+    path.split(separator: "/", omittingEmptySubsequences: true).filter { $0 != "." }.map {
+      Array($0.unicodeScalars)
+    }
   }
 
   private static func match(
@@ -104,7 +106,9 @@ package struct GlobPattern: Sendable, Hashable {
     return names.isEmpty ? .whole : .no
   }
 
-  private static func leads(_ segments: ArraySlice<GlobSegment>, _ names: ArraySlice<[Unicode.Scalar]>) -> Bool {
+  private static func leads(_ segments: ArraySlice<GlobSegment>, _ names: ArraySlice<[Unicode.Scalar]>)
+    -> Bool
+  {
     guard let segment = segments.first else { return false }
     if segment == .anyDepth { return true }
     guard let name = names.first else { return true }

@@ -97,7 +97,8 @@ enum GlobSegment: Sendable, Hashable {
       let low = scalar == "\\" ? rest.popFirst() ?? scalar : scalar
       if rest.first == "-", let high = rest.dropFirst().first, high != "]" {
         guard low.value <= high.value else {
-          throw ValueFault("the range `\(low)-\(high)` in the pattern `\(text)` is empty", hint: "turn it around")
+          throw ValueFault(
+            "the range `\(low)-\(high)` in the pattern `\(text)` is empty", hint: "turn it around")
         }
         ranges.append(low.value...high.value)
         rest = rest.dropFirst(2)
@@ -105,6 +106,7 @@ enum GlobSegment: Sendable, Hashable {
         ranges.append(low.value...low.value)
       }
     }
-    throw ValueFault("`[` in the pattern `\(text)` is not closed", hint: "add `]`, or write `\\[` for the character")
+    throw ValueFault(
+      "`[` in the pattern `\(text)` is not closed", hint: "add `]`, or write `\\[` for the character")
   }
 }

@@ -36,7 +36,8 @@ package struct InterpolationParser {
       filters.append(try filter())
     }
     guard rest.first == "}" else {
-      throw ValueFault("`${` is not closed", hint: "write `${\(name)}`, or `$${` for the two characters themselves")
+      throw ValueFault(
+        "`${` is not closed", hint: "write `${\(name)}`, or `$${` for the two characters themselves")
     }
     rest = rest.dropFirst()
     return InterpolatedText.Reference(name: try Self.name(name), filters: filters)
@@ -45,7 +46,9 @@ package struct InterpolationParser {
   private mutating func filter() throws(ValueFault) -> InterpolatedText.Filter {
     let word = token()
     if rest.first == "(" {
-      guard let close = rest.firstIndex(of: ")") else { throw ValueFault("`\(word)(` is not closed", hint: "add `)`") }
+      guard let close = rest.firstIndex(of: ")") else {
+        throw ValueFault("`\(word)(` is not closed", hint: "add `)`")
+      }
       let argument = String(rest[rest.index(after: rest.startIndex)..<close])
       rest = rest[rest.index(after: close)...]
       rest = rest.drop { $0 == " " }
@@ -77,7 +80,8 @@ package struct InterpolationParser {
     case "uuid": return .uuid
     default: break
     }
-    let form = "known are var.NAME, env.NAME, each.COLUMN, run.id, run.date, uuid, source.path, .name, .stem, .ext"
+    let form =
+      "known are var.NAME, env.NAME, each.COLUMN, run.id, run.date, uuid, source.path, .name, .stem, .ext"
     guard !text.isEmpty else { throw ValueFault("`${}` names nothing", hint: form) }
     if let dot = text.firstIndex(of: ".") {
       let key = String(text[text.index(after: dot)...])
@@ -92,7 +96,8 @@ package struct InterpolationParser {
       default: break
       }
     }
-    let near = NearMiss.of(text, among: ["run.id", "run.date", "uuid", "source.path", "source.name", "source.stem"])
+    let near = NearMiss.of(
+      text, among: ["run.id", "run.date", "uuid", "source.path", "source.name", "source.stem"])
     throw ValueFault("`${\(text)}` is unknown", hint: near.map { "did you mean `${\($0)}`?" } ?? form)
   }
 }

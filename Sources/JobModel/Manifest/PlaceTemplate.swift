@@ -23,7 +23,8 @@ package struct PlaceTemplate: Sendable, Hashable {
     for (index, byte) in text.utf8.enumerated() {
       switch byte {
       case 0x61...0x7A, 0x30...0x39, 0x5F, 0x2D: continue
-      case 0x3A where index > 0: return .remote(endpoint: String(decoding: text.utf8.prefix(index), as: UTF8.self))
+      case 0x3A where index > 0:
+        return .remote(endpoint: String(decoding: text.utf8.prefix(index), as: UTF8.self))
       default: return .local
       }
     }

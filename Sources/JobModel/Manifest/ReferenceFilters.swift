@@ -9,7 +9,8 @@ extension InterpolatedText.Reference {
   /// The value through all filters. An empty one without a default is a fault.
   package func filtered(_ value: String, what: @autoclosure () -> String) throws(ValueFault) -> String {
     if value.isEmpty, fallback == nil {
-      throw ValueFault("\(what()) is empty or not set", hint: "give it a value, or write `${\(name.text)|default(x)}`")
+      throw ValueFault(
+        "\(what()) is empty or not set", hint: "give it a value, or write `${\(name.text)|default(x)}`")
     }
     if filters.isEmpty { return value }
     var result = value
@@ -25,6 +26,7 @@ extension InterpolatedText.Reference {
 
   /// Everything but RFC 3986's unreserved characters, in UTF-8.
   private static func percentEncoded(_ text: String) -> String {
-    PercentEncoding.encode(text) { byte in PercentEncoding.isAlphanumeric(byte) || "-._~".utf8.contains(byte) }
+    PercentEncoding.encode(text) { byte in PercentEncoding.isAlphanumeric(byte) || "-._~".utf8.contains(byte)
+    }
   }
 }

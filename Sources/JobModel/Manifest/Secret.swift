@@ -7,7 +7,9 @@ package enum SecretReference: Sendable, Hashable {
 }
 
 /// A resolved secret. It prints masked everywhere; `reveal` is for the request that needs it.
-package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   private let value: String
 
   package init(_ value: String) { self.value = value }

@@ -28,7 +28,9 @@ package enum ChunkSize: Sendable, Hashable {
   case bytes(Int64)
   case auto
 }
-package enum VerifyLevel: String, Sendable, Hashable, CaseIterable { case available, required, readback, size }
+package enum VerifyLevel: String, Sendable, Hashable, CaseIterable {
+  case available, required, readback, size
+}
 package enum RefreshRule: String, Sendable, Hashable, CaseIterable { case changed, always, never }
 package enum ExistsRule: String, Sendable, Hashable, CaseIterable { case replace, keep, fail }
 package enum SnapshotRule: String, Sendable, Hashable, CaseIterable { case none, reflink, copy }

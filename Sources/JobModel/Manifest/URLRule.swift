@@ -43,7 +43,9 @@ package enum URLRule {
   private static let plain = Array("http://".utf8)
 
   private static func checkHost(_ authority: Substring) throws(ValueFault) {
-    let isSimple = authority.utf8.allSatisfy { PercentEncoding.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x2D }
+    let isSimple = authority.utf8.allSatisfy {
+      PercentEncoding.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x2D
+    }
     if isSimple, !authority.isEmpty { return }
     var host = authority
     var port: Substring?
@@ -51,7 +53,11 @@ package enum URLRule {
       guard let close = authority.firstIndex(of: "]") else { throw ValueFault("the URL's `[` is not closed") }
       host = authority[...close]
       let rest = authority[authority.index(after: close)...]
-      if rest.first == ":" { port = rest.dropFirst() } else if !rest.isEmpty { throw ValueFault("the URL's host is malformed") }
+      if rest.first == ":" {
+        port = rest.dropFirst()
+      } else if !rest.isEmpty {
+        throw ValueFault("the URL's host is malformed")
+      }
     } else if let colon = authority.lastIndex(of: ":") {
       host = authority[..<colon]
       port = authority[authority.index(after: colon)...]

@@ -2,6 +2,7 @@
 package enum Units {
   /// Bytes: `1048576`, `4MiB` (1024²), `4MB` (1000²), with K, M, G or T.
   package static func size(_ text: String) throws(ValueFault) -> Int64 {
+    if text.utf8.allSatisfy(isDigit), let bytes = Int64(text) { return bytes }
     let (digits, unit) = split(text)
     guard let factor = sizeFactors[String(unit)] else { throw sizeFault(text, unit: String(unit)) }
     guard let bytes = scaled(digits, by: factor) else { throw sizeFault(text, unit: "") }
@@ -39,7 +40,9 @@ package enum Units {
   /// A decimal number without sign, exponent or group marks.
   package static func decimal(_ text: some StringProtocol) -> Double? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isDigit) }) else { return nil }
+    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isDigit) }) else {
+      return nil
+    }
     return Double(String(text))
   }
 
@@ -87,6 +90,7 @@ package enum Units {
     }
     let number = split(text).digits
     return ValueFault(
-      "`\(text)` is not a size", hint: "write `\(number)\(letter)iB` (1024s) or `\(number)\(letter)B` (1000s)")
+      "`\(text)` is not a size", hint: "write `\(number)\(letter)iB` (1024s) or `\(number)\(letter)B` (1000s)"
+    )
   }
 }

@@ -1,4 +1,4 @@
-package import JobModel
+import JobModel
 
 /// Takes out of texts what must never be shown: queries and user info of http(s) URLs, signatures.
 package enum Masking {

@@ -1,0 +1,92 @@
+import Dispatch
+import Glibc
+import JobModel
+import Synchronization
+
+/// Appends events as JSON lines; whoever tells of one waits for no disk.
+///
+/// Lines go out whole, together, at the latest 250 ms after the first of them or when 64 KiB have come together.
+package final class EventLog: Sendable {
+  private struct State {
+    var pending: [UInt8] = []
+    var nextSeq: Int
+    var isScheduled = false
+    var hasFailed = false
+  }
+
+  private static let group = 1 << 16
+  /// A reader that does not read holds the run up from here on, rather than filling the memory.
+  private static let most = 4 << 20
+
+  private let state: Mutex<State>
+  private let queue = DispatchQueue(label: "haul.events")
+  private let encoder: EventJSON
+  private let descriptor: Int32
+  private let ownsDescriptor: Bool
+  private let path: String
+  private let now: @Sendable () -> Double
+  private let onFailure: @Sendable (OutputFileError) -> Void
+
+  /// - Parameters:
+  ///   - path: how errors call the file.
+  ///   - closing: the descriptor is the log's own, to be closed with it.
+  ///   - firstSeq: the number of the first event, as `EventFile.open` tells it.
+  ///   - now: seconds since 1970.
+  ///   - onFailure: called once, when a line can't be written; no more are from then on.
+  package init(
+    descriptor: Int32, path: String, closing: Bool, run: String, attempt: Int, firstSeq: Int,
+    now: @escaping @Sendable () -> Double, onFailure: @escaping @Sendable (OutputFileError) -> Void
+  ) {
+    self.descriptor = descriptor
+    self.path = path
+    self.now = now
+    self.onFailure = onFailure
+    ownsDescriptor = closing
+    encoder = EventJSON(run: run, attempt: attempt)
+    state = Mutex(State(nextSeq: firstSeq))
+  }
+
+  deinit { if ownsDescriptor { close(descriptor) } }
+
+  /// The number of the last event told: what the ledger keeps as the run's count.
+  package var lastSeq: Int { state.withLock { $0.nextSeq - 1 } }
+
+  package func write(_ event: RunEvent) {
+    // Number and time are given under one lock, so that lines are in the order of both.
+    let (count, isFirst) = state.withLock { state -> (Int, Bool) in
+      guard !state.hasFailed else { return (0, false) }
+      state.pending += encoder.line(event, seq: state.nextSeq, at: now())
+      state.nextSeq += 1
+      let isFirst = !state.isScheduled
+      state.isScheduled = true
+      return (state.pending.count, isFirst)
+    }
+    if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in writeOut() } }
+    if count >= Self.most {
+      flush()
+    } else if count >= Self.group {
+      queue.async { [self] in writeOut() }
+    }
+  }
+
+  /// Returns when all that was told before is written.
+  package func flush() { queue.sync { writeOut() } }
+
+  /// Runs on the queue, so that groups stay in order.
+  private func writeOut() {
+    let bytes = state.withLock { state -> [UInt8] in
+      defer {
+        state.pending = []
+        state.isScheduled = false
+      }
+      return state.hasFailed ? [] : state.pending
+    }
+    guard !bytes.isEmpty else { return }
+    do {
+      try Descriptor.write(bytes, to: descriptor, path: path)
+    } catch {
+      state.withLock { $0.hasFailed = true }
+      onFailure(error as? OutputFileError ?? OutputFileError(path, errno: EIO))
+    }
+  }
+}

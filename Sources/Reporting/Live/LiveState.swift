@@ -1,0 +1,50 @@
+package import JobLedger
+
+/// One transfer in flight as a frame shows it.
+package struct LiveLine: Sendable, Hashable {
+  package var id: String
+  /// Bytes that are there.
+  package var done: Int64
+  package var size: Int64?
+  /// Bytes a second.
+  package var rate: Double?
+  package var retries: Int
+
+  package init(id: String, done: Int64, size: Int64?, rate: Double?, retries: Int) {
+    self.id = id
+    self.done = done
+    self.size = size
+    self.rate = rate
+    self.retries = retries
+  }
+
+  /// Seconds; nil where nobody can tell.
+  var timeLeft: Double? {
+    guard let size, let rate, rate >= 1 else { return nil }
+    return Double(max(0, size - done)) / rate
+  }
+}
+
+/// Everything that a frame of the live view shows.
+package struct LiveState: Sendable, Hashable {
+  package var running: [LiveLine]
+  package var standing: PlanStanding
+  /// Body bytes a second, of all transfers.
+  package var rate: Double?
+
+  package init(running: [LiveLine], standing: PlanStanding, rate: Double?) {
+    self.running = running
+    self.standing = standing
+    self.rate = rate
+  }
+
+  var done: Int64 { standing.doneBytes + running.reduce(0) { $0 + $1.done } }
+
+  var retries: Int { standing.retries }
+
+  /// Seconds; nil where sizes or the rate are unknown.
+  var timeLeft: Double? {
+    guard standing.unknownSizes == 0, standing.plannedBytes > 0, let rate, rate >= 1 else { return nil }
+    return Double(max(0, standing.plannedBytes - done)) / rate
+  }
+}

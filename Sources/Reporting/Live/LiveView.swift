@@ -1,0 +1,152 @@
+package import JobLedger
+import JobModel
+import Synchronization
+package import TransferEngine
+
+/// Shows how a run goes on: redrawn lines on a terminal, elsewhere a plain line now and then.
+package final class LiveView: Sendable {
+  private struct State {
+    var meters: [Int64: RateMeter] = [:]
+    var total = RateMeter()
+    var moved: Int64 = 0
+    var standing = PlanStanding()
+    var nextStanding = 0.0
+    var nextDraw = 0.0
+    /// Columns of each line that is on the screen now.
+    var drawn: [Int] = []
+    var hasStarted = false
+    var isOver = false
+  }
+
+  private static let interval = 0.2
+  private static let plainInterval = 30.0
+
+  private let state = Mutex(State())
+  private let form: ProgressForm
+  private let board: LiveBoard
+  private let standing: @Sendable () -> PlanStanding?
+  private let size: @Sendable () -> (columns: Int, rows: Int)
+  private let write: @Sendable (String) -> Void
+
+  /// - Parameters:
+  ///   - standing: where the plan stands; asked as seldom as its cost demands, at most once a second.
+  ///   - size: the terminal's, asked at each redraw.
+  ///   - write: to standard error.
+  package init(
+    _ form: ProgressForm, board: LiveBoard, standing: @escaping @Sendable () -> PlanStanding?,
+    size: @escaping @Sendable () -> (columns: Int, rows: Int), write: @escaping @Sendable (String) -> Void
+  ) {
+    self.form = form
+    self.board = board
+    self.standing = standing
+    self.size = size
+    self.write = write
+  }
+
+  /// Draws what is due; call it some ten times a second.
+  ///
+  /// - Parameter now: seconds on a clock that never goes back.
+  package func tick(now: Double) {
+    guard form.kind != .none else { return }
+    state.withLock { state in
+      guard !state.isOver, now >= state.nextDraw || !state.hasStarted else { return }
+      refreshStanding(&state, now)
+      let live = sample(&state, now)
+      switch form.kind {
+      case .live:
+        state.nextDraw = now + Self.interval - 0.001
+        redraw(&state, live)
+      case .plain:
+        state.nextDraw = now + Self.plainInterval
+        write((state.hasStarted ? "" : "started: ") + LiveFrame.total(live) + "\n")
+      case .none: break
+      }
+      state.hasStarted = true
+    }
+  }
+
+  /// Writes a text of whole lines where it is not drawn over.
+  package func note(_ text: String) {
+    state.withLock { state in
+      erase(&state)
+      write(text)
+      if form.kind == .live { state.nextDraw = 0 }
+    }
+  }
+
+  /// Takes the live lines off the screen; nothing is drawn any more.
+  package func end() {
+    state.withLock { state in
+      erase(&state)
+      state.isOver = true
+    }
+  }
+
+  private func refreshStanding(_ state: inout State, _ now: Double) {
+    guard now >= state.nextStanding || !state.hasStarted else { return }
+    let clock = ContinuousClock()
+    let begin = clock.now
+    if let fresh = standing() { state.standing = fresh }
+    let spent = begin.duration(to: clock.now) / .seconds(1)
+    // A plan of a million rows takes its time: at most a twentieth of ours.
+    state.nextStanding = now + max(1, spent * 20)
+  }
+
+  private func sample(_ state: inout State, _ now: Double) -> LiveState {
+    let running = board.current
+    let moved = Int64(board.moved)
+    let step = max(0, moved - state.moved)
+    state.moved = moved
+    state.total.sample(moved, at: now)
+    var meters: [Int64: RateMeter] = [:]
+    let lines = running.map { transfer -> LiveLine in
+      let done = transfer.done
+      var meter = state.meters[transfer.seq] ?? RateMeter()
+      meter.sample(done, at: now, most: step)
+      meters[transfer.seq] = meter
+      return LiveLine(
+        id: transfer.id, done: done, size: transfer.size, rate: meter.rate, retries: transfer.retries)
+    }
+    state.meters = meters
+    return LiveState(running: lines, standing: state.standing, rate: state.total.rate)
+  }
+
+  private func redraw(_ state: inout State, _ live: LiveState) {
+    let (columns, rows) = size()
+    let lines = LiveFrame.lines(live, columns: columns, rows: rows, isColoured: true)
+    var out = up(state.drawn, columns)
+    for line in lines { out += line + "\u{1b}[K\n" }
+    // What is left of a longer frame.
+    out += "\u{1b}[J"
+    write(out)
+    // Every line is kept short of the last column, whatever colours it has.
+    state.drawn = lines.map { DisplayText.width(Self.withoutColours($0)) }
+  }
+
+  private func erase(_ state: inout State) {
+    guard !state.drawn.isEmpty else { return }
+    write(up(state.drawn, size().columns) + "\u{1b}[J")
+    state.drawn = []
+  }
+
+  /// To the first drawn line; a terminal made narrower since then shows them on more rows.
+  private func up(_ drawn: [Int], _ columns: Int) -> String {
+    let rows = drawn.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
+    return rows == 0 ? "\r" : "\r\u{1b}[\(rows)A"
+  }
+
+  private static func withoutColours(_ line: String) -> String {
+    var out = ""
+    var isInside = false
+    for character in line {
+      if character == "\u{1b}" {
+        isInside = true
+      } else if isInside {
+        isInside = character != "m"
+      } else {
+        out.append(character)
+      }
+    }
+    return out
+  }
+}

@@ -1,0 +1,55 @@
+package import JobLedger
+import JobModel
+
+/// Writes `haul.plan/v1`, a transfer at a time: `begin`, `add` for each, `finish`.
+package final class PlanJSON {
+  private let stream: JSONStream
+  private var totals = PlanTotals()
+
+  package init(_ sink: @escaping ByteSink) { stream = JSONStream(sink) }
+
+  package func begin(_ head: ReportHead) throws {
+    try stream.beginObject()
+    try stream.member("schema", .string("haul.plan/v1"))
+    try stream.member("tool", CommonJSON.tool(head.toolVersion))
+    try stream.member(
+      "job",
+      [
+        "name": .text(head.jobName), "manifest": .text(head.manifest),
+        "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
+      ])
+    try stream.member("diagnostics", .array(head.diagnostics.map(CommonJSON.diagnostic)))
+    try stream.beginArray("transfers")
+  }
+
+  package func add(_ line: PlanLine) throws {
+    totals.add(line)
+    try stream.element([
+      "id": .string(line.id), "direction": .string(line.direction.rawValue),
+      "source": .string(Masking.place(line.source)),
+      "destination": .string(Masking.place(line.destination)), "protocol": .string(line.protocolName),
+      "size": .int(line.size), "chunk_size": .int(line.chunkSize), "chunks": .int(line.chunks),
+      "action": .string(line.action.rawValue), "reason": .text(line.reason),
+      "capabilities": [
+        "resumable": line.isResumable.map { .bool($0) } ?? .null,
+        "parallel": line.isParallel.map { .bool($0) } ?? .null,
+        "verified_by": .array(line.verifiedBy.map { .string($0) }),
+      ],
+    ])
+  }
+
+  package func finish() throws {
+    stream.end()
+    try stream.member(
+      "totals",
+      [
+        "transfers": .int(totals.transfers), "bytes": .integer(totals.bytes),
+        "unknown_sizes": .int(totals.unknownSizes), "chunks": .int(totals.chunks),
+        "bytes_to_move": .integer(totals.bytesToMove),
+        "actions": .object(
+          PlanLine.Action.allCases.map { .init($0.rawValue, .int(totals.actions[$0] ?? 0)) }),
+      ])
+    stream.end()
+    try stream.finish()
+  }
+}

@@ -1,0 +1,76 @@
+package import JobModel
+
+/// What a run would do with one transfer, as far as it is known without asking servers.
+package struct PlanLine: Sendable, Hashable {
+  package enum Action: String, Sendable, Hashable, CaseIterable {
+    case transfer
+    case upToDate = "up_to_date"
+    case resume, skip, unknown
+  }
+
+  package var id: String
+  package var direction: Direction
+  package var source: Place
+  package var destination: Place
+  /// The protocol's word.
+  package var protocolName: String
+  /// Bytes; nil where unknown.
+  package var size: Int64?
+  package var chunkSize: Int64?
+  package var chunks: Int?
+  package var action: Action
+  /// Why, where there is more to say: `needs:ID`, `disabled`, …
+  package var reason: String?
+  /// nil until a server has shown it.
+  package var isResumable: Bool?
+  package var isParallel: Bool?
+  /// What the bytes will be checked with, best first; empty where nothing is known to be.
+  package var verifiedBy: [String]
+
+  package init(
+    id: String, direction: Direction, source: Place, destination: Place, protocolName: String,
+    size: Int64? = nil, chunkSize: Int64? = nil, chunks: Int? = nil, action: Action, reason: String? = nil,
+    isResumable: Bool? = nil, isParallel: Bool? = nil, verifiedBy: [String] = []
+  ) {
+    self.id = id
+    self.direction = direction
+    self.source = source
+    self.destination = destination
+    self.protocolName = protocolName
+    self.size = size
+    self.chunkSize = chunkSize
+    self.chunks = chunks
+    self.action = action
+    self.reason = reason
+    self.isResumable = isResumable
+    self.isParallel = isParallel
+    self.verifiedBy = verifiedBy
+  }
+}
+
+/// What `plan` sums up, line by line.
+package struct PlanTotals: Sendable, Hashable {
+  package private(set) var transfers = 0
+  /// Of the known sizes.
+  package private(set) var bytes: Int64 = 0
+  package private(set) var unknownSizes = 0
+  /// Of the known counts.
+  package private(set) var chunks = 0
+  package private(set) var actions: [PlanLine.Action: Int] = [:]
+  /// Known bytes of what would be transferred or resumed.
+  package private(set) var bytesToMove: Int64 = 0
+
+  package init() {}
+
+  package mutating func add(_ line: PlanLine) {
+    transfers += 1
+    bytes += line.size ?? 0
+    if line.size == nil { unknownSizes += 1 }
+    chunks += line.chunks ?? 0
+    actions[line.action, default: 0] += 1
+    switch line.action {
+    case .transfer, .resume, .unknown: bytesToMove += line.size ?? 0
+    case .upToDate, .skip: break
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import JobManifest
+import JobModel
+import Testing
+
+/// Each fault of the top level, of endpoints and of policies, at its place.
+@Suite struct BrokenTopLevelTests {
+  static let yaml: [Broken] = [
+    Broken(text: "!\n▶", message: "the manifest is empty"),
+    Broken(text: "!\n▶- a", message: "a manifest is a mapping"),
+    Broken(text: "!\nversion: 1\njob: a\n▶job", message: "could not find expected ':'"),
+    Broken(
+      text: "!\nversion: 1\njob: a\n▶job: b\ntransfers:\n" + Broken.plain,
+      message: "the key `job` is there already, at line 2, column 1"),
+    Broken(
+      text:
+        "!\nversion: 1\njob: a\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }\n▶---\njob: b\n",
+      message: "a second document"),
+    Broken(text: "x-a: &a [1]\nx-b: ▶*nope", message: "no anchor `&nope`"),
+    Broken(text: "x-a: &a [▶*a]", message: "stands inside what it names"),
+    Broken(text: "x-a: [▶*.mov]", message: "YAML can't read this value"),
+    Broken(text: "description: ▶@team", message: "cannot start any token"),
+    Broken(text: "description: ▶`code`", message: "cannot start any token"),
+    Broken(text: "description: ▶%d", message: "cannot start any token"),
+    Broken(text: "  - { id: a, download: ▶depot:${var.set}, to: x }", message: "YAML can't read this value"),
+    Broken(text: "  - id: a\n    to: ▶depot:\n    upload: x: y", message: "YAML can't read"),
+    Broken(text: "policies:\n▶\ta: 1", message: "found character that cannot start any token"),
+    Broken(text: "x-t: ▶!custom a", message: "the tag `!custom` is not supported"),
+    Broken(text: "x-m: { <<: ▶a }", message: "`<<` merges a mapping"),
+  ]
+
+  static let top: [Broken] = [
+    Broken(
+      text: "!\n▶job: a\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
+      message: "a job needs `version`"),
+    Broken(
+      text: "!\n▶version: 1\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
+      message: "a job needs `job`"),
+    Broken(text: "!\n▶version: 1\njob: a\n", message: "a job needs `transfers`"),
+    Broken(text: "!\nversion: 1\njob: a\ntransfers: ▶[]", message: "has no transfers"),
+    Broken(text: "!\nversion: 1\njob: a\ntransfers: ▶x", message: "a list is wanted"),
+    Broken(
+      text: "!\nversion: ▶2\njob: a\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
+      message: "version `2` is not known"),
+    Broken(
+      text: "!\nversion: 1\njob: ▶Nightly\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
+      message: "is not a job's name"),
+    Broken(text: "▶defualts: {}", message: "a job has no key `defualts`"),
+    Broken(text: "▶imports: [a.yaml]", message: "`imports` is reserved for a later version"),
+    Broken(text: "▶bandwidth: 1MB/s", message: "`bandwidth` does not belong into a job"),
+    Broken(text: "description: ▶[a]", message: "a value is wanted"),
+    Broken(text: "defaults:▶", message: "has no value"),
+    Broken(text: "defaults: { ▶to: x }", message: "`to` does not belong into `defaults`"),
+    Broken(text: "defaults: { chunk_size: ▶8mb }", message: "`8mb` is not a size"),
+    Broken(text: "defaults: { policy: ▶office }", message: "the policy `office` is not declared"),
+  ]
+
+  static let policies: [Broken] = [
+    Broken(text: "policies: { p: { ▶bandwith: 1MB/s } }", message: "no key `bandwith`"),
+    Broken(text: "policies: { p: { bandwidth: ▶20MB } }", message: "`20MB` is not a rate"),
+    Broken(text: "policies: { p: { bandwidth: ▶0/s } }", message: "at least 1 byte"),
+    Broken(text: "policies: { p: { bandwidth: { download: ▶fast } } }", message: "is not a rate"),
+    Broken(text: "policies: { p: { transfers: ▶many } }", message: "not a whole number"),
+    Broken(text: "policies: { p: { transfers: ▶0 } }", message: "out of range"),
+    Broken(text: "policies: { p: { deadline: ▶6 } }", message: "`6` is not a duration"),
+    Broken(text: "policies: { p: { timezone: ▶Europe/Berln } }", message: "is not a time zone"),
+    Broken(text: "policies: { p: { window: [{ from: ▶25:00, to: 06:00 }] } }", message: "not a time of day"),
+    Broken(text: "policies: { p: { window: [▶{ from: 20:00 }] } }", message: "needs `to`"),
+    Broken(
+      text: "policies: { p: { schedule: [{ days: ▶mon-fry, from: 08:00, to: 19:00, bandwidth: 2MB/s }] } }",
+      message: "not a day or a range of days"),
+    Broken(text: "policies: { p: { budget: { bytes: 5GiB, per: ▶year } } }", message: "`year` is not known"),
+    Broken(text: "policies: { p: { fail_fast: { share: ▶120% } } }", message: "not a share"),
+    Broken(text: "policies: { p: { fail_fast: ▶{} } }", message: "neither `failures` nor `share`"),
+    Broken(text: "policies: { p: { retry: { jitter: ▶ful } } }", message: "`ful` is not known"),
+    Broken(text: "policies: { p: { retry: { multiplier: ▶0.5 } } }", message: "not a multiplier"),
+    Broken(text: "policies: { p: { retry: { initial: ▶2m, max: 60s } } }", message: "longer than `max`"),
+    Broken(
+      text: "policies: { p: { network: { addresses: { deny: [private, ▶10.0.0.0/33] } } } }",
+      message: "prefix length"),
+    Broken(
+      text: "policies: { p: { network: { hosts: { allow: [▶\"http://a\"] } } } }", message: "not a host"),
+    Broken(text: "policies: { p: { network: { ip: ▶5 } } }", message: "`5` is not known"),
+    Broken(
+      text: "policies: { p: { network: { proxy: ▶\"http://u:p@h:1\" } } }",
+      message: "never written in the manifest"),
+    Broken(text: "policies: { p: { tls: { pinned_keys: [▶\"sha256//x\"] } } }", message: "not a pinned key"),
+    Broken(text: "policies: { p: { tls: { insecure: ▶no } } }", message: "`no` is not a boolean"),
+    Broken(text: "policies: { p: { http: { headers: { ▶\"X Y\": a } } } }", message: "not a header's name"),
+  ]
+
+  static let endpoints: [Broken] = [
+    Broken(text: endpoint("type: ▶ftp, url: \"https://h\""), message: "no endpoint type `ftp`"),
+    Broken(text: endpoint("▶url: \"https://h\""), message: "needs `type`"),
+    Broken(text: endpoint("type: http, url: ▶\"ftp://h\""), message: "not an absolute http or https URL"),
+    Broken(text: endpoint("type: http, url: ▶\"https://u:p@h\""), message: "a secret is never written"),
+    Broken(text: endpoint("type: http, url: ▶\"https://h/?a=1\""), message: "no query"),
+    Broken(text: endpoint("type: http, ▶region: eu, url: \"https://h\""), message: "no key `region`"),
+    Broken(
+      text: endpoint("type: session, chunks: ▶indexed, url: \"https://h\""), message: "`indexed` is not known"
+    ),
+    Broken(
+      text: endpoint("type: kii, url: ▶\"https://h\", app_id: a, app_key: { env: K }, bucket: b"),
+      message: "ends in `/api`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: { bearer: ▶abc }"),
+      message: "a secret is never written"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: { basic: ▶{ user: a } }"),
+      message: "needs `password`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: { bearer: ▶\"${env.T}\" }"),
+      message: "a secret is never written"),
+    Broken(
+      text: endpoint(
+        "type: http, url: \"https://h\", auth: { basic: { user: ▶\"${env.U}\", password: { env: P } } }"),
+      message: "is refused in `user`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: ▶{ bearer: { env: A }, netrc: true }"),
+      message: "exactly one form"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: { bearer: { env: ▶$T } }"),
+      message: "not the name of an environment variable"),
+    Broken(
+      text: endpoint(
+        "type: http, url: \"https://h\", auth: { oauth2: ▶{ grant: refresh_token, token_url: \"https://t\", client_id: c } }"
+      ), message: "needs `refresh_token`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", headers: { Authorization: ▶\"Bearer x\" }"),
+      message: "a secret is never written"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", headers: { X-A: ▶\"a\\r\\nX-B: b\" }"),
+      message: "no line ends"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", headers: { X-A: ▶\"${env.HOME}\" }"),
+      message: "is refused in `headers`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", headers: { ▶Content-Length: 1 }"),
+      message: "haul sets `Content-Length` itself"),
+    Broken(
+      text: endpoint("type: http, url: ▶\"https://${var.none}\""),
+      message: "the variable `none` is not declared"),
+    Broken(text: endpoint("type: http, url: ▶\"https://${env.NONE}\""), message: "is empty or not set"),
+    Broken(
+      text:
+        "!\nversion: 1\njob: a\nvars: { a: ▶\"${var.b}\", b: \"${var.a}\" }\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
+      message: "`a` is made of itself"),
+  ]
+
+  static func endpoint(_ body: String) -> String {
+    "!\nversion: 1\njob: a\nendpoints:\n  e: { \(body) }\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }"
+      .replacing("{ ▶url", with: "▶{ url")
+  }
+
+  @Test(arguments: yaml + top + policies + endpoints)
+  func fault(_ broken: Broken) { expectFault(broken) }
+}
+
+/// The fault is the first, at the marker, with the message; no job comes out.
+func expectFault(_ broken: Broken, sourceLocation: SourceLocation = #_sourceLocation) {
+  let result = read(broken.marked)
+  let errors = result.diagnostics.filter { $0.severity == .error }
+  let place = broken.place
+  let found = errors.contains { error in
+    error.mark?.line == place.line && error.mark?.column == place.column
+      && error.message.contains(broken.message)
+  }
+  let all = errors.map { "\($0.mark?.text ?? "-") \($0.message)" }
+  #expect(found, "wanted \(place): \(all)", sourceLocation: sourceLocation)
+  #expect(result.job == nil, sourceLocation: sourceLocation)
+}

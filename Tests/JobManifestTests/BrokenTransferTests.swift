@@ -1,0 +1,128 @@
+import JobManifest
+import JobModel
+import Testing
+
+/// Each fault of a transfer, at its place.
+@Suite struct BrokenTransferTests {
+  static let keys: [Broken] = [
+    Broken(text: "  - ▶{ download: depot:x, to: x }", message: "a transfer needs `id`"),
+    Broken(text: "  - { id: ▶\"a b\", download: depot:x, to: x }", message: "is not an id"),
+    Broken(text: "  - ▶{ id: a, to: x }", message: "needs `download` or `upload`"),
+    Broken(text: "  - { id: a, download: depot:x, ▶upload: y, to: x }", message: "not both"),
+    Broken(text: "  - ▶{ id: a, download: depot:x }", message: "a transfer needs `to`"),
+    Broken(text: "  - { id: a, upload: ▶[a, b], to: \"depot:\" }", message: "a list as a source is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶chunksize: 1 }", message: "no key `chunksize`"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶copy: true }", message: "`copy` is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶prune: true }", message: "`prune` is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶then: [] }", message: "`then` is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶limits: {} }", message: "`limits` is reserved"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, ▶transfers: 2 }",
+      message: "does not belong into a transfer"),
+    Broken(text: "  - ▶text", message: "a mapping is wanted"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, chunk_size: ▶0 }", message: "at least 1 byte"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, chunk_size: ▶4M }", message: "`4M` is not a size"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, verify: ▶always }", message: "`always` is not known"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, refresh: ▶change }", message: "`change` is not known"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, if_exists: ▶skip }", message: "`skip` is not known"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, mode: ▶\"0888\" }", message: "not a file mode"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, mtime: ▶remote }", message: "`remote` is not known"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, enabled: ▶yes }", message: "`yes` is not a boolean"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, ▶content_type: text/plain }", message: "is for uploads"),
+    Broken(
+      text: "  - { id: a, upload: x, to: \"depot:\", content_type: ▶text }", message: "not a media type"),
+    Broken(text: "  - { id: a, upload: x, to: \"depot:\", ▶mode: \"0644\" }", message: "is for downloads"),
+    Broken(
+      text: "  - { id: a, upload: x, to: \"web:x\", verify: ▶required }",
+      message: "`verify: required` can't be met"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, expect: { sha256: ▶abc } }",
+      message: "a sha256 digest of 3 characters"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, expect: { crc32c: ▶0000000g } }", message: "is not hex"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, expect: { type: ▶text/plain } }",
+      message: "there is no rule"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, expect: { ▶sha265: a } }", message: "no key `sha265`"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, expect: ▶abc }", message: "a mapping is wanted"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, headers: { X-A: ▶[a] } }", message: "a mapping is wanted"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, policy: { ▶windows: [] } }", message: "no key `windows`"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶include: [a] }", message: "is for fan-outs"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, needs: [▶b] }", message: "`b` matches no transfer"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, needs: [▶a] }", message: "runs in a circle: a → a"),
+    Broken(
+      text:
+        "  - { id: a, download: depot:x, to: x, needs: [c] }\n  - { id: b, download: depot:x, to: y, needs: [▶a] }\n  - { id: c, download: depot:x, to: z, needs: [b] }",
+      message: "a → c → b → a"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x }\n  - { id: ▶a, download: depot:y, to: y }",
+      message: "the id `a` is taken by the transfer at line 8"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x }\n  - { id: b, download: depot:y, to: ▶./x }",
+      message: "is the destination of `a` at line 8 too"),
+    Broken(
+      text: "  - { id: a, upload: d/x, to: \"depot:\" }\n  - { id: b, upload: y, to: ▶depot:x }",
+      message: "is the destination of `a` at line 8 too"),
+  ]
+
+  static let places: [Broken] = [
+    Broken(text: "  - { id: a, download: ▶x, to: y }", message: "both sides are local"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶web:y }", message: "both sides are remote"),
+    Broken(text: "  - { id: a, upload: ▶depot:x, to: web:y }", message: "both sides are remote"),
+    Broken(text: "  - { id: a, upload: x, to: ▶y }", message: "both sides are local"),
+    Broken(text: "  - { id: a, download: ▶depo:x, to: x }", message: "the endpoint `depo` is not declared"),
+    Broken(text: "  - { id: a, download: ▶\"ftp://h/x\", to: x }", message: "`ftp` URLs are not spoken"),
+    Broken(
+      text: "  - { id: a, download: ▶\"https://u:p@h/x\", to: x }", message: "a secret is never written"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶../x }", message: "lies outside"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶a/../../x }", message: "lies outside"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶/etc/x }", message: "lies outside"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"\" }", message: "`to` is empty"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"${each.a}\" }", message: "without `for_each`"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: ▶\"${source.name}\" }",
+      message: "belongs into `to` of a fan-out"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"${nope}\" }", message: "`${nope}` is unknown"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"${}\" }", message: "names nothing"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"${var.set\" }", message: "is not closed"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"${var.set|upper}\" }", message: "no filter `upper`"),
+    Broken(
+      text: "  - { id: a, upload: \"m/*.mov\", to: ▶depot:x }",
+      message: "every file would land at this one destination"),
+    Broken(text: "  - { id: a, upload: ▶\"m/[a.mov\", to: \"depot:m/\" }", message: "is not closed"),
+    Broken(
+      text: "  - { id: a, upload: \"m/*.mov\", to: \"depot:m/\", exclude: [▶\"[b\"] }",
+      message: "is not closed"),
+    Broken(
+      text: "  - { id: a, for_each: ▶{ csv: a, list: b }, download: depot:x, to: \"${each.p}\" }",
+      message: "exactly one of"),
+    Broken(
+      text: "  - { id: a, for_each: { list: b, ▶columns: [a] }, download: depot:x, to: \"${each.line}\" }",
+      message: "`columns` are of a csv"),
+    Broken(
+      text: "  - { id: a, for_each: { list: b }, download: depot:x, to: ▶y/ }",
+      message: "every row would have one id"),
+    Broken(
+      text: "  - { id: a, for_each: { list: b, key: ▶k }, download: depot:x, to: \"y/${each.line}\" }",
+      message: "every row would have one id"),
+    Broken(
+      text: "  - { id: a, for_each: { list: b }, download: depot:x, to: ▶\"${uuid}\" }",
+      message: "needs a `key`"),
+    Broken(
+      text: "  - { id: a, for_each: { list: b }, upload: ▶\"m/*\", to: \"depot:${each.line}\" }",
+      message: "a glob and `for_each`"),
+    Broken(text: "  - { id: ▶\"${run.id}\", download: depot:x, to: x }", message: "can't be used in `id`"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, headers: { X-A: ▶\"${env.HOME}\" } }",
+      message: "is refused in `headers`"),
+  ]
+
+  @Test(arguments: keys + places)
+  func fault(_ broken: Broken) { expectFault(broken) }
+}

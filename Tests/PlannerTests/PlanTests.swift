@@ -1,0 +1,106 @@
+import Foundation
+import JobModel
+import Testing
+
+/// Destinations, values of the run, disabled transfers and needs across fan-outs.
+@Suite struct PlanTests {
+  @Test func `values of the run are no identity`() throws {
+    let fixture = try PlanFixture(["a": "x", "d/2026-07-30.csv": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: a, upload: a, to: "web:${run.date}/${uuid}/" }
+        - { id: b, download: "http://h/x?sig=1", to: "in/${run.id}.bin" }
+        - { id: c, upload: "d/${run.date}*", to: "web:c/" }
+        - { id: d, upload: missing, to: "https://h/up/" }
+      """)
+    #expect(outcome.lines == [])
+    #expect(
+      outcome.destinations == [
+        "web:2026-07-30/uuid-of-a/a", "in/RUN1.bin", "web:c/2026-07-30.csv", "https://h/up/missing",
+      ])
+    #expect(outcome.transfers[0].destinationIdentity == "web:${run.date}/uuid-of-a/a")
+    #expect(outcome.transfers[1].destinationIdentity == "in/${run.id}.bin")
+    #expect(outcome.transfers[1].source == .url("http://h/x?sig=1"))
+    #expect(outcome.transfers[3].knownSize == nil)
+  }
+
+  @Test func `what a fan-out makes meets the others`() throws {
+    let fixture = try PlanFixture(["m/a": "", "m/b": "", "l": "a\nb\n"])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: m, upload: "m/*", to: "depot:x/" }
+        - { id: one, upload: m/a, to: "depot:x/b" }
+        - { id: two, upload: m/a, to: "depot:y", needs: [m/c] }
+      """)
+    #expect(
+      outcome.lines == [
+        "jobs/job.yaml:8:33: error: `depot:x/b` is the destination of another transfer too, of jobs/job.yaml:7:33"
+      ])
+    let needs = try fixture.plan(
+      """
+        - { id: m, upload: "m/*", to: "depot:x/" }
+        - { id: two, upload: m/a, to: "depot:y", needs: [m/c] }
+        - { id: r, for_each: { list: l }, download: "web:${each.line}", to: "${each.line}", needs: ["m/${each.line}"] }
+        - { id: s, for_each: { list: l }, download: "web:${each.line}", to: "s/${each.line}", needs: ["n/${each.line}"] }
+      """)
+    #expect(
+      needs.lines == [
+        "jobs/l:1:1: error: `n/a` in `needs` matches no transfer",
+        "jobs/l:2:1: error: `n/b` in `needs` matches no transfer",
+      ])
+  }
+
+  @Test func `folders, disabled transfers and listings`() throws {
+    let fixture = try PlanFixture(["m/a": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: off, for_each: { csv: none.csv }, download: "web:${each.x}", to: "${each.x}", enabled: false }
+        - { id: dir, upload: m, to: "depot:m" }
+        - { id: list, download: "web:2026/", to: in/ }
+      """)
+    #expect(outcome.ids == ["off"])
+    #expect(
+      outcome.lines == [
+        "jobs/job.yaml:8:24: error: the source `m` is a folder",
+        "jobs/job.yaml:9:27: error: listing http endpoints is not supported",
+      ])
+    let listed = try fixture.plan("  - { id: list, download: \"web:2026/\", to: in/ }") { _, prefix, entry in
+      #expect(prefix == "2026/")
+      try entry("a/b", 3)
+      try entry("../c", 4)
+    }
+    #expect(listed.transfers.map(\.source.text) == ["web:2026/a/b"])
+    #expect(listed.destinations == ["in/a/b"])
+    #expect(listed.errors.map(\.message) == ["the destination `../c` climbs above the fixed part of `to`"])
+  }
+
+  @Test func `a link does not lead a destination out`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    try FileManager.default.createSymbolicLink(
+      atPath: fixture.folder.appendingPathComponent("out").path, withDestinationPath: "/tmp")
+    let outcome = try fixture.plan(
+      """
+        - { id: a, download: "web:x", to: out/x }
+        - { id: b, download: "web:x", to: out/y, allow_outside: true }
+        - { id: c, download: "web:x", to: "\(fixture.folder.path)/in/z" }
+      """)
+    #expect(
+      outcome.errors.map(\.message) == [
+        "the destination leaves the manifest's folder: `out` is a symbolic link out of it"
+      ])
+    #expect(outcome.destinations == ["out/y", "in/z"])
+  }
+
+  @Test func `what each throws comes through`() throws {
+    struct Stop: Error {}
+    let fixture = try PlanFixture(["l": "a\nb\n"])
+    defer { fixture.remove() }
+    #expect(throws: Stop.self) {
+      try fixture.plan("  - { id: a, download: \"web:2026/\", to: in/ }") { _, _, _ in throw Stop() }
+    }
+  }
+}

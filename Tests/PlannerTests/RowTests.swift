@@ -1,0 +1,138 @@
+import Foundation
+import JobModel
+import Testing
+
+/// Rows of files: formats, ids, and faults at their place in the row file.
+@Suite struct RowTests {
+  static let rows = """
+      - id: r
+        for_each: { csv: f.csv, key: "${each.k}" }
+        download: "web:${each.path}"
+        to: "out/${each.path}"
+        expect: { sha256: "${each.sum|default()}", size: "${each.size}" }
+
+    """
+
+  struct BadRow: CustomTestStringConvertible {
+    var csv: String
+    var line: String
+    var testDescription: String { line }
+  }
+
+  @Test(arguments: [
+    BadRow(csv: "k,path,sum,size\na,,,\n", line: "jobs/f.csv:2:3: error: `each.path` is empty in this row"),
+    BadRow(
+      csv: "k,path,sum,size\nä,\"x\ny\",,z\n", line: "jobs/f.csv:3:5: error: `expect.size`: `z` is not a size"
+    ),
+    BadRow(
+      csv: "k,path,sum,size\na,b,c\n",
+      line: "jobs/f.csv:2:1: error: the row has 3 cells, and there are 4 columns"),
+    BadRow(
+      csv: "k,path,sum,size\na,b,abc,\n",
+      line: "jobs/f.csv:2:5: error: `expect.sha256`: a sha256 digest of 3 characters"),
+    BadRow(csv: "k,path,sum,size\na,\"b,,\n", line: "jobs/f.csv:2:3: error: a quote is not closed"),
+    BadRow(
+      csv: "k,path,sum,size\na,b\"c,,\n",
+      line: "jobs/f.csv:2:4: error: a quote inside a cell that is not quoted"),
+    BadRow(csv: "k,path,sum,size\na,\"b\"c,,\n", line: "jobs/f.csv:2:6: error: text after a closing quote"),
+    BadRow(csv: "k,path,sum,k\n", line: "jobs/f.csv:1:12: error: two columns are named `k`"),
+    BadRow(csv: "k,path,sum\na,b,c\n", line: "jobs/job.yaml:11:54: error: `jobs/f.csv` has no column `size`"),
+    BadRow(csv: "", line: "jobs/f.csv:1:1: error: the file has no header row"),
+    BadRow(csv: "k,path,sum,size\n\n", line: "jobs/job.yaml:8:22: error: `jobs/f.csv` has no rows"),
+    BadRow(
+      csv: "k,path,sum,size\na,../x,,\n",
+      line: "jobs/f.csv:2:3: error: the destination `out/../x` climbs above the fixed part of `to`"),
+    BadRow(
+      csv: "k,path,sum,size\na,x/../../y,,\n",
+      line: "jobs/f.csv:2:3: error: the destination `out/x/../../y` climbs above the fixed part of `to`"),
+    BadRow(
+      csv: "k,path,sum,size\na,x,,\nb,y,,\na,z,,\n",
+      line: "jobs/f.csv:4:1: error: the id `r/a` is taken already, by jobs/f.csv:2:1"),
+    BadRow(
+      csv: "k,path,sum,size\na,x,,\nb,y,,\nc,./x,,\n",
+      line: "jobs/f.csv:4:3: error: `out/x` is the destination of another transfer too, of jobs/f.csv:2:3"),
+  ])
+  func `a fault of a row`(_ bad: BadRow) throws {
+    let fixture = try PlanFixture(["f.csv": bad.csv])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(Self.rows)
+    #expect(outcome.lines == [bad.line])
+  }
+
+  @Test func `a missing row file is an input that can't be read`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(Self.rows)
+    #expect(outcome.lines == ["jobs/job.yaml:8:22: error: `jobs/f.csv` can't be read: there is no such file"])
+    #expect(outcome.errors.first?.cause == .unreadableInput)
+  }
+
+  @Test func `faults of many rows are all found, a hundred kept`() throws {
+    let fixture = try PlanFixture(["f.csv": "k,path,sum,size\n" + String(repeating: "a,,,\n", count: 250)])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(Self.rows)
+    #expect(outcome.errors.count == 101)
+    #expect(outcome.errors.last?.message == "150 more errors like these")
+  }
+
+  @Test func `jsonl, checksums, list and a csv without a header`() throws {
+    let sum = String(repeating: "0f", count: 32)
+    let fixture = try PlanFixture([
+      "f.jsonl":
+        "{\"p\": \"a\\u00e9\\ud83d\\ude00\", \"n\": 12, \"x\": {\"y\": [1]}, \"e\": null}\r\n\n{\"p\":\"b\",\"n\":\"7\"}",
+      "SUMS": "\(sum)  x/y.bin\n\\\(sum) *new\\nline\\\\\n", "l.txt": "one\r\n\ntwo words\n",
+      "n.csv": "u,1\nv,2",
+    ])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: j, for_each: { jsonl: f.jsonl }, download: "web:${each.p}", to: "j/${each.p}", expect: { size: "${each.n}", md5: "${each.e}" } }
+        - { id: s, for_each: { checksums: SUMS }, download: "web:${each.path}", to: "s/${each.path}", expect: { sha256: "${each.sha256}" } }
+        - { id: l, for_each: { list: l.txt }, download: "web:${each.line|url}", to: "l/${each.line}" }
+        - { id: n, for_each: { csv: n.csv, columns: [p, q], key: "${each.q}" }, upload: "${each.p}", to: "depot:n-${source.name}", chunk_size: "${each.q}MiB", headers: { X-Q: "${each.q}" } }
+      """)
+    #expect(outcome.lines == [])
+    #expect(
+      outcome.destinations == [
+        "j/aé😀", "j/b", "s/x/y.bin", "s/new\nline\\", "l/one", "l/two words", "depot:n-u", "depot:n-v",
+      ])
+    #expect(outcome.transfers[0].expect.size == 12)
+    #expect(outcome.transfers[1].expect.size == 7)
+    #expect(outcome.transfers[2].expect.digests[.sha256] == sum)
+    #expect(outcome.transfers[3].id == "s/s/new%0Aline%5C")
+    #expect(outcome.transfers[5].source == .remote(endpoint: "web", path: "two%20words"))
+    #expect(outcome.transfers[6].settings.chunkSize == .bytes(1 << 20))
+    #expect(outcome.transfers[7].settings.headers == [HeaderSetting(name: "X-Q", value: .text("2"))])
+    #expect(outcome.transfers[7].id == "n/2")
+    #expect(outcome.transfers[6].settingsGroup == nil)
+    #expect(outcome.transfers[0].settingsGroup == outcome.transfers[1].settingsGroup)
+  }
+
+  @Test func `a signed URL of a row is no identity and is not shown`() throws {
+    let fixture = try PlanFixture([
+      "u.csv": "u,t\n\"https://h/a?sig=se,cret\",../x\nhttps://h/b?sig=other,b\n"
+    ])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: r, for_each: { csv: u.csv }, download: "${each.u}", to: "o/${each.t}" }
+      """)
+    #expect(outcome.errors.count == 1)
+    #expect(outcome.errors.first?.lineText?.contains("cret") == false)
+    #expect(outcome.errors.first?.lineText?.contains("sig") == false)
+    #expect(outcome.transfers.map(\.source) == [.url("https://h/b?sig=other")])
+  }
+
+  @Test func `long files are read across blocks`() throws {
+    let text =
+      "k,path,sum,size\r\n" + (0..<60_000).map { "\"k\($0)\",\"dir \"\"q\"\"\n/\($0)\",,\($0)\r\n" }.joined()
+    let fixture = try PlanFixture(["f.csv": text])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(Self.rows)
+    #expect(outcome.lines == [])
+    #expect(outcome.transfers.count == 60_000)
+    #expect(outcome.transfers.last?.destination == .local("out/dir \"q\"\n/59999"))
+    #expect(outcome.transfers.last?.mark.line == 2 + 59_999 * 2)
+    #expect(Set(outcome.transfers.map(\.settingsGroup)).count == 1)
+  }
+}
