@@ -49,18 +49,24 @@ extension JobLedger {
   }
 
   /// What stands in the way of a need (an id, or a glob of ids): a transfer that can no longer satisfy it, else
-  /// one that does not yet; nil where all do.
-  package func obstacle(to need: String) throws -> (id: String, state: TransferState)? {
-    try read { db in
-      let row = try Row.fetchOne(
+  /// one that does not yet; nil where all do. Those of the profile itself do not count.
+  package func obstacle(to need: String, of profile: Int64) throws -> (id: String, state: TransferState)? {
+    let pattern = try? GlobPattern(need)
+    return try read { db in
+      let filter = pattern?.isLiteral == false ? "" : "AND id = ?2"
+      let rows = try Row.fetchCursor(
         db,
         sql: """
-          SELECT id, state, reason FROM transfer WHERE live = 1 AND (id = ?1 OR id GLOB ?1 OR id GLOB ?1 || '/*')
+          SELECT id, state, reason FROM transfer WHERE live = 1 AND profile != ?1 \(filter)
           AND NOT (state IN ('completed', 'up_to_date') OR (state = 'skipped' AND reason = 'exists'))
-          ORDER BY state IN ('failed', 'canceled', 'skipped') DESC, seq LIMIT 1
-          """, arguments: [need])
-      guard let row, let state = TransferState(word: row["state"], reason: row["reason"]) else { return nil }
-      return (row["id"], state)
+          ORDER BY state IN ('failed', 'canceled', 'skipped') DESC, seq
+          """, arguments: filter.isEmpty ? [profile] : [profile, GlobPattern.unescape(need)])
+      while let row = try rows.next() {
+        let id: String = row["id"]
+        guard filter.isEmpty == false || pattern?.matches(id) == true else { continue }
+        if let state = TransferState(word: row["state"], reason: row["reason"]) { return (id, state) }
+      }
+      return nil
     }
   }
 

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import JobLedger
 import JobManifest
 import JobModel
+import Reporting
 
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,7 +30,14 @@ struct CheckCommand: AsyncParsableCommand {
     }
     let errors = diagnostics.filter { $0.severity == .error }
     DiagnosticText.print(diagnostics)
-    if common.json { Terminal.out(CheckReport.json(file.path, transfers: errors.isEmpty ? count : nil, diagnostics)) }
+    if common.json {
+      var head = ReportHead(toolVersion: Haul.version, jobName: result.readable?.name)
+      head.manifest = file.path
+      head.manifestSHA256 = file.sha256
+      head.description = result.readable?.description
+      head.diagnostics = diagnostics.map(RecordedDiagnostic.init)
+      try CheckJSON.write(head, isOK: errors.isEmpty) { Terminal.out($0) }
+    }
     guard errors.isEmpty else {
       let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
       throw End(unreadable ? .noInput : .invalidManifest, "`\(manifest)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")

@@ -16,7 +16,8 @@ struct Haul: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      CheckCommand.self, RunCommand.self,
+      CheckCommand.self, PlanCommand.self, RunCommand.self, StatusCommand.self, ReportCommand.self,
+      HistoryCommand.self,
     ])
 
   /// The one place where an end becomes an exit status.

@@ -52,6 +52,11 @@ struct ReportSink {
     return head
   }
 
+  /// The summary for people.
+  static func text(_ job: String, _ ledger: JobLedger, _ number: Int, isColoured: Bool) throws -> String {
+    try ReportText(head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured).text()
+  }
+
   private func deliver(_ writer: ReportWriter) throws {
     if let path, path != "-" { try ReportFile.write(path, writer.write) }
     if path == "-" || json { try writer.write { Terminal.out($0) } }

@@ -36,6 +36,9 @@ struct StateFolder {
     }
   }
 
+  /// Whether a runner holds the job's lock now.
+  func isRunning(_ job: String) throws -> Bool { try RunLock.take(folder(job), waiting: false) == nil }
+
   /// The job that a command means: a manifest's path, or the name of a job that has state.
   func resolve(_ argument: String) throws -> String {
     if exists(argument), !argument.contains("/") { return argument }

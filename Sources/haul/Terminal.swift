@@ -16,16 +16,11 @@ enum Terminal {
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// Colour on standard error: only on a terminal, never under NO_COLOR (no-color.org).
-  static var hasColour: Bool {
-    let environment = ProcessInfo.processInfo.environment
-    return isTerminal(STDERR_FILENO) && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-  }
+  static var hasColour: Bool { colours(STDERR_FILENO) }
 
-  /// Columns and rows of standard error's terminal; nil where there is none.
-  static func size() -> (columns: Int, rows: Int)? {
-    var window = winsize()
-    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return nil }
-    return (Int(window.ws_col), Int(window.ws_row))
+  static func colours(_ descriptor: Int32) -> Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return isTerminal(descriptor) && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 
   private static func write(_ descriptor: Int32, _ bytes: [UInt8]) {

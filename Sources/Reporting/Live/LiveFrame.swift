@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 
 /// Renders the live view: a state in, lines out, none wider than the screen and never more than fit.
@@ -25,8 +26,9 @@ package enum LiveFrame {
     if counts.failed > 0 { parts.append("\(counts.failed) failed") }
     if counts.skipped > 0 { parts.append("\(counts.skipped) skipped") }
     if counts.paused > 0 {
-      let reasons = state.standing.pausedReasons.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-      parts.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons.joined(separator: ", ")))"))
+      let sorted = state.standing.pausedReasons.sorted { $0.key < $1.key }
+      let reasons = sorted.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      parts.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons))"))
     }
     var text = parts.joined(separator: ", ")
     let done = state.done
@@ -70,7 +72,8 @@ package enum LiveFrame {
   private static func bar(_ share: Double, _ width: Int, _ isColoured: Bool) -> String {
     let full = Int(share * Double(width))
     let done = String(repeating: "#", count: full)
-    return "[" + Paint(isOn: isColoured && full > 0).green(done) + String(repeating: "-", count: width - full) + "]"
+    return "[" + Paint(isOn: isColoured && full > 0).green(done) + String(repeating: "-", count: width - full)
+      + "]"
   }
 
   private static func leading(_ text: String, _ width: Int) -> String {

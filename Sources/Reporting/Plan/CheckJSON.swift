@@ -1,4 +1,3 @@
-package import JobLedger
 import JobModel
 
 /// Writes `haul.check/v1`: whether a manifest is right, and all that is to be said of it.

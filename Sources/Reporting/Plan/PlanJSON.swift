@@ -1,4 +1,3 @@
-package import JobLedger
 import JobModel
 
 /// Writes `haul.plan/v1`, a transfer at a time: `begin`, `add` for each, `finish`.

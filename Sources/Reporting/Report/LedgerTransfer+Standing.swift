@@ -12,15 +12,18 @@ extension LedgerTransfer {
 }
 
 extension EffectivePolicy {
-  /// The policy as a report may show it: a header that authorises and a proxy's password are masked.
+  /// The policy as a report may show it: headers whose names speak of secrets and a proxy's password are masked.
   var masked: EffectivePolicy {
     var policy = self
     if case .url(let address) = proxy { policy.proxy = .url(Masking.proxy(address)) }
     policy.headers = headers.map { header in
-      let carriesSecret = ["authorization", "proxy-authorization", "cookie"].contains(header.name.lowercased())
+      let name = header.name.lowercased()
+      let carriesSecret = Self.secretWords.contains { name.contains($0) }
       guard carriesSecret, case .text = header.value else { return header }
       return HeaderSetting(name: header.name, value: .text("***"))
     }
     return policy
   }
+
+  private static let secretWords = ["auth", "cookie", "token", "secret", "key", "password"]
 }

@@ -1,4 +1,4 @@
-import JobModel
+package import JobModel
 
 /// Takes out of texts what must never be shown: queries and user info of http(s) URLs, signatures.
 package enum Masking {
@@ -88,7 +88,8 @@ extension StringProtocol {
   fileprivate func range(of needle: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {
-      if self[start...].hasPrefix(needle), let end = index(start, offsetBy: needle.count, limitedBy: endIndex) {
+      if self[start...].hasPrefix(needle), let end = index(start, offsetBy: needle.count, limitedBy: endIndex)
+      {
         return start..<end
       }
       start = index(after: start)

@@ -94,6 +94,8 @@ extension Download {
       // The first range tells the size, and is often the whole file.
       try await attempt(0..<chunkSize)
     }
+    // A 416 for an empty file names no version, and the next run wants to know which one this was.
+    if object.size == 0, !object.isIdentified, let seen = try? await probe(), seen.size ?? 0 == 0 { try learn(seen) }
     if isSingleStream || !canSplit {
       guard let size = object.size else { return try await stream() }
       if isSingleStream, !map.isComplete(size) { return try await stream() }

@@ -11,7 +11,7 @@ package actor TransferEngine {
   private let authenticator: Authenticator
   private let budget = BufferBudget()
   /// An id or a glob of ids: only these have a turn (`--only`).
-  private let scope: String?
+  private let scope: Scope?
   private let failFast: Bool
   private var slots = PolicySlots()
   private var keys: [Int64: PolicySlots.Key] = [:]
@@ -29,7 +29,7 @@ package actor TransferEngine {
   /// Transfers that have their bytes and wait for a commit may be as many as this.
   private static let activeLimit = 256
 
-  package init(_ context: EngineContext, scope: String?, failFast: Bool) {
+  package init(_ context: EngineContext, scope: Scope?, failFast: Bool) {
     executor = context.transport.executor
     self.context = context
     authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
@@ -76,7 +76,7 @@ package actor TransferEngine {
         let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
         cursor = more.last?.seq ?? cursor
         reachedEnd = more.isEmpty
-        waiting += more.filter { scope.map(Glob.init)?.matches($0.id) ?? true }
+        waiting += more.filter { scope?.includes($0.id) ?? true }
       }
       guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else { return }
       begin(waiting.remove(at: index))
@@ -178,7 +178,7 @@ package actor TransferEngine {
     var changed = false
     for profile in try context.ledger.waitingProfiles() {
       var obstacle: (id: String, state: TransferState)?
-      for need in profile.settings.needs where obstacle == nil { obstacle = try context.ledger.obstacle(to: need) }
+      for need in profile.settings.needs where obstacle == nil { obstacle = try context.ledger.obstacle(to: need, of: profile.id) }
       guard let obstacle else { continue }
       if obstacle.state.breaksNeed {
         try context.ledger.skipQueued(

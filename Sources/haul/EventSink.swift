@@ -1,0 +1,45 @@
+import Foundation
+import JobLedger
+import JobModel
+import Reporting
+
+/// A run's events, if they were asked for (`--events`).
+struct EventSink: Sendable {
+  private let log: EventLog?
+  private let failed = Latch<String>()
+
+  /// - Throws: `End` with 73 where the file can't be opened.
+  init(_ path: String?, run: RunRecord) throws {
+    guard let path else {
+      log = nil
+      return
+    }
+    let attempt = run.attempts.last?.number ?? 1
+    let (descriptor, first): (Int32, Int)
+    do {
+      (descriptor, first) =
+        path == "-" ? (STDOUT_FILENO, run.events + 1) : try EventFile.open(path, run: run.id, recorded: run.events)
+    } catch {
+      throw End(.cannotCreate, error.description)
+    }
+    log = EventLog(
+      descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt, firstSeq: first,
+      now: { Date().timeIntervalSince1970 }, onFailure: { [failed] in failed.set($0.description) })
+  }
+
+  /// Why events could not be written; the run went on without them.
+  var failure: String? { failed.value }
+  var isOn: Bool { log != nil }
+  var lastSeq: Int { log?.lastSeq ?? 0 }
+
+  func write(_ event: RunEvent) { log?.write(event) }
+  func flush() { log?.flush() }
+
+  func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) {
+    guard let log else { return }
+    log.write(.runStarted(job: job.name, number: run.number, manifest: job.manifestPath, manifestSHA256: sha256))
+    let change = opened.compiled.change
+    log.write(.planCompiled(change, transfers: change.added + change.kept + change.adjusted))
+    for diagnostic in opened.diagnostics { log.write(.diagnostic(RecordedDiagnostic(diagnostic))) }
+  }
+}

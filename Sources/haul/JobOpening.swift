@@ -1,0 +1,127 @@
+import Foundation
+import JobLedger
+import JobManifest
+import JobModel
+
+/// A job read, locked and compiled: what `plan` and `run` have in common.
+struct JobOpening {
+  let job: Job
+  let ledger: JobLedger
+  let lock: RunLock
+  /// The unfinished run that goes on; nil where a new one starts.
+  let continued: RunRecord?
+  let runID: String
+  let overrides: [String: String]
+  let compiled: PlanCompiler.Compiled
+  /// Warnings of reading and compiling.
+  let diagnostics: [Diagnostic]
+
+  /// - Returns: nil where the job is running already and `ifRunning` says to skip it.
+  /// - Throws: `End`, with the diagnostics printed and the report that was asked for written.
+  static func open(
+    _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
+    ifRunning: RunOptions.IfRunning, reports: ReportSink
+  ) throws -> JobOpening? {
+    var read = file.read(overrides: given)
+    let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
+    guard let name = named, read.job != nil || state.exists(name) else { throw try refuse(file, withRows(read), reports) }
+    let isNew = !state.exists(name)
+    try state.make(name)
+    guard let lock = try RunLock.take(state.folder(name), waiting: ifRunning == .wait) else {
+      return try alreadyRunning(name, file, read, ifRunning, reports)
+    }
+    do {
+      let ledger = try state.open(name)
+      try ledger.settleInterrupted()
+      let continued = startsNew ? nil : try ledger.lastRun().flatMap { $0.isUnfinished ? $0 : nil }
+      let overrides = try overrides(given, of: continued)
+      if overrides != given { read = file.read(overrides: overrides) }
+      guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
+      try checkOwner(job, ledger, file, adopt: adopt)
+      let now = Date().timeIntervalSince1970
+      let id = continued?.id ?? ULID.make(now: now)
+      let compiled = try PlanCompiler.compile(
+        job, run: RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now)), into: ledger)
+      try remember(job, ledger, file)
+      return JobOpening(
+        job: job, ledger: ledger, lock: lock, continued: continued, runID: id, overrides: overrides,
+        compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
+    } catch let fault as PlanCompiler.Faulty {
+      // A fault leaves no state behind that was not there before.
+      if isNew { try? FileManager.default.removeItem(atPath: state.folder(name)) }
+      read.diagnostics += fault.diagnostics.filter { !read.diagnostics.contains($0) }
+      throw try refuse(file, read, reports)
+    } catch let error as LedgerError {
+      throw End(.cannotCreate, error.description)
+    }
+  }
+
+  /// The faults of rows and globs as well, so that one pass shows them all.
+  private static func withRows(_ read: ManifestResult) -> ManifestResult {
+    guard let readable = read.readable,
+      let expansion = try? PlanCompiler.check(readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"))
+    else { return read }
+    var all = read
+    all.diagnostics += expansion.diagnostics.filter { !read.diagnostics.contains($0) }
+    return all
+  }
+
+  private static func alreadyRunning(
+    _ name: String, _ file: ManifestFile, _ read: ManifestResult, _ ifRunning: RunOptions.IfRunning,
+    _ reports: ReportSink
+  ) throws -> JobOpening? {
+    let message = "the job `\(name)` is running already"
+    try reports.writeEnd(
+      job: read.readable, file: file, outcome: .refused, status: ifRunning == .skip ? .success : .alreadyRunning,
+      diagnostics: [Diagnostic(ifRunning == .skip ? .note : .error, message)])
+    if ifRunning == .skip {
+      Terminal.talk("haul: \(message): skipped\n")
+      return nil
+    }
+    throw End(
+      .alreadyRunning, message,
+      hint: "`haul status \(name) --watch` follows it; `--if-running wait` waits for its end")
+  }
+
+  /// What `--set` means for a run that goes on: the same, or nothing.
+  private static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String: String] {
+    guard let continued else { return given }
+    guard given.isEmpty || given == continued.overrides else {
+      throw End(
+        .usage, "run \(continued.number) is unfinished and keeps its own `--set` values",
+        hint: "leave `--set` out to go on with it, or give `--new-run` to start anew")
+    }
+    return continued.overrides
+  }
+
+  /// One job name, one manifest: a second path under a known name is a mistake more often than not.
+  private static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws {
+    guard let known = try ledger.meta("manifest"), known != Paths.real(file.path), !adopt else { return }
+    throw PlanCompiler.Faulty(diagnostics: [
+      Diagnostic(
+        .error, "the job `\(job.name)` is known to the state from another manifest, `\(known)`",
+        at: SourceMark(file: file.path, line: 1, column: 1),
+        hint: "give the job another name, or `--adopt` to take its state over")
+    ])
+  }
+
+  /// What reports say of the manifest, which they must not need again.
+  private static func remember(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile) throws {
+    try ledger.setMeta("manifest", Paths.real(file.path))
+    try ledger.setMeta("manifest_as_given", file.path)
+    try ledger.setMeta("manifest_sha256", file.sha256)
+    try ledger.setMeta("description", job.description ?? "")
+    try WireNames(job.endpoints).save(ledger)
+  }
+
+  private static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws -> End {
+    DiagnosticText.print(read.diagnostics)
+    try reports.writeEnd(
+      job: read.readable, file: file, outcome: .invalid, status: .invalidManifest, diagnostics: read.diagnostics)
+    let errors = read.diagnostics.filter { $0.severity == .error }
+    let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
+    return End(
+      unreadable ? .noInput : .invalidManifest,
+      "`\(file.path)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
+  }
+}

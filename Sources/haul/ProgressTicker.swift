@@ -1,0 +1,52 @@
+import Foundation
+import JobLedger
+import JobModel
+import Reporting
+import Synchronization
+import TransferEngine
+
+/// Drives the live view and the events' `progress`, each at its own pace.
+final class ProgressTicker: Sendable {
+  private struct State {
+    var nextEvent = 0.0
+    var lastMoved = 0
+    var lastTime: Double?
+  }
+
+  private let view: LiveView
+  private let ledger: JobLedger
+  private let board: LiveBoard
+  private let events: EventSink
+  private let state = Mutex(State())
+
+  init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink) {
+    let environment = ProcessInfo.processInfo.environment
+    let form = ProgressForm(
+      isEnabled: isEnabled, isTerminal: Terminal.isTerminal(STDERR_FILENO), term: environment["TERM"],
+      noColor: environment["NO_COLOR"])
+    view = LiveView(
+      form, board: board, standing: { try? ledger.standing() },
+      size: { TerminalSize.current(STDERR_FILENO, columnsVariable: environment["COLUMNS"]) },
+      write: { Terminal.talk($0) })
+    self.ledger = ledger
+    self.board = board
+    self.events = events
+  }
+
+  func tick() {
+    let now = ProcessInfo.processInfo.systemUptime
+    view.tick(now: now)
+    guard events.isOn else { return }
+    let rate: Double?? = state.withLock { state in
+      guard now >= state.nextEvent else { return nil }
+      state.nextEvent = now + 1
+      let moved = board.moved
+      defer { (state.lastMoved, state.lastTime) = (moved, now) }
+      return .some(state.lastTime.map { Double(moved - state.lastMoved) / max(0.001, now - $0) })
+    }
+    guard let rate, let counts = try? ledger.counts(), let sums = try? ledger.sums() else { return }
+    events.write(.progress(counts, sums, rate: rate))
+  }
+
+  func end() { view.end() }
+}

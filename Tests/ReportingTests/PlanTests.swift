@@ -1,0 +1,82 @@
+import JobLedger
+import JobModel
+import Testing
+
+@testable import Reporting
+
+@Suite struct PlanTests {
+  private static let lines = [
+    PlanLine(
+      id: "a", direction: .download, source: .url("https://h/a?sig=SECRET"), destination: .local("a"),
+      protocolName: "http", size: 1000, chunkSize: 400, chunks: 3, action: .transfer, isResumable: true,
+      isParallel: true, verifiedBy: ["sha256"]),
+    PlanLine(
+      id: "b", direction: .upload, source: .local("b"), destination: .remote(endpoint: "k", path: "b"),
+      protocolName: "kii", action: .unknown, isResumable: false, isParallel: false),
+    PlanLine(
+      id: "c", direction: .download, source: .local("x"), destination: .local("c"), protocolName: "http",
+      size: 24, action: .upToDate, reason: "adopted"),
+  ]
+
+  @Test func `a plan keeps to its schema and sums up`() throws {
+    let out = Collector()
+    let plan = PlanJSON(out.take)
+    var head = ReportHead(toolVersion: "1", jobName: "nightly")
+    head.diagnostics = [RecordedDiagnostic(Diagnostic(.warning, "w"))]
+    try plan.begin(head)
+    for line in Self.lines { try plan.add(line) }
+    try plan.finish()
+    #expect(try Schemas.faults("plan", [out.bytes]) == "")
+    let json = try Document(out.bytes)
+    #expect(json["totals", "bytes"].int == 1024 && json["totals", "bytes_to_move"].int == 1000)
+    #expect(json["totals", "unknown_sizes"].int == 1 && json["totals", "chunks"].int == 3)
+    #expect(json["totals", "actions", "up_to_date"].int == 1 && json["totals", "actions", "skip"].int == 0)
+    #expect(
+      json["transfers", 1, "size"].isNull && json["transfers", 1, "capabilities", "parallel"].bool == false)
+    #expect(json["transfers", 2, "capabilities", "resumable"].isNull)
+    #expect(!out.text.contains("SECRET"))
+  }
+
+  @Test func `a plan in words`() throws {
+    var text = ""
+    let plan = PlanText(isColoured: false) { text += $0 }
+    for line in Self.lines { try plan.add(line) }
+    try plan.finish()
+    #expect(
+      text == """
+        transfer    a  1000 B, 3 chunks  download, http
+                    https://h/a?*** -> a
+        unknown     b  size unknown  upload, kii
+                    b -> k:b
+                    can't be resumed: an interruption starts it anew; one request at a time
+        up to date  c (adopted)  24 B  download, http
+                    x -> c
+        3 transfers: 1 transfer, 1 up to date, 1 unknown
+        1000 B to move of 1.0 KiB, 3 chunks, 1 unknown size
+
+        """)
+  }
+
+  @Test func `a long plan is cut`() throws {
+    var text = ""
+    let plan = PlanText(isColoured: false) { text += $0 }
+    for _ in 0..<205 { try plan.add(Self.lines[2]) }
+    try plan.finish()
+    #expect(text.contains("\n… and 5 more\n205 transfers: 205 up to date\n"))
+  }
+
+  @Test func `check keeps to its schema`() throws {
+    var head = ReportHead(toolVersion: "1", jobName: nil)
+    head.diagnostics = [
+      RecordedDiagnostic(
+        Diagnostic(
+          .error, "unknown key `sorce`", at: SourceMark(file: "j", line: 1, column: 2),
+          hint: "did you mean `source`?"))
+    ]
+    let out = Collector()
+    try CheckJSON.write(head, isOK: false, to: out.take)
+    #expect(try Schemas.faults("check", [out.bytes]) == "")
+    let json = try Document(out.bytes)
+    #expect(json["ok"].bool == false && json["diagnostics", 0, "hint"].text == "did you mean `source`?")
+  }
+}

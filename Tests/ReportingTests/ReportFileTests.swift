@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import Reporting
+
+@Suite struct ReportFileTests {
+  private struct Stop: Error {}
+  private let folder: String
+
+  init() throws {
+    folder = NSTemporaryDirectory() + "haul-file-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  private func contents(_ path: String) -> String? {
+    FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+  private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+
+  @Test func `a file is written whole or stays as it was`() throws {
+    let path = folder + "/report.json"
+    try ReportFile.write(path) { sink in try sink(Array("old".utf8)) }
+    #expect(contents(path) == "old")
+    #expect(throws: Stop.self) {
+      try ReportFile.write(path) { sink in
+        try sink(Array("ne".utf8))
+        throw Stop()
+      }
+    }
+    #expect(contents(path) == "old")
+    try ReportFile.write(path) { sink in
+      try sink(Array("n".utf8))
+      #expect(contents(path) == "old")
+      try sink(Array("ew".utf8))
+    }
+    #expect(contents(path) == "new")
+    #expect(names == ["report.json"])
+  }
+
+  @Test func `a link stays a link`() throws {
+    try ReportFile.write(folder + "/real") { sink in try sink(Array("1".utf8)) }
+    try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "real")
+    try ReportFile.write(folder + "/link") { sink in try sink(Array("2".utf8)) }
+    #expect(contents(folder + "/real") == "2")
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/link") == "real")
+  }
+
+  @Test func `a device is written to and not replaced`() throws {
+    try ReportFile.write("/dev/null") { sink in try sink(Array("x".utf8)) }
+    var facts = stat()
+    #expect(stat("/dev/null", &facts) == 0 && facts.st_mode & S_IFMT == S_IFCHR)
+  }
+
+  @Test func `an error names the file and the reason`() throws {
+    let error = #expect(throws: OutputFileError.self) {
+      try ReportFile.write(folder + "/none/report.json") { _ in }
+    }
+    #expect(error?.description.contains("none/report.json` can't be written: No such file") == true)
+  }
+
+  @Test func `a full device is an error`() throws {
+    #expect(throws: OutputFileError.self) { try ReportFile.write("/dev/full") { try $0([1, 2, 3]) } }
+  }
+}

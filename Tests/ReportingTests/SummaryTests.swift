@@ -1,0 +1,98 @@
+import JobLedger
+import JobModel
+import Testing
+
+@testable import Reporting
+
+@Suite struct SummaryTests {
+  @Test func `the summary tells the outcome, the totals and what needs attention`() async throws {
+    let job = try await SampleJob()
+    let text = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
+    let expected = """
+      nightly: failed (run 1, 13 s)
+        9 transfers: 1 completed, 1 up to date, 1 queued, 2 paused, 1 failed, 2 skipped, 1 canceled
+        900 B transferred (72 B/s), 1.5 KiB reused, 200 B discarded; 10 requests, 9 retries
+
+      failed broken: INTEGRITY_MISMATCH: the bytes of https://h.example/broken?*** differ
+        https://h.example/broken?*** -> broken
+        hint: \(ErrorCode.integrityMismatch.hint)
+      skipped orphan (needs:broken)
+        https://h.example/orphan?*** -> orphan
+        hint: \(ErrorCode.needsFailed.hint)
+      paused slow (retries): TIMEOUT: no answer in 60 s
+        in/slow -> store:slow
+        hint: \(ErrorCode.timeout.hint)
+      paused held (user)
+        in/held -> store:held
+        hint: `haul resume` lets it go on
+
+      job.yaml:12:5: warning: redirected to https://h.example/a?***
+        hint: name the target itself
+
+      """
+    #expect(text == expected)
+  }
+
+  @Test func `colours come only when asked for`() async throws {
+    let job = try await SampleJob()
+    let plain = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
+    let coloured = try ReportText(job.head, ledger: job.ledger, isColoured: true).text()
+    #expect(!plain.contains("\u{1b}"))
+    #expect(coloured.contains("\u{1b}[31mfailed\u{1b}[0m"))
+  }
+
+  @Test func `at most fifty are told of`() async throws {
+    let job = try await SampleJob(extra: 60)
+    let writer = LedgerWriter(job.ledger) { _ in }
+    for seq in Int64(10)..<70 { writer.submit(.state(seq: seq, .failed)) }
+    try await writer.barrier()
+    try writer.close()
+    let text = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
+    #expect(text.contains("\n… and 14 more; the report has them all\n"))
+    #expect(text.split(separator: "\n").filter { $0.hasPrefix("failed ") }.count == 50)
+  }
+
+  @Test func `a run that never began is told in its diagnostics`() throws {
+    var head = ReportHead(toolVersion: "1", jobName: nil)
+    head.manifest = "job.yaml"
+    head.outcome = .invalid
+    head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, "bad \u{1b}[0m key"))]
+    let text = try ReportText(head, ledger: nil, isColoured: false).text()
+    #expect(
+      text == "job.yaml: invalid; the manifest has errors, nothing was done\n\nerror: bad \\x1b[0m key\n")
+  }
+
+  @Test func `status of a running job`() async throws {
+    let job = try await SampleJob(withRunning: true)
+    var head = job.head
+    (head.outcome, head.exitCode, head.endedAt) = (nil, nil, nil)
+    let text = try StatusText(head, ledger: job.ledger, isColoured: false).text(now: SampleJob.start + 60)
+    #expect(
+      text.hasPrefix(
+        "nightly: running (run 1, 1 min 0 s)\n  10 transfers: 1 completed, 1 up to date, 1 running,"))
+    #expect(text.contains("\n  2.1/5.1+ KiB there\n"))
+    let out = Collector()
+    try ReportWriter(head, ledger: job.ledger, describe: SampleJob.wire).write(to: out.take)
+    let json = try Document(out.bytes)
+    #expect(json["run", "outcome"].isNull && json["job", "state"].text == "running")
+    #expect(json["totals", "running"].int == 1)
+  }
+
+  @Test func `history is newest first`() async throws {
+    let job = try await SampleJob()
+    try job.ledger.endAttempt(
+      run: 1, outcome: .failed, exitCode: 1, bytesTransferred: 900, scope: nil, at: SampleJob.start + 12.5)
+    _ = try job.ledger.startRun(id: "02RUN", overrides: ["a": "secret"], at: SampleJob.start + 100)
+    let history = History(job: "nightly", runs: try job.ledger.runs(limit: 10))
+    let out = Collector()
+    try history.writeJSON(toolVersion: "1", to: out.take)
+    #expect(try Schemas.faults("history", [out.bytes]) == "")
+    let json = try Document(out.bytes)
+    #expect(json["runs"].array.map { $0["number"].int } == [2, 1])
+    #expect(json["runs", 1, "bytes_transferred"].int == 900 && json["runs", 0, "outcome"].isNull)
+    #expect(!out.text.contains("secret"))
+    let lines = history.text.split(separator: "\n")
+    #expect(lines.count == 3 && lines[2].hasPrefix("1    2023-11-14T22:13:20.000Z  failed   1     1"))
+    #expect(History(job: "x", runs: []).text == "x: no runs yet\n")
+  }
+}
