@@ -24,6 +24,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let sqlite = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let lifecycle = "swift-service-lifecycle"
 
 let package = Package(
@@ -77,7 +78,7 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        nioPosix,
         .product(name: "ServiceLifecycle", package: lifecycle),
       ]),
 
@@ -89,5 +90,14 @@ let package = Package(
         "TransferEngine", arguments,
       ]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
+
+    // Tests, one target a target.
+    tests("CurlTests", ["Curl"]),
+    tests("DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),
+    tests("DigestsTests", ["CChecksums", "Digests"]),
+    tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
+    tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
+    tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TransferEngine"]),
+    tests("YAMLTests", ["YAML"]),
   ]
 )

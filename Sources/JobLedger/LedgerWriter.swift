@@ -103,8 +103,9 @@ package final class LedgerWriter: Sendable {
   private func apply(_ change: LedgerChange, _ db: Database) throws {
     switch change {
     case .state(let seq, let state):
-      try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
-        .execute(arguments: [state.word, state.reason, seq])
+      try db.cachedStatement(
+        sql: "UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?"
+      ).execute(arguments: [state.word, state.reason, state.isNews, seq])
     case .progress(let seq, let progress):
       try db.cachedStatement(sql: ProgressRow.upsert).execute(arguments: ProgressRow.arguments(seq, progress))
     case .chunk(let seq, let chunk):

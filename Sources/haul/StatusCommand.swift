@@ -23,7 +23,11 @@ struct StatusCommand: AsyncParsableCommand {
       Terminal.talk("haul: no job has state in `\(state.path)`\n")
       return
     }
-    for name in names {
+    // Several reports together are one JSON array.
+    let isList = common.json && job == nil
+    if isList { Terminal.out("[") }
+    for (index, name) in names.enumerated() {
+      if isList, index > 0 { Terminal.out(",\n") }
       let ledger = try state.open(name)
       do {
         while true {
@@ -36,6 +40,7 @@ struct StatusCommand: AsyncParsableCommand {
         throw End(.cannotCreate, error.description)
       }
     }
+    if isList { Terminal.out("]\n") }
   }
 
   private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool) throws {

@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
@@ -31,6 +32,11 @@ static inline int haul_open_at(int folder, const char *path, int flags, unsigned
 // Renames; with `keep`, fails with EEXIST where the name is taken (renameat2(2), RENAME_NOREPLACE).
 static inline int haul_rename(int from, const char *old, int to, const char *name, int keep) {
   return keep ? renameat2(from, old, to, name, RENAME_NOREPLACE) : renameat(from, old, to, name);
+}
+
+// Reserves space; returns 0 or an errno. Unlike posix_fallocate(3) it never writes zeros where the file system can't.
+static inline int haul_allocate(int file, off_t size) {
+  return fallocate(file, 0, 0, size) == 0 ? 0 : errno;
 }
 
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }

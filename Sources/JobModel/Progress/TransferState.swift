@@ -74,6 +74,14 @@ package enum TransferState: Sendable, Hashable {
     }
   }
 
+  /// Says that something changed in this run: what a report of a very long plan lists.
+  package var isNews: Bool {
+    switch self {
+    case .queued, .running, .upToDate(nil): false
+    case .paused, .completed, .upToDate, .failed, .canceled, .skipped: true
+    }
+  }
+
   /// Counts as done for those that need it.
   package var satisfiesNeed: Bool {
     switch self {

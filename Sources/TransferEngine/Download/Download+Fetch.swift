@@ -50,7 +50,7 @@ extension Download {
     }
     let part = PartFile(folder: folder, name: partName, file: file)
     self.part = part
-    let good = try await context.pool.run { try part.vouched(records) }
+    let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
     if !lost.isEmpty {
       context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
@@ -96,10 +96,13 @@ extension Download {
     }
     // A 416 for an empty file names no version, and the next run wants to know which one this was.
     if object.size == 0, !object.isIdentified, let seen = try? await probe(), seen.size ?? 0 == 0 { try learn(seen) }
-    if isSingleStream || !canSplit {
-      guard let size = object.size else { return try await stream() }
-      if isSingleStream, !map.isComplete(size) { return try await stream() }
-      while let run = map.take(size: size, chunkSize: chunkSize, workers: 1) { try await attempt(run) }
+    if !isSingleStream, !canSplit, !(object.size.map { map.isComplete($0) } ?? false) {
+      isSingleStream = true
+      book.warn("no strong validator and no digest tells whether ranges belong together: one stream")
+      startOver()
+    }
+    if isSingleStream {
+      guard let size = object.size, map.isComplete(size) else { return try await stream() }
     } else if let size = object.size, !map.isComplete(size) {
       let workers = min(settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -79,7 +79,7 @@ extension Download {
     guard let part, let size = object.size else { return false }
     if round == 1, map.chunks > 1 {
       let records = try await recorded()
-      let good = try await context.pool.run { try part.vouched(records) }
+      let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
       if !lost.isEmpty {
         book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// Runs what blocks or computes for long away from the network thread, as many at once as there are cores.
 package final class BlockingPool: Sendable {
@@ -16,6 +17,24 @@ package final class BlockingPool: Sendable {
       defer { slots.signal() }
       work()
     }
+  }
+
+  /// Runs work that takes long and asks now and then whether it is still wanted.
+  func runAsking<Value: Sendable>(
+    _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value
+  ) async throws -> Value {
+    let flag = Flag()
+    return try await withTaskCancellationHandler {
+      try await run { try work { flag.isSet } }
+    } onCancel: {
+      flag.set()
+    }
+  }
+
+  private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
   }
 
   package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -28,7 +28,7 @@ package final class PartFile: Sendable {
     let now = try file.facts().size
     if now > size { try truncate(size) }
     guard size > 0 else { return }
-    let result = posix_fallocate(file.descriptor, 0, off_t(size))
+    let result = haul_allocate(file.descriptor, off_t(size))
     switch result {
     case 0: return
     case EOPNOTSUPP, EINVAL, ENOSYS: try truncate(size)
@@ -43,9 +43,12 @@ package final class PartFile: Sendable {
   }
 
   /// Which of the recorded chunks the file still holds, by their CRC-32C.
-  package func vouched(_ chunks: [ChunkRecord]) throws(Failure) -> [ChunkRecord] {
+  ///
+  /// - Throws: `CancellationError` once `isCancelled` says so.
+  func vouched(_ chunks: [ChunkRecord], isCancelled: () -> Bool) throws -> [ChunkRecord] {
     var good: [ChunkRecord] = []
     for chunk in chunks {
+      if isCancelled() { throw CancellationError() }
       var sum = CRC32C()
       let count = try file.scan(chunk.range) { bytes in
         sum.update(bytes)

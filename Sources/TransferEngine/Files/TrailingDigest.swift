@@ -45,6 +45,14 @@ final class TrailingDigest: Sendable {
 
   /// Says that the file has `size` bytes, and waits for the digests.
   func finish(size: Int64) async throws -> [DigestKind: String] {
+    try await withTaskCancellationHandler {
+      try await wait(size)
+    } onCancel: {
+      settle(.failure(CancellationError()))
+    }
+  }
+
+  private func wait(_ size: Int64) async throws -> [DigestKind: String] {
     try await withCheckedThrowingContinuation { continuation in
       let start = state.withLock { state -> Bool in
         if let result = state.result {
@@ -65,7 +73,8 @@ final class TrailingDigest: Sendable {
   private func schedule() {
     pool.submit { [self] in
       while true {
-        let (target, isEnded) = state.withLock { ($0.frontier, $0.isEnded) }
+        let (target, isEnded, isSettled) = state.withLock { ($0.frontier, $0.isEnded, $0.result != nil) }
+        if isSettled { return }
         if work.position < target {
           do { try hash(to: target) } catch {
             settle(.failure(error))
@@ -91,18 +100,21 @@ final class TrailingDigest: Sendable {
   }
 
   private func hash(to target: Int64) throws {
+    var isSettled = false
     let read = try file.scan(work.position..<target) { bytes in
       for digest in work.digests { digest.update(bytes) }
-      return true
+      isSettled = state.withLock { $0.result != nil }
+      return !isSettled
     }
     work.position += read
-    if work.position < target {
+    if work.position < target, !isSettled {
       throw Failure(.ioError, "`\(file.path)` ends at byte \(work.position), before \(target)")
     }
   }
 
   private func settle(_ result: Result<[DigestKind: String], any Error>) {
-    let waiter = state.withLock { state in
+    let waiter = state.withLock { state -> CheckedContinuation<[DigestKind: String], any Error>? in
+      guard state.result == nil else { return nil }
       state.result = result
       defer { state.waiter = nil }
       return state.waiter

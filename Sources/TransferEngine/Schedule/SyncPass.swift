@@ -26,6 +26,7 @@ package struct SyncPass: Sendable {
   package func run() async throws -> Int {
     var total = 0
     while true {
+      try Task.checkCancellation()
       try await writer.barrier()
       let batch = try ledger.unsynced(limit: Self.group)
       if batch.isEmpty { return total }

@@ -22,6 +22,8 @@ package actor TransferEngine {
   private var reachedEnd = false
   /// Profiles whose needs are not met, with what stands in the way.
   private var blocked: Set<Int64> = []
+  private var blockedBy: [Int64: String] = [:]
+  private var needsMayBeMet = false
   private var stopCause: StopCause?
   private var failures = 0
   private var wakeUp: CheckedContinuation<Void, Never>?
@@ -63,6 +65,7 @@ package actor TransferEngine {
         continue
       }
       await pause()
+      if needsMayBeMet { try await settleNeeds() }
     }
     while !active.isEmpty { await pause() }
     try await context.writer.barrier()
@@ -93,6 +96,8 @@ package actor TransferEngine {
   private func begin(_ transfer: LedgerTransfer) {
     let key = key(transfer)
     slots.take(key)
+    // At once, so that nothing that is read behind a barrier still finds it queued.
+    context.writer.submit(.state(seq: transfer.seq, .running))
     let slot = Slot { [self] in assumeIsolated { $0.freed(key) } }
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     let throttle = slots.throttle(key, transfer.settings.policy)
@@ -148,6 +153,8 @@ package actor TransferEngine {
 
   private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
     active[transfer.seq] = nil
+    // Only what stood in the way can open it.
+    if blockedBy.values.contains(transfer.id) { needsMayBeMet = true }
     context.board.leave(transfer.seq)
     if case .failed = state {
       failures += 1
@@ -172,9 +179,11 @@ package actor TransferEngine {
   /// - Returns: whether somebody may have a turn now who could not before.
   @discardableResult
   private func settleNeeds() async throws -> Bool {
+    needsMayBeMet = false
     try await context.writer.barrier()
     let before = blocked
     blocked = []
+    blockedBy = [:]
     var changed = false
     for profile in try context.ledger.waitingProfiles() {
       var obstacle: (id: String, state: TransferState)?
@@ -191,7 +200,10 @@ package actor TransferEngine {
         blockedBy[profile.id] = obstacle.id
       }
     }
-    if changed { return try await settleNeeds() || true }
+    if changed {
+      try await settleNeeds()
+      return true
+    }
     let opened = !before.subtracting(blocked).isEmpty
     if opened || before.isEmpty && !blocked.isEmpty {
       // Those that may go now lie behind the cursor.
@@ -201,7 +213,6 @@ package actor TransferEngine {
     }
     return opened
   }
-  private var blockedBy: [Int64: String] = [:]
 
   /// What had no turn keeps its place, with the reason.
   private func holdRest() async throws {

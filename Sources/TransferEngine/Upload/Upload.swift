@@ -125,7 +125,8 @@ actor Upload {
       task = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
       digests = task
     }
-    return DigestAlgorithm.named(try await task.value)
+    let found = try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+    return DigestAlgorithm.named(found)
   }
 
   /// Begins the digest, so that it goes on beside the sending.
