@@ -86,8 +86,8 @@ let package = Package(
     program(
       "haul",
       [
-        "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
-        "TransferEngine", arguments,
+        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
+        "TransferEngine", arguments, logging,
       ]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CPosix
 import Foundation
 import JobModel
 
@@ -22,6 +23,7 @@ struct Haul: AsyncParsableCommand {
 
   /// The one place where an end becomes an exit status.
   static func main() async {
+    haul_lean_malloc()
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()

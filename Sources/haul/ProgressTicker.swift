@@ -48,5 +48,8 @@ final class ProgressTicker: Sendable {
     events.write(.progress(counts, sums, rate: rate))
   }
 
+  /// Writes lines where the live view does not draw over them.
+  func note(_ text: String) { view.note(text) }
+
   func end() { view.end() }
 }

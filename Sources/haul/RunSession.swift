@@ -66,14 +66,19 @@ struct RunSession {
   private func execute(
     _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: Stopper, _ events: EventSink
   ) async throws -> StopCause? {
+    let ticker = ProgressTicker(ledger: ledger, board: board, isEnabled: !common.noProgress, events: events)
+    let log = RunLog(common) { ticker.note($0) }
     let setUp = try EngineSetUp(
       job: job, ledger: ledger, writer: writer, run: run.number, board: board,
-      checksEverything: options.resumeCheck == .full, events: { events.write(.engine($0)) })
+      checksEverything: options.resumeCheck == .full,
+      events: { event in
+        events.write(.engine(event))
+        log.tell(event)
+      })
     defer { setUp.shutDown() }
     let engine = TransferEngine(setUp.context, scope: scope, failFast: options.failFast)
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let sync = SyncPass(ledger: ledger, writer: writer, folder: setUp.context.folder)
-    let ticker = ProgressTicker(ledger: ledger, board: board, isEnabled: !common.noProgress, events: events)
     let deadline = deadline
     let helpers = [
       Task { try await Self.every(.milliseconds(100)) { ticker.tick() } },

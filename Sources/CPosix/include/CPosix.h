@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -37,6 +38,13 @@ static inline int haul_rename(int from, const char *old, int to, const char *nam
 // Reserves space; returns 0 or an errno. Unlike posix_fallocate(3) it never writes zeros where the file system can't.
 static inline int haul_allocate(int file, off_t size) {
   return fallocate(file, 0, 0, size) == 0 ? 0 : errno;
+}
+
+// Keeps memory in proportion to what is in use: large buffers go back to the system at once, few arenas (mallopt(3)).
+static inline void haul_lean_malloc(void) {
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 512 * 1024);
+  mallopt(M_ARENA_MAX, 2);
 }
 
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }

@@ -176,9 +176,20 @@ extension Download {
       sink.end()
       if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
     } catch {
+      // What a broken connection brought was checked like the rest: it counts, and only the rest is asked for again.
+      if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { sink.end() }
       book.progress.discarded += sink.pending
       live.add(-(sink.pending))
       throw error
+    }
+  }
+
+  private static func leavesGoodBytes(_ error: any Error) -> Bool {
+    switch error {
+    case is CancellationError: true
+    case let fault as TransportError: [.networkUnreachable, .timeout].contains(fault.failure.code)
+    case let failure as Failure: failure.code == .networkUnreachable
+    default: false
     }
   }
 

@@ -77,7 +77,7 @@ extension Download {
   /// - Returns: false where nothing is left to try.
   func repair(_ mismatch: Failure, round: Int) async throws -> Bool {
     guard let part, let size = object.size else { return false }
-    if round == 1, map.chunks > 1 {
+    if round == 1, map.records > 1 {
       let records = try await recorded()
       let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))

@@ -75,8 +75,9 @@ actor Download {
   func noteProgress() {
     guard part != nil || map.have.total > 0 else { return }
     book.progress.contiguousBytes = map.have.contiguous
-    book.progress.chunksCompleted = map.chunks
-    if let size = object.size { book.progress.size = size }
+    guard let size = object.size else { return }
+    book.progress.size = size
+    book.progress.chunksCompleted = map.chunks(size: size, chunkSize: chunkSize)
   }
 
   /// Opens the destination's folder and decides the name.

@@ -6,18 +6,18 @@ struct RangeMap {
   private var taken: [Range<Int64>] = []
   /// Bytes that were here when this attempt began.
   private(set) var reused: Int64 = 0
-  /// Chunks recorded, those of earlier attempts included.
-  private(set) var chunks = 0
+  /// Records of what is here; a chunk that came in two pieces has two.
+  private(set) var records = 0
 
   mutating func restore(_ records: [ChunkRecord]) {
     for record in records { have.insert(record.range) }
-    chunks += records.count
+    self.records += records.count
     reused += records.reduce(0) { $0 + $1.length }
   }
 
   mutating func add(_ record: ChunkRecord) {
     have.insert(record.range)
-    chunks += 1
+    records += 1
   }
 
   /// Takes the next run of missing chunks: several at once for a far server's sake, but not so many that the
@@ -37,6 +37,15 @@ struct RangeMap {
   }
 
   mutating func giveBack(_ run: Range<Int64>) { taken.removeAll { $0 == run } }
+
+  /// Chunks that are here whole.
+  func chunks(size: Int64, chunkSize: Int64) -> Int {
+    have.ranges.reduce(0) { count, range in
+      let first = (range.lowerBound + chunkSize - 1) / chunkSize
+      let last = range.upperBound >= size ? (size + chunkSize - 1) / chunkSize : range.upperBound / chunkSize
+      return count + Int(max(0, last - first))
+    }
+  }
 
   func isComplete(_ size: Int64) -> Bool { have.contains(0..<size) }
 }

@@ -1,0 +1,87 @@
+import Foundation
+import JobModel
+import Logging
+import Reporting
+import TransferEngine
+
+/// What happens in a run, as log lines on standard error (`--log-level`, `--log-format`).
+struct RunLog: Sendable {
+  private let logger: Logger
+
+  /// - Parameter write: takes whole lines; the live view keeps clear of them.
+  init(_ common: CommonOptions, write: @escaping @Sendable (String) -> Void) {
+    var logger = Logger(label: "haul") { _ in LineLogHandler(format: common.logFormat, write: write) }
+    logger.logLevel =
+      switch common.logLevel {
+      case .debug: .debug
+      case .info: .info
+      case .warning: .warning
+      case .error: .error
+      }
+    self.logger = logger
+  }
+
+  func tell(_ event: EngineEvent) {
+    switch event {
+    case .state(let id, let old, let new, let failure):
+      let text = "\(old.word) -> \(new.word)\(new.reason.map { " (\($0))" } ?? "")"
+      if case .failed = new {
+        logger.error("\(text)", metadata: facts(id, failure))
+      } else {
+        logger.info("\(text)", metadata: facts(id, failure))
+      }
+    case .retry(let id, let delay, let failure):
+      logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
+    case .diagnostic(let diagnostic): logger.warning("\(Masking.text(diagnostic.message))")
+    case .chunk(let id, let index, let bytes, _):
+      logger.debug("chunk \(index) done, \(bytes) bytes", metadata: facts(id, nil))
+    case .checked(let id, let check):
+      logger.debug(
+        "\(check.check) against \(check.against.rawValue): \(check.result.rawValue)", metadata: facts(id, nil))
+    }
+  }
+
+  private func facts(_ id: String, _ failure: Failure?) -> Logger.Metadata {
+    var facts: Logger.Metadata = ["transfer": .string(id)]
+    if let failure {
+      facts["code"] = .string(failure.code.rawValue)
+      facts["error"] = .string(Masking.text(failure.message))
+    }
+    return facts
+  }
+}
+
+/// Log lines as text for people or as JSON for collectors.
+private struct LineLogHandler: LogHandler {
+  var logLevel = Logger.Level.warning
+  var metadata: Logger.Metadata = [:]
+  let format: LogFormat
+  let write: @Sendable (String) -> Void
+
+  init(format: LogFormat, write: @escaping @Sendable (String) -> Void) {
+    self.format = format
+    self.write = write
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+    let time = Timestamp.text(Date().timeIntervalSince1970)
+    switch format {
+    case .text:
+      let tail = facts.map { " \($0.key)=\(DisplayText.safe("\($0.value)"))" }.joined()
+      write("\(time) \(event.level.rawValue): \(DisplayText.safe(event.message.description))\(tail)\n")
+    case .json:
+      let line = JSON.object(
+        [
+          .init("at", .string(time)), .init("level", .string(event.level.rawValue)),
+          .init("message", .string(event.message.description)),
+        ] + facts.map { .init($0.key, .string("\($0.value)")) })
+      write(line.text + "\n")
+    }
+  }
+}
