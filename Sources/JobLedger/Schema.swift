@@ -5,8 +5,23 @@ enum Schema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 plan and progress") { db in try db.execute(sql: first) }
+    migrator.registerMigration("2 controls") { db in try db.execute(sql: controls) }
     return migrator
   }
+
+  private static let controls = """
+    -- What another terminal asks of a running job; applied within a second, in order.
+    CREATE TABLE control (
+      number INTEGER PRIMARY KEY,
+      verb TEXT NOT NULL CHECK (verb IN ('pause', 'resume', 'cancel', 'retry')),
+      -- A JSON array of ids and globs of ids; empty means all.
+      ids TEXT NOT NULL CHECK (json_valid(ids)),
+      from_scratch INTEGER NOT NULL DEFAULT 0 CHECK (from_scratch IN (0, 1)),
+      requested_at REAL NOT NULL,
+      applied_at REAL,
+      changed INTEGER
+    ) STRICT;
+    """
 
   private static let first = """
     CREATE TABLE meta (

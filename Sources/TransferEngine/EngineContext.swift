@@ -22,7 +22,6 @@ package struct EngineContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
   package var board: LiveBoard
-  let stop = StopFlag()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

@@ -11,10 +11,13 @@ final class TransferBook {
   private(set) var state: TransferState
   var progress: TransferProgress
   private let began: Double
+  /// Says what becomes of the transfer when it is stopped.
+  let stop: StopFlag
   private var base: TransferProgress
 
-  init(_ transfer: LedgerTransfer, context: EngineContext) {
+  init(_ transfer: LedgerTransfer, context: EngineContext, stop: StopFlag) {
     self.transfer = transfer
+    self.stop = stop
     self.context = context
     state = transfer.state
     progress = transfer.progress
@@ -106,7 +109,7 @@ final class TransferBook {
       _ = take(.fail(failure.code))
     case .stopped:
       save()
-      _ = take(.hold(context.stop.pause))
+      _ = take(stop.event)
     }
   }
 }

@@ -9,3 +9,14 @@ enum TransferEnd: Sendable {
   /// Stopped from outside: what was recorded stands.
   case stopped
 }
+
+extension TransferEnd {
+  /// What was moved so far is of no more use: a failure for good, or a user who wants it gone.
+  func dropsProgress(_ stop: TransferEvent) -> Bool {
+    switch (self, stop) {
+    case (.failed(let failure), _): failure.code.partial == .dropped
+    case (.stopped, .cancel), (.stopped, .retry(fromScratch: true)): true
+    case (.stopped, _), (.finished, _), (.settled, _), (.skipped, _): false
+    }
+  }
+}

@@ -18,7 +18,7 @@ struct Haul: AsyncParsableCommand {
     version: version,
     subcommands: [
       CheckCommand.self, PlanCommand.self, RunCommand.self, StatusCommand.self, ReportCommand.self,
-      HistoryCommand.self,
+      HistoryCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self,
     ])
 
   /// The one place where an end becomes an exit status.

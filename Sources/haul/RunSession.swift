@@ -79,11 +79,12 @@ struct RunSession {
     let engine = TransferEngine(setUp.context, scope: scope, failFast: options.failFast)
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let sync = SyncPass(ledger: ledger, writer: writer, folder: setUp.context.folder)
-    let deadline = deadline
+    let (deadline, ledger) = (deadline, ledger)
     let helpers = [
       Task { try await Self.every(.milliseconds(100)) { ticker.tick() } },
       // Completions reach the disk while others still move.
       Task { try await Self.every(.seconds(5)) { _ = try? await sync.run() } },
+      Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
       Task {
         guard let deadline else { return }
         try await Task.sleep(for: .seconds(deadline))
@@ -99,6 +100,15 @@ struct RunSession {
     // An interrupted run ends soon; what is not synced then is verified again if another boot finds it.
     if stopper.cause == nil { _ = try await sync.run() }
     return await engine.stopped
+  }
+
+  /// Applies what other terminals ask.
+  private static func obey(_ ledger: JobLedger, _ engine: TransferEngine) async {
+    guard let wishes = try? ledger.pendingControls() else { return }
+    for (number, control) in wishes {
+      guard let changed = try? await engine.apply(control) else { continue }
+      try? ledger.settleControl(number, changed: changed, at: Date().timeIntervalSince1970)
+    }
   }
 
   private static func every(_ interval: Duration, _ body: @Sendable () async -> Void) async throws {

@@ -24,10 +24,11 @@ actor Download {
   var inlineDigest: InlineDigest?
   var isSingleStream = false
 
-  init(_ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext, live: LiveTransfer)
-  {
+  init(_ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
+    live: LiveTransfer, stop: StopFlag = StopFlag()
+  ) {
     executor = context.transport.executor
-    book = TransferBook(transfer, context: context)
+    book = TransferBook(transfer, context: context, stop: stop)
     self.remote = remote
     self.requester = requester
     self.context = context
@@ -55,7 +56,7 @@ actor Download {
       end = .failed((error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
     }
     book.count(requester.takeTally())
-    if case .failed(let failure) = end, failure.code.partial == .dropped { dropPart() }
+    if end.dropsProgress(book.stop.event) { dropPart() }
     noteProgress()
     book.end(end)
   }

@@ -2,12 +2,12 @@ import JobModel
 import Synchronization
 
 
-/// The cause of a stop, for the transfers that it ends.
+/// What a transfer is to become when its task is cancelled.
 final class StopFlag: Sendable {
-  private let cause = Mutex<StopCause?>(nil)
+  private let wish = Mutex<TransferEvent?>(nil)
 
-  var pause: TransferState.PauseReason { cause.withLock { $0?.pause ?? .interrupted } }
-  func set(_ value: StopCause) { cause.withLock { $0 = value } }
+  var event: TransferEvent { wish.withLock { $0 ?? .hold(.interrupted) } }
+  func set(_ event: TransferEvent) { wish.withLock { $0 = event } }
 }
 
 /// Why a run stops before its work is done.

@@ -1,5 +1,5 @@
 import JobLedger
-import JobModel
+package import JobModel
 import Protocols
 
 /// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
@@ -16,7 +16,7 @@ package actor TransferEngine {
   private var slots = PolicySlots()
   private var keys: [Int64: PolicySlots.Key] = [:]
   /// Every transfer that works on, with or without the network.
-  private var active: [Int64: Task<Void, Never>] = [:]
+  private var active: [Int64: Running] = [:]
   private var waiting: [LedgerTransfer] = []
   private var cursor: Int64 = 0
   private var reachedEnd = false
@@ -24,6 +24,7 @@ package actor TransferEngine {
   private var blocked: Set<Int64> = []
   private var blockedBy: [Int64: String] = [:]
   private var needsMayBeMet = false
+  private var isApplying = false
   private var stopCause: StopCause?
   private var failures = 0
   private var wakeUp: CheckedContinuation<Void, Never>?
@@ -46,9 +47,20 @@ package actor TransferEngine {
   package func stop(_ cause: StopCause) {
     guard stopCause == nil else { return }
     stopCause = cause
-    context.stop.set(cause)
-    for task in active.values { task.cancel() }
+    for running in active.values { running.end(.hold(cause.pause)) }
     wake()
+  }
+
+  /// A transfer that is worked on.
+  private struct Running {
+    let id: String
+    let task: Task<Void, Never>
+    let stop: StopFlag
+
+    func end(_ event: TransferEvent) {
+      stop.set(event)
+      task.cancel()
+    }
   }
 
   /// Works until nothing is left to do now.
@@ -59,7 +71,7 @@ package actor TransferEngine {
     try await settleNeeds()
     while stopCause == nil {
       try fill()
-      if active.isEmpty {
+      if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
         guard try await settleNeeds() else { break }
         continue
@@ -74,12 +86,12 @@ package actor TransferEngine {
 
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
-    while stopCause == nil, active.count < Self.activeLimit {
+    while stopCause == nil, !isApplying, active.count < Self.activeLimit {
       if waiting.count < 64, !reachedEnd {
         let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
         cursor = more.last?.seq ?? cursor
         reachedEnd = more.isEmpty
-        waiting += more.filter { scope?.includes($0.id) ?? true }
+        waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
       }
       guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else { return }
       begin(waiting.remove(at: index))
@@ -107,26 +119,27 @@ package actor TransferEngine {
       endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), settings: transfer.settings,
       throttle: throttle, id: transfer.id, live: live)
     context.board.enter(live)
+    let stop = StopFlag()
     let work: Work
     do {
       switch transfer.settings.direction {
       case .download:
         let remote = try ProtocolChoice.download(place, endpoints: context.endpoints)
-        work = .download(Download(transfer, remote: remote, requester: requester, context: context, live: live))
+        work = .download(Download(transfer, remote: remote, requester: requester, context: context, live: live, stop: stop))
       case .upload:
         let remote = try ProtocolChoice.upload(place, endpoints: context.endpoints)
         work = .upload(
-          Upload(transfer, remote: remote, requester: requester, context: context, live: live, budget: budget))
+          Upload(transfer, remote: remote, requester: requester, context: context, live: live, budget: budget, stop: stop))
       }
     } catch {
-      let book = TransferBook(transfer, context: context)
+      let book = TransferBook(transfer, context: context, stop: stop)
       book.begin()
       book.end(.failed(error))
       slot.release()
       context.board.leave(transfer.seq)
       return
     }
-    active[transfer.seq] = Task { [self] in
+    let task = Task { [self] in
       let state: TransferState
       switch work {
       case .download(let download):
@@ -139,6 +152,39 @@ package actor TransferEngine {
       slot.release()
       ended(transfer, state)
     }
+    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop)
+  }
+
+  /// Applies what a user asks from another terminal.
+  ///
+  /// - Returns: how many transfers it changed.
+  package func apply(_ control: Control) async throws -> Int {
+    var changed = 0
+    var last: Int64? = 0
+    // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
+    isApplying = true
+    defer { isApplying = false }
+    waiting = []
+    // What is in flight is told at once; the rest is changed in the ledger, where nobody works on it.
+    try await context.writer.barrier()
+    while let seq = last {
+      let (page, next) = try context.ledger.matching(control.ids, after: seq, limit: 256)
+      for transfer in page {
+        if let running = active[transfer.seq] {
+          guard StateMachine.next(.running, control.event) != nil else { continue }
+          running.end(control.event)
+          changed += 1
+        } else if try await ControlShell.apply(control, to: transfer, context: context, authenticator: authenticator) {
+          changed += 1
+        }
+      }
+      last = next
+    }
+    try await context.writer.barrier()
+    cursor = 0
+    reachedEnd = false
+    wake()
+    return changed
   }
 
   private enum Work {

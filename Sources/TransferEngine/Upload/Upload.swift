@@ -25,10 +25,10 @@ actor Upload {
 
   init(
     _ transfer: LedgerTransfer, remote: any UploadProtocol, requester: Requester, context: EngineContext,
-    live: LiveTransfer, budget: BufferBudget
+    live: LiveTransfer, budget: BufferBudget, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
-    book = TransferBook(transfer, context: context)
+    book = TransferBook(transfer, context: context, stop: stop)
     self.remote = remote
     self.requester = requester
     self.context = context
@@ -57,7 +57,10 @@ actor Upload {
     }
     release()
     digests?.cancel()
-    if case .failed(let failure) = end, failure.code.partial == .dropped { await abandonSession() }
+    if end.dropsProgress(book.stop.event) {
+      // The task may be cancelled, and its requests with it.
+      await Task { await self.abandonSession() }.value
+    }
     book.count(requester.takeTally())
     noteProgress()
     book.end(end)

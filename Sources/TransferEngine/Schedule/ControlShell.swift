@@ -1,0 +1,49 @@
+import JobLedger
+package import JobModel
+
+/// Applies a user's wish to a transfer that nobody works on: state, and what is left of its progress.
+package enum ControlShell {
+  /// - Returns: whether the wish changed anything.
+  static func apply(
+    _ control: Control, to transfer: LedgerTransfer, context: EngineContext, authenticator: Authenticator
+  ) async throws -> Bool {
+    guard let next = StateMachine.next(transfer.state, control.event), next.state != transfer.state else {
+      return false
+    }
+    if next.actions.contains(.dropProgress) {
+      await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      var progress = transfer.progress
+      progress.session = nil
+      if progress.sessionState != .none { progress.sessionState = .closed }
+      progress.chunkSize = nil
+      progress.chunksCompleted = 0
+      progress.contiguousBytes = 0
+      progress.completedAt = nil
+      progress.intendedInode = nil
+      progress.remote = RemoteObject()
+      progress.failure = nil
+      context.writer.submit(.noChunks(seq: transfer.seq))
+      context.writer.submit(.progress(seq: transfer.seq, progress))
+    }
+    context.writer.submit(.state(seq: transfer.seq, next.state))
+    context.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
+    return true
+  }
+
+  /// Applies a wish while no run is under way.
+  ///
+  /// - Returns: how many transfers it changed.
+  package static func applyAtRest(_ control: Control, context: EngineContext) async throws -> Int {
+    let authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    var changed = 0
+    var last: Int64? = 0
+    while let seq = last {
+      let (page, next) = try context.ledger.matching(control.ids, after: seq, limit: 256)
+      for transfer in page
+      where try await apply(control, to: transfer, context: context, authenticator: authenticator) { changed += 1 }
+      last = next
+    }
+    try await context.writer.barrier()
+    return changed
+  }
+}
