@@ -1,5 +1,5 @@
 /// A JSON value (RFC 8259) whose objects keep the order in which they were written.
-package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -18,6 +18,7 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
   }
 
+  package init(stringLiteral value: String) { self = .string(value) }
   package init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(elements.map { Member($0.0, $0.1) })
   }

@@ -1,0 +1,69 @@
+import CPosix
+import Glibc
+import JobLedger
+import JobModel
+
+/// What a job has left behind and nobody will come back for.
+package struct Orphan: Sendable, Hashable {
+  package enum Kind: String, Sendable, Hashable { case part, session }
+  package var kind: Kind
+  /// A path, or the remote place of a session.
+  package var place: String
+  package var transfer: String
+  /// Bytes of a part file.
+  package var bytes: Int64?
+}
+
+/// Finds and removes part files that no unfinished transfer owns, and sessions of transfers that the manifest no
+/// longer has. Files whose tag is not this job's are never touched.
+package enum Orphans {
+  /// - Parameter remove: false only tells what there is (`--dry-run`).
+  package static func clear(_ context: EngineContext, remove: Bool) async throws -> [Orphan] {
+    var found: [Orphan] = []
+    let authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    for transfer in try context.ledger.retired() {
+      if let session = transfer.progress.session {
+        found.append(Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
+      }
+      if let part = part(of: transfer, context) { found.append(part) }
+      if remove {
+        await Retirement.clear(transfer, context: context, authenticator: authenticator)
+        context.writer.submit(.removed(seq: transfer.seq))
+      }
+    }
+    var last: Int64 = 0
+    while true {
+      let page = try context.ledger.page(after: last, onlyTouched: false, limit: 256)
+      guard let end = page.last else { break }
+      last = end.seq
+      for transfer in page where isDone(transfer) {
+        guard let part = part(of: transfer, context) else { continue }
+        found.append(part)
+        if remove { await Retirement.clear(transfer, context: context, authenticator: authenticator) }
+      }
+    }
+    try await context.writer.barrier()
+    return found
+  }
+
+  private static func isDone(_ transfer: LedgerTransfer) -> Bool {
+    switch transfer.state {
+    case .completed, .upToDate, .canceled: transfer.settings.direction == .download
+    case .queued, .running, .paused, .failed, .skipped: false
+    }
+  }
+
+  private static func part(of transfer: LedgerTransfer, _ context: EngineContext) -> Orphan? {
+    guard transfer.settings.direction == .download,
+      let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath
+    else { return nil }
+    let cut = path.lastIndex(of: "/")
+    let parent = cut.map { String(path[...$0]) } ?? ""
+    let name = cut.map { String(path[path.index(after: $0)...]) } ?? path
+    let base = parent.hasPrefix("/") ? parent : context.folder.path + "/" + parent
+    let full = base + PartFile.name(for: name, tag: context.tag(transfer.id))
+    var status = stat()
+    guard lstat(full, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Orphan(kind: .part, place: full, transfer: transfer.id, bytes: Int64(status.st_blocks) * 512)
+  }
+}
