@@ -162,3 +162,24 @@ extension JobLedger {
     }
   }
 }
+
+extension JobLedger {
+  /// Live transfers with the id or the destination of a retired one.
+  package func successors(of old: LedgerTransfer) throws -> [Int64] {
+    try read { db in
+      try Int64.fetchAll(
+        db, sql: "SELECT seq FROM transfer WHERE live = 1 AND (id = ? OR destination = ?) AND seq != ? LIMIT 16",
+        arguments: [old.id, old.destination.text, old.seq])
+    }
+  }
+
+  /// Gives a retired transfer's progress and chunks to the one that goes on with them.
+  package func handOver(from old: Int64, to heir: Int64) throws {
+    try write { db in
+      try db.execute(sql: "DELETE FROM progress WHERE transfer = ?", arguments: [heir])
+      try db.execute(sql: "DELETE FROM chunk WHERE transfer = ?", arguments: [heir])
+      try db.execute(sql: "UPDATE progress SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+      try db.execute(sql: "UPDATE chunk SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+    }
+  }
+}

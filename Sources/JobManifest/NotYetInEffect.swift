@@ -16,12 +16,10 @@ enum NotYetInEffect {
     "policy.budget",
     "policy.fail_fast",
     "policy.timezone",
-    "policy.disk.min_free",
     "policy.network.metered",
     "policy.network.interface",
     "policy.network.addresses",
     "policy.network.hosts",
     "policy.http.version",
-    "transfer.snapshot",
   ]
 }

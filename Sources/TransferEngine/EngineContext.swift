@@ -13,6 +13,8 @@ package struct EngineContext: Sendable {
   package var secrets: SecretSource
   /// Disk reads and hashes.
   package var pool: BlockingPool
+  /// The job's folder in the state, for snapshots.
+  package var stateFolder: String
   package var job: String
   package var run: Int
   /// Told what happens, on whatever thread it happens.
@@ -25,7 +27,7 @@ package struct EngineContext: Sendable {
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
-    endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, job: String, run: Int,
+    endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, stateFolder: String, job: String, run: Int,
     events: @escaping @Sendable (EngineEvent) -> Void, clock: EngineClock, bootID: String,
     checksEverything: Bool = false, board: LiveBoard
   ) {
@@ -36,6 +38,7 @@ package struct EngineContext: Sendable {
     self.endpoints = endpoints
     self.secrets = secrets
     self.pool = pool
+    self.stateFolder = stateFolder
     self.job = job
     self.run = run
     self.events = events

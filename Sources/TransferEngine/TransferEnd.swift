@@ -11,6 +11,14 @@ enum TransferEnd: Sendable {
 }
 
 extension TransferEnd {
+  /// Nothing of this upload will be sent again.
+  func isOver(_ stop: TransferEvent) -> Bool {
+    switch self {
+    case .finished, .settled, .skipped: true
+    case .failed, .stopped: dropsProgress(stop)
+    }
+  }
+
   /// What was moved so far is of no more use: a failure for good, or a user who wants it gone.
   func dropsProgress(_ stop: TransferEvent) -> Bool {
     switch (self, stop) {

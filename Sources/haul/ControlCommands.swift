@@ -99,7 +99,7 @@ extension ControlCommand {
     }
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
-      job: job, ledger: ledger, writer: writer, run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(),
+      job: job, stateFolder: target.common.stateFolder.folder(name), ledger: ledger, writer: writer, run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(),
       events: { _ in })
     defer { setUp.shutDown() }
     let changed = try await ControlShell.applyAtRest(control, context: setUp.context)

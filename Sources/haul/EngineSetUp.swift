@@ -10,7 +10,7 @@ struct EngineSetUp {
   let context: EngineContext
 
   init(
-    job: Job, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard, checksEverything: Bool = false,
+    job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard, checksEverything: Bool = false,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
     let policies = job.templates.flatMap(\.settings.values).map(\.policy)
@@ -21,7 +21,7 @@ struct EngineSetUp {
     context = EngineContext(
       transport: CurlTransport(thread: network, userAgent: "haul/\(Haul.version)"), ledger: ledger, writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
-      pool: BlockingPool(label: "haul-pool", width: cores), job: job.name, run: run, events: events,
+      pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run, events: events,
       clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) }),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
   }

@@ -57,7 +57,9 @@ struct GcCommand: AsyncParsableCommand {
       return items
     }
     let writer = LedgerWriter(ledger) { _ in }
-    let setUp = try EngineSetUp(job: job, ledger: ledger, writer: writer, run: 0, board: LiveBoard(), events: { _ in })
+    let setUp = try EngineSetUp(
+      job: job, stateFolder: state.folder(name), ledger: ledger, writer: writer, run: 0, board: LiveBoard(),
+      events: { _ in })
     defer { setUp.shutDown() }
     for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
       items.append(tell(name, orphan.kind.rawValue, orphan.place, transfer: orphan.transfer, bytes: orphan.bytes))

@@ -33,7 +33,8 @@ struct PlanCommand: AsyncParsableCommand {
     let (job, ledger) = (opened.job, opened.ledger)
     let lines = PlanLines(ledger: ledger, job: job, isNewRun: opened.continued == nil)
     let setUp = probe ? try EngineSetUp(
-      job: job, ledger: ledger, writer: LedgerWriter(ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in }) : nil
+      job: job, stateFolder: common.stateFolder.folder(job.name), ledger: ledger,
+      writer: LedgerWriter(ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in }) : nil
     defer { setUp?.shutDown() }
     let prober = setUp.map { Prober($0.context) }
     DiagnosticText.print(opened.diagnostics)

@@ -69,7 +69,7 @@ struct RunSession {
     let ticker = ProgressTicker(ledger: ledger, board: board, isEnabled: !common.noProgress, events: events)
     let log = RunLog(common) { ticker.note($0) }
     let setUp = try EngineSetUp(
-      job: job, ledger: ledger, writer: writer, run: run.number, board: board,
+      job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number, board: board,
       checksEverything: options.resumeCheck == .full,
       events: { event in
         events.write(.engine(event))

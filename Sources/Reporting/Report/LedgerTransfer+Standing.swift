@@ -5,7 +5,7 @@ extension LedgerTransfer {
   /// The failure that keeps the transfer where it is; one that a later state has overtaken does not count.
   var standingFailure: Failure? {
     switch state {
-    case .failed, .paused(.retries), .paused(.disk): progress.failure
+    case .failed, .paused(.retries), .paused(.disk), .skipped(.needs): progress.failure
     case .queued, .running, .paused, .completed, .upToDate, .canceled, .skipped: nil
     }
   }

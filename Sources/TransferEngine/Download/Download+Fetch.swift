@@ -203,7 +203,15 @@ extension Download {
       // Its text is read for the message; ranges that make no sense end the request here.
       if head.status < 400 || failure.code == .rangeInvalid { throw failure }
       return .text
-    case .changed(let seen): throw Restart.changed(seen)
+    case .changed(let seen):
+      if object.hasStrongETag, seen.etag == object.etag, !hasDoubtedSize {
+        // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
+        hasDoubtedSize = true
+        throw Failure(
+          .rangeInvalid, "\(url) tells another size than before under the same ETag", httpStatus: head.status,
+          expected: object.size.map(String.init), actual: seen.size.map(String.init))
+      }
+      throw Restart.changed(seen)
     case .nothing(let size):
       guard size == 0 else {
         throw Failure(.rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
@@ -285,6 +293,7 @@ extension Download {
       opened = PartFile(folder: folder, name: partName, file: file)
       part = opened
     }
+    try opened.checkSpace(for: object.size ?? 0, leaving: settings.policy.minFree)
     if let size = object.size {
       try opened.preallocate(size)
     } else {

@@ -23,6 +23,7 @@ actor Download {
   /// Hashes a small file as it passes, in place of a second reading.
   var inlineDigest: InlineDigest?
   var isSingleStream = false
+  var hasDoubtedSize = false
 
   init(_ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
     live: LiveTransfer, stop: StopFlag = StopFlag()

@@ -36,6 +36,22 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Throws `DISK_FULL` where less than `minimum` bytes would be left on the file system once `size` bytes are here.
+  func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
+    guard minimum > 0 else { return }
+    var space = statvfs()
+    guard fstatvfs(file.descriptor, &space) == 0 else { throw FileFault.failure(errno, "ask for the space left") }
+    var status = stat()
+    guard fstat(file.descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
+    let free = Int64(space.f_bavail) * Int64(space.f_frsize)
+    let missing = max(0, size - Int64(status.st_blocks) * 512)
+    guard free - missing < minimum else { return }
+    throw Failure(
+      .diskFull,
+      "`\(file.path)` needs \(missing) bytes more; of the \(free) free ones \(minimum) are to stay free (`disk.min_free`)",
+      expected: String(minimum), actual: String(free - missing))
+  }
+
   package func truncate(_ size: Int64) throws(Failure) {
     guard ftruncate(file.descriptor, off_t(size)) == 0 else {
       throw FileFault.failure(errno, "set the size of `\(file.path)`")

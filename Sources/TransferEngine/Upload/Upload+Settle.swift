@@ -104,7 +104,7 @@ extension Upload {
     book.progress.remote.version = uploaded.version
     book.progress.remote.size = source.size
     book.progress.digests = digests
-    book.progress.source = currentFacts
+    book.progress.source = snapshotOriginal ?? currentFacts
     book.progress.session = nil
     if book.progress.sessionState != .none { book.progress.sessionState = .closed }
     // The proof of an upload is the server's; nothing of ours has to reach the disk for it.

@@ -1,4 +1,6 @@
+import CPosix
 import Digests
+import Glibc
 import JobLedger
 import JobModel
 import Protocols
@@ -22,6 +24,8 @@ actor Upload {
   var held: [Int64: ChunkRecord] = [:]
   var lostSessions = 0
   var pending = ChunkQueue()
+  /// What the source was when its snapshot was taken: a later run compares the source with this.
+  var snapshotOriginal: FileFacts?
 
   init(
     _ transfer: LedgerTransfer, remote: any UploadProtocol, requester: Requester, context: EngineContext,
@@ -43,7 +47,7 @@ actor Upload {
     book.begin()
     var end: TransferEnd
     do {
-      try openSource()
+      try await openSource()
       if let settled = try await settleWithoutMoving() {
         end = settled
       } else {
@@ -63,16 +67,17 @@ actor Upload {
     }
     book.count(requester.takeTally())
     noteProgress()
+    if end.isOver(book.stop.event) { dropSnapshot() }
     book.end(end)
   }
 
   var finalState: TransferState { book.state }
 
   /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
-  private func openSource() throws {
+  private func openSource() async throws {
     let path = book.transfer.source.localPath ?? ""
     let full = path.hasPrefix("/") ? path : context.folder.path + "/" + path
-    let file = try OpenFile.reading(full)
+    let file = try await snapshotted(full)
     var facts = try file.facts()
     facts.fingerprint = try Fingerprint(size: facts.size) { offset, count in
       try file.bytes(at: offset, count: count)
@@ -97,12 +102,45 @@ actor Upload {
 
   var currentFacts: FileFacts?
 
+  private var snapshotPath: String { "\(context.stateFolder)/snapshots/\(context.tag(book.id))" }
+
+  /// The source, or the private copy of it that `snapshot` asks for; the copy of an unfinished upload is kept.
+  private func snapshotted(_ path: String) async throws -> OpenFile {
+    guard settings.snapshot != .none else { return try OpenFile.reading(path) }
+    if book.progress.session != nil, let copy = try? OpenFile.reading(snapshotPath) { return copy }
+    let (source, rule, target) = (try OpenFile.reading(path), settings.snapshot, snapshotPath)
+    let original = try source.facts()
+    if book.progress.completedAt != nil, let recorded = book.progress.source, original.size == recorded.size,
+      original.mtime == recorded.mtime
+    {
+      // Nothing may have to be sent: no copy is made before that is known to be otherwise.
+      return source
+    }
+    mkdir("\(context.stateFolder)/snapshots", 0o700)
+    try await context.pool.run { try Snapshot.make(source, rule, at: target) }
+    snapshotOriginal = original
+    return try OpenFile.reading(target)
+  }
+
+  /// Removes the copy once nothing will be sent from it again.
+  func dropSnapshot() {
+    if settings.snapshot != .none { unlink(snapshotPath) }
+  }
+
   /// Throws when the source is no longer what it was when the upload began.
   func checkSource() throws {
     guard let file, let began = currentFacts else { return }
     let now = try file.facts()
     guard now.size == began.size, now.mtime == began.mtime else {
       throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent")
+    }
+    // Most tools replace a file by renaming a new one over it: the open one would never show that.
+    var status = stat()
+    guard stat(file.path, &status) == 0 else {
+      throw Failure(.sourceMissing, "`\(file.path)` was removed while it was sent")
+    }
+    guard FileFacts(status).inode == began.inode else {
+      throw Failure(.sourceChanged, "`\(file.path)` was replaced while it was sent")
     }
   }
 

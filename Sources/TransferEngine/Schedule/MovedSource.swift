@@ -1,0 +1,33 @@
+import Digests
+import JobLedger
+import JobModel
+
+/// An upload under way whose source was moved: its new path goes on where the old one stopped.
+enum MovedSource {
+  /// The transfer that goes on with a retired one's session: same id or destination, nothing moved yet, and a source
+  /// of the same size and fingerprint. nil where the old source is still there, or nobody fits.
+  static func heir(of old: LedgerTransfer, context: EngineContext) throws -> Int64? {
+    guard old.settings.direction == .upload, old.progress.session != nil, let facts = old.progress.source,
+      let print = facts.fingerprint, let path = old.source.localPath, !exists(path, context)
+    else { return nil }
+    for seq in try context.ledger.successors(of: old) {
+      guard let candidate = try context.ledger.transfer(seq), candidate.settings.direction == .upload,
+        candidate.destination == old.destination, candidate.progress.session == nil,
+        let path = candidate.source.localPath, let file = try? OpenFile.reading(absolute(path, context)),
+        let now = try? file.facts(), now.size == facts.size,
+        let fingerprint = try? Fingerprint(size: now.size, read: { try file.bytes(at: $0, count: $1) }),
+        fingerprint.description == print
+      else { continue }
+      return seq
+    }
+    return nil
+  }
+
+  private static func absolute(_ path: String, _ context: EngineContext) -> String {
+    path.hasPrefix("/") ? path : context.folder.path + "/" + path
+  }
+
+  private static func exists(_ path: String, _ context: EngineContext) -> Bool {
+    (try? OpenFile.reading(absolute(path, context))) != nil
+  }
+}
