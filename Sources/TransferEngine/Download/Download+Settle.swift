@@ -19,11 +19,16 @@ extension Download {
   private func settleDestination() async throws -> TransferEnd? {
     let folder = try requireFolder()
     let present = try folder.facts(name)
-    if let inode = book.progress.intendedInode, let present, present.inode == inode, book.progress.completedAt == nil {
-      // Killed between the rename and its record: the file is ours, and was verified before.
+    if let inode = book.progress.intendedInode, let present, present.inode == inode, book.progress.completedAt == nil,
+      present.size == book.progress.size,
+      try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
+    {
+      // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
       book.progress.destination = present
       book.progress.bootID = context.bootID
       book.progress.isSynced = false
+      book.progress.reused = present.size
+      context.writer.submit(.noChunks(seq: book.transfer.seq))
       return .finished
     }
     if book.progress.completedAt != nil {

@@ -15,8 +15,8 @@ extension Upload {
     else { return nil }
     let answer = try await requester.call(request)
     if answer.status == 404 || answer.status == 410 { return nil }
-    // A server that can't be asked (405, 501) leaves the question open: `keep` and `fail` must not guess.
-    if [405, 501].contains(answer.status), settings.ifExists == .replace { return nil }
+    // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
+    if answer.status >= 300, settings.ifExists == .replace { return nil }
     let object = try value(remote.inspected(answer, now: context.clock.now()))
     if object.size == source.size, !object.digests.isEmpty {
       let mine = try await wholeDigests()
@@ -63,7 +63,7 @@ extension Upload {
     if let request = remote.look() ?? remote.inspect(file) {
       let answer = try await requester.call(request)
       if answer.status == 404 || answer.status == 410 { return nil }
-      if ![405, 501].contains(answer.status) {
+      if ![401, 403, 405, 501].contains(answer.status) {
         let seen = try value(remote.inspected(answer, now: context.clock.now()))
         if let size = seen.size, size != source.size { return nil }
         if let digest = seen.digests[.sha256], let mine = book.progress.digests[.sha256], digest != mine { return nil }
