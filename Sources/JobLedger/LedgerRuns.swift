@@ -114,6 +114,17 @@ extension JobLedger {
     return run
   }
 
+  /// Completions that another boot left unsynced have their turn again: they are verified before they count.
+  package func reopenUnsynced(boot: String) throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL WHERE state IN ('completed', 'up_to_date')
+          AND seq IN (SELECT transfer FROM progress WHERE synced = 0 AND boot_id IS NOT NULL AND boot_id != ?)
+          """, arguments: [boot])
+    }
+  }
+
   /// Records how the attempt, and with it the run, ended.
   package func endAttempt(
     run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?, at now: Double

@@ -28,7 +28,11 @@ struct RunCommand: AsyncParsableCommand {
     let session = RunSession(
       opened: opened, state: common.stateFolder, options: options, common: common, reports: reports, scope: scope,
       deadline: deadline)
-    do { try await session.run() } catch let error as LedgerError { throw End(.cannotCreate, error.description) }
+    do { try await session.run() } catch let error as LedgerError {
+      throw End(.cannotCreate, error.description)
+    } catch let failure as Failure {
+      throw End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)
+    }
   }
 
   private func value<Value>(_ option: String, _ read: () throws -> Value) throws -> Value {

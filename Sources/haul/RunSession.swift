@@ -26,6 +26,7 @@ struct RunSession {
       if let continued = opened.continued { try ledger.startAttempt(run: continued.number, at: now) } else {
         try ledger.startRun(id: opened.runID, overrides: opened.overrides, at: now)
       }
+    try ledger.reopenUnsynced(boot: BootID.current)
     let failed = Latch<String>()
     let stopper = Stopper()
     let writer = LedgerWriter(ledger) { error in

@@ -31,6 +31,16 @@ extension Download {
       context.writer.submit(.noChunks(seq: book.transfer.seq))
       return .finished
     }
+    if book.progress.completedAt != nil, unsyncedByAnotherBoot {
+      if try await survivedThePowerCut(present) {
+        // Completed in this very run: verified once more, it counts.
+        if book.transfer.progress.startedAt != nil { return .finished }
+      } else {
+        book.warn("what was complete did not reach the disk before the machine went down: it is fetched again")
+        forgetCompletion()
+        return nil
+      }
+    }
     if book.progress.completedAt != nil {
       if settings.refresh == .never, present != nil { return .settled(nil) }
       if settings.refresh != .always, let present, let recorded = book.progress.destination,
@@ -97,10 +107,17 @@ extension Download {
         book.progress.digests[algorithm] = digest
       }
     }
-    if context.checksEverything || unsyncedByAnotherBoot {
-      let kinds = Set(book.progress.digests.keys)
-      return kinds.isEmpty ? !unsyncedByAnotherBoot : try await digests(of: kinds) == book.progress.digests
-    }
+    guard context.checksEverything, !book.progress.digests.isEmpty else { return true }
+    return try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
+  }
+
+  /// Reads an unsynced completion of an earlier boot again: its record says less than its bytes.
+  private func survivedThePowerCut(_ present: FileFacts?) async throws -> Bool {
+    guard let present, present.size == book.progress.size, !book.progress.digests.isEmpty,
+      try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
+    else { return false }
+    book.progress.destination = present
+    book.progress.bootID = context.bootID
     return true
   }
 

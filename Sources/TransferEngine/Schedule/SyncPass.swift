@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 package import JobLedger
 import JobModel
 import Synchronization
@@ -22,7 +22,7 @@ package struct SyncPass: Sendable {
   /// Syncs what is recorded as not yet on disk.
   ///
   /// - Returns: how many completions were synced.
-  /// - Throws: `Failure` where a file can't be synced: its completion does not stand.
+  /// - Throws: `LedgerError`, or `Failure` where a folder can't be synced.
   package func run() async throws -> Int {
     var total = 0
     while true {
@@ -31,26 +31,47 @@ package struct SyncPass: Sendable {
       let batch = try ledger.unsynced(limit: Self.group)
       if batch.isEmpty { return total }
       var folders: Set<String> = []
-      try await withThrowingTaskGroup(of: Void.self) { group in
+      var lost: [Int64: Failure] = [:]
+      await withTaskGroup(of: (Int64, Failure?).self) { group in
         for transfer in batch {
           let path = path(of: transfer)
-          folders.insert(path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/"))
-          group.addTask {
-            try await pool.run {
-              // A file that is gone again has nothing to be synced; the next run sees that it is missing.
-              guard let file = try? OpenFile.reading(path) else { return }
-              try file.sync()
-            }
-          }
+          folders.insert((path as NSString).deletingLastPathComponent)
+          group.addTask { (transfer.seq, await sync(path)) }
         }
-        try await group.waitForAll()
+        for await (seq, failure) in group { lost[seq] = failure }
       }
       for path in folders {
         try await pool.run { try Folder.open(path.isEmpty ? "/" : path).sync() }
       }
+      for transfer in batch {
+        guard let failure = lost[transfer.seq] else { continue }
+        fail(transfer, failure)
+      }
       writer.submit(.synced(seqs: batch.map(\.seq)))
-      total += batch.count
+      total += batch.count - lost.count
     }
+  }
+
+  private func sync(_ path: String) async -> Failure? {
+    do {
+      try await pool.run {
+        // A file that is gone again has nothing to be synced; the next run sees that it is missing.
+        guard let file = try? OpenFile.reading(path) else { return }
+        try file.sync()
+      }
+      return nil
+    } catch {
+      return error as? Failure ?? Failure(.internal, "\(error)")
+    }
+  }
+
+  /// What can't be brought to the disk is not complete, whatever was recorded.
+  private func fail(_ transfer: LedgerTransfer, _ failure: Failure) {
+    var progress = transfer.progress
+    progress.completedAt = nil
+    progress.failure = failure
+    writer.submit(.progress(seq: transfer.seq, progress))
+    writer.submit(.state(seq: transfer.seq, .failed))
   }
 
   private func path(of transfer: LedgerTransfer) -> String {
