@@ -86,18 +86,26 @@ let package = Package(
     program(
       "haul",
       [
-        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
+        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols",
+        "Reporting",
         "TransferEngine", arguments, logging,
       ]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
     tests("CurlTests", ["Curl"]),
-    tests("DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),
+    tests(
+      "DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),
     tests("DigestsTests", ["CChecksums", "Digests"]),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+    tests("EndToEndTests", ["TestSupport", "depot", "haul"]),
+    tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
+    tests("JobModelTests", ["JobModel"]),
     tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
     tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
+    tests("ProtocolsTests", ["JobModel", "Protocols"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TransferEngine"]),
+    tests("TransferEngineTests", ["Digests", "JobLedger", "JobModel", "Protocols", "TransferEngine"]),
     tests("YAMLTests", ["YAML"]),
   ]
 )

@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// A depot that is listening.
 package final class Depot: Sendable {
-  package static let version = "1.0.0"
+  package static let version = "0.1.0"
 
   /// The port that it listens on.
   package let port: Int

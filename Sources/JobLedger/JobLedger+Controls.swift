@@ -19,7 +19,8 @@ extension JobLedger {
   /// Wishes that nobody has applied yet, oldest first.
   package func pendingControls() throws -> [(number: Int64, control: Control)] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM control WHERE applied_at IS NULL ORDER BY number").compactMap { row in
+      try Row.fetchAll(db, sql: "SELECT * FROM control WHERE applied_at IS NULL ORDER BY number").compactMap {
+        row in
         guard let verb = Control.Verb(rawValue: row["verb"]) else { return nil }
         let ids = JSONText("{\"ids\":\(row["ids"] as String)}").strings("ids") ?? []
         return (row["number"], Control(verb, ids: ids, fromScratch: row["from_scratch"]))
@@ -30,7 +31,8 @@ extension JobLedger {
   package func settleControl(_ number: Int64, changed: Int, at now: Double) throws {
     try write { db in
       try db.execute(
-        sql: "UPDATE control SET applied_at = ?, changed = ? WHERE number = ?", arguments: [now, changed, number])
+        sql: "UPDATE control SET applied_at = ?, changed = ? WHERE number = ?",
+        arguments: [now, changed, number])
     }
   }
 
@@ -38,12 +40,15 @@ extension JobLedger {
   package func controlResult(_ number: Int64) throws -> Int? {
     try read { db in
       try Int.fetchOne(
-        db, sql: "SELECT changed FROM control WHERE number = ? AND applied_at IS NOT NULL", arguments: [number])
+        db, sql: "SELECT changed FROM control WHERE number = ? AND applied_at IS NOT NULL",
+        arguments: [number])
     }
   }
 
   /// A page of the transfers that a wish speaks of.
-  package func matching(_ ids: [String], after seq: Int64, limit: Int) throws -> (page: [LedgerTransfer], next: Int64?) {
+  package func matching(_ ids: [String], after seq: Int64, limit: Int) throws -> (
+    page: [LedgerTransfer], next: Int64?
+  ) {
     let patterns = ids.map { (text: $0, pattern: try? GlobPattern($0)) }
     let page = try page(after: seq, onlyTouched: false, limit: limit)
     let wanted = page.filter { transfer in

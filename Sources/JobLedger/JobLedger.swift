@@ -15,12 +15,12 @@ package final class JobLedger: Sendable {
   package init(folder: String) throws {
     path = folder + "/plan.sqlite"
     let isNew = !FileManager.default.fileExists(atPath: path)
-    if isNew {
-      // SQLite gives its journal files the mode of the database file.
-      guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-      else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
-    }
     do {
+      if isNew { try Self.make(path) }
+      // SQLite takes an empty file for a new database, and removes the log beside it: a silent start from nothing.
+      if try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber == 0 {
+        throw LedgerError.unreadable(path: path, detail: "it is empty")
+      }
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.label = "plan"
@@ -58,6 +58,21 @@ package final class JobLedger: Sendable {
     do { return try body() } catch let error as DatabaseError { throw LedgerError.from(error, path: path) }
   }
 
+  /// Makes the tables in a file of another name first: under its own, the file is never seen half made.
+  private static func make(_ path: String) throws {
+    let draft = path + ".new"
+    unlink(draft)
+    // SQLite gives its journal files the mode of the database file.
+    guard FileManager.default.createFile(atPath: draft, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
+    let queue = try DatabaseQueue(path: draft)
+    try Schema.migrator.migrate(queue)
+    try queue.close()
+    guard rename(draft, path) == 0 else {
+      throw LedgerError.unwritable(path: path, detail: String(cString: strerror(errno)))
+    }
+  }
+
   private static func syncFolder(_ folder: String) throws {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { return }
@@ -78,7 +93,8 @@ extension LedgerError {
 
 extension JobLedger {
   package func meta(_ name: String) throws -> String? {
-    try read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name]) }
+    try read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+    }
   }
 
   package func setMeta(_ name: String, _ value: String) throws {

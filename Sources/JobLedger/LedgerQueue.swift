@@ -3,9 +3,11 @@ package import JobModel
 
 extension JobLedger {
   /// The next queued transfers behind `seq`, in order, leaving out those of profiles that must wait.
-  package func queued(after seq: Int64, excluding profiles: Set<Int64>, limit: Int) throws -> [LedgerTransfer] {
+  package func queued(after seq: Int64, excluding profiles: Set<Int64>, limit: Int) throws -> [LedgerTransfer]
+  {
     try read { db in
-      let excluded = profiles.isEmpty ? "" : "AND t.profile NOT IN (\(profiles.map(String.init).joined(separator: ",")))"
+      let excluded =
+        profiles.isEmpty ? "" : "AND t.profile NOT IN (\(profiles.map(String.init).joined(separator: ",")))"
       return try fetch(
         db,
         sql: """
@@ -97,7 +99,8 @@ extension JobLedger {
     try read { db in
       try fetch(
         db,
-        sql: "SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.live = 0 ORDER BY t.seq", [])
+        sql: "SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.live = 0 ORDER BY t.seq",
+        [])
     }
   }
 
@@ -138,7 +141,8 @@ extension JobLedger {
   package func skipQueued(profile: Int64, need: String, failure: Failure, at now: Double) throws {
     try write { db in
       let seqs = try Int64.fetchAll(
-        db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1", arguments: [profile])
+        db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1",
+        arguments: [profile])
       let state = TransferState.skipped(.needs(need))
       for seq in seqs {
         try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
@@ -148,7 +152,8 @@ extension JobLedger {
         progress.failure = failure
         progress.failedAt = now
         progress.updatedAt = now
-        try db.cachedStatement(sql: ProgressRow.upsert).execute(arguments: ProgressRow.arguments(seq, progress))
+        try db.cachedStatement(sql: ProgressRow.upsert).execute(
+          arguments: ProgressRow.arguments(seq, progress))
       }
     }
   }
@@ -168,7 +173,8 @@ extension JobLedger {
   package func successors(of old: LedgerTransfer) throws -> [Int64] {
     try read { db in
       try Int64.fetchAll(
-        db, sql: "SELECT seq FROM transfer WHERE live = 1 AND (id = ? OR destination = ?) AND seq != ? LIMIT 16",
+        db,
+        sql: "SELECT seq FROM transfer WHERE live = 1 AND (id = ? OR destination = ?) AND seq != ? LIMIT 16",
         arguments: [old.id, old.destination.text, old.seq])
     }
   }

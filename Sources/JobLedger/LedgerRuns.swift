@@ -127,7 +127,8 @@ extension JobLedger {
 
   /// Records how the attempt, and with it the run, ended.
   package func endAttempt(
-    run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?, at now: Double
+    run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?,
+    at now: Double
   ) throws {
     try write { db in
       try db.execute(
@@ -190,7 +191,8 @@ extension JobLedger {
           GROUP BY severity, message, place, hint ORDER BY min(number) LIMIT 1000
           """, arguments: [number]
       ).map {
-        RecordedDiagnostic(severity: $0["severity"], message: $0["message"], place: $0["place"], hint: $0["hint"])
+        RecordedDiagnostic(
+          severity: $0["severity"], message: $0["message"], place: $0["place"], hint: $0["hint"])
       }
     }
   }

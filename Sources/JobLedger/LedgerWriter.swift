@@ -13,6 +13,7 @@ package final class LedgerWriter: Sendable {
     var waiters: [CheckedContinuation<Void, any Error>] = []
     var isUrgent = false
     var isClosing = false
+    var hasEnded = false
     var error: (any Error)?
   }
 
@@ -44,6 +45,7 @@ package final class LedgerWriter: Sendable {
     try await withCheckedThrowingContinuation { continuation in
       let failed = state.withLock { state -> (any Error)? in
         if let error = state.error { return error }
+        if state.hasEnded { return LedgerError.unwritable(path: ledger.path, detail: "it is closed") }
         state.waiters.append(continuation)
         state.isUrgent = true
         return nil
@@ -75,10 +77,17 @@ package final class LedgerWriter: Sendable {
         return (state.pending, state.waiters, state.isClosing)
       }
       commit(changes, waiters)
-      if isClosing {
+      // Closing waits for what was submitted while the last group was written.
+      let isDone = state.withLock { state in
+        guard isClosing, state.pending.isEmpty, state.waiters.isEmpty else { return false }
+        state.hasEnded = true
+        return true
+      }
+      if isDone {
         ended.signal()
         return
       }
+      if isClosing { wake.signal() }
     }
   }
 
@@ -129,7 +138,9 @@ package final class LedgerWriter: Sendable {
         run, diagnostic.severity.rawValue, diagnostic.message, diagnostic.mark?.text, diagnostic.hint,
       ])
     case .events(let run, let count):
-      try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [count, run])
+      try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
+        count, run,
+      ])
     }
   }
 }

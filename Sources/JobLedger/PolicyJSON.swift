@@ -17,20 +17,20 @@ package enum PolicyJSON {
         }),
       "window": .array(
         policy.window.map { ["days": days($0), "from": .int($0.from), "to": .int($0.to)] }),
-      "deadline": .double(policy.deadline),
+      "deadline": policy.deadline.map { .exact($0) } ?? .null,
       "budget": policy.budget.map {
         ["bytes": .integer($0.bytes), "per": .string($0.period.rawValue)]
       } ?? .null,
       "fail_fast": [
-        "failures": .int(policy.failFastFailures), "share": .double(policy.failFastShare),
+        "failures": .int(policy.failFastFailures), "share": policy.failFastShare.map { .exact($0) } ?? .null,
       ],
       "timeouts": [
-        "connect": .number(policy.connectTimeout), "request": .number(policy.requestTimeout),
-        "stall": .number(policy.stallTimeout),
+        "connect": .exact(policy.connectTimeout), "request": .exact(policy.requestTimeout),
+        "stall": .exact(policy.stallTimeout),
       ],
       "retry": [
-        "attempts": .int(policy.retryAttempts), "initial": .number(policy.retryInitial),
-        "max": .number(policy.retryMax), "multiplier": .number(policy.retryMultiplier),
+        "attempts": .int(policy.retryAttempts), "initial": .exact(policy.retryInitial),
+        "max": .exact(policy.retryMax), "multiplier": .exact(policy.retryMultiplier),
         "jitter": .string(policy.retryJitter.rawValue),
       ],
       "disk": ["min_free": .integer(policy.minFree)],

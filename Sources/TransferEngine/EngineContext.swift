@@ -27,7 +27,8 @@ package struct EngineContext: Sendable {
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
-    endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, stateFolder: String, job: String, run: Int,
+    endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, stateFolder: String,
+    job: String, run: Int,
     events: @escaping @Sendable (EngineEvent) -> Void, clock: EngineClock, bootID: String,
     checksEverything: Bool = false, board: LiveBoard
   ) {

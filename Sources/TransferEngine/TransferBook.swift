@@ -60,6 +60,11 @@ final class TransferBook {
     context.writer.submit(.progress(seq: transfer.seq, progress))
   }
 
+  /// Records the progress now and then while the transfer runs, for `status`, and for the counts after a kill.
+  func saveNowAndThen() {
+    if context.clock.now() - (progress.updatedAt ?? 0) >= 1 { save() }
+  }
+
   func check(_ verification: Verification) {
     progress.verification.removeAll {
       $0.check == verification.check && $0.against == verification.against
@@ -68,8 +73,10 @@ final class TransferBook {
     context.events(.checked(id: id, verification))
   }
 
-  func record(_ chunk: ChunkRecord, index: Int) {
+  /// - Parameter completes: the chunk is whole now; a broken connection may have brought only its beginning.
+  func record(_ chunk: ChunkRecord, index: Int, completes: Bool = true) {
     context.writer.submit(.chunk(seq: transfer.seq, chunk))
+    guard completes else { return }
     context.events(.chunk(id: id, index: index, bytes: chunk.length, attempts: chunk.attempts))
   }
 

@@ -24,7 +24,8 @@ struct CheckCommand: AsyncParsableCommand {
     var count = 0
     if let job = result.readable ?? result.job {
       let now = Date().timeIntervalSince1970
-      let expansion = try PlanCompiler.check(job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)))
+      let expansion = try PlanCompiler.check(
+        job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)))
       diagnostics += expansion.diagnostics.filter { !diagnostics.contains($0) }
       count = expansion.transfers
     }
@@ -40,9 +41,13 @@ struct CheckCommand: AsyncParsableCommand {
     }
     guard errors.isEmpty else {
       let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
-      throw End(unreadable ? .noInput : .invalidManifest, "`\(manifest)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
+      throw End(
+        unreadable ? .noInput : .invalidManifest,
+        "`\(manifest)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
     }
-    if !common.json { Terminal.out("`\(manifest)` is valid: \(count) \(count == 1 ? "transfer" : "transfers")\n") }
+    if !common.json {
+      Terminal.out("`\(manifest)` is valid: \(count) \(count == 1 ? "transfer" : "transfers")\n")
+    }
   }
 }
 

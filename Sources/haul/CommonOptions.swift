@@ -3,7 +3,10 @@ import Foundation
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Where state is kept.", discussion: "Default: $HAUL_STATE_DIR, $XDG_STATE_HOME/haul, ~/.local/state/haul."))
+  @Option(
+    help: ArgumentHelp(
+      "Where state is kept.",
+      discussion: "Default: $HAUL_STATE_DIR, $XDG_STATE_HOME/haul, ~/.local/state/haul."))
   var stateDir: String?
 
   @Flag(help: "Machine output on standard output.")

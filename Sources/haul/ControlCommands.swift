@@ -95,11 +95,14 @@ extension ControlCommand {
     else {
       throw End(
         .noInput, "the manifest of `\(name)` can't be read any more",
-        hint: "its endpoints are needed to end remote sessions; put it back, or run with --adopt from its new place")
+        hint:
+          "its endpoints are needed to end remote sessions; put it back, or run with --adopt from its new place"
+      )
     }
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
-      job: job, stateFolder: target.common.stateFolder.folder(name), ledger: ledger, writer: writer, run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(),
+      job: job, stateFolder: target.common.stateFolder.folder(name), ledger: ledger, writer: writer,
+      run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(),
       events: { _ in })
     defer { setUp.shutDown() }
     let changed = try await ControlShell.applyAtRest(control, context: setUp.context)

@@ -10,18 +10,22 @@ struct EngineSetUp {
   let context: EngineContext
 
   init(
-    job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard, checksEverything: Bool = false,
+    job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
+    checksEverything: Bool = false,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
     let policies = job.templates.flatMap(\.settings.values).map(\.policy)
     network = try NetworkThread(
       limits: ConnectionLimits(
-        total: policies.map(\.connectionsTotal).max() ?? 16, perOrigin: policies.map(\.connectionsPerHost).max() ?? 8))
+        total: policies.map(\.connectionsTotal).max() ?? 16,
+        perOrigin: policies.map(\.connectionsPerHost).max() ?? 8))
     let cores = ProcessInfo.processInfo.activeProcessorCount
     context = EngineContext(
-      transport: CurlTransport(thread: network, userAgent: "haul/\(Haul.version)"), ledger: ledger, writer: writer,
+      transport: CurlTransport(thread: network, userAgent: "haul/\(Haul.version)"), ledger: ledger,
+      writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
-      pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run, events: events,
+      pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
+      events: events,
       clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) }),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
   }

@@ -18,12 +18,14 @@ struct EventSink: Sendable {
     let (descriptor, first): (Int32, Int)
     do {
       (descriptor, first) =
-        path == "-" ? (STDOUT_FILENO, run.events + 1) : try EventFile.open(path, run: run.id, recorded: run.events)
+        path == "-"
+        ? (STDOUT_FILENO, run.events + 1) : try EventFile.open(path, run: run.id, recorded: run.events)
     } catch {
       throw End(.cannotCreate, error.description)
     }
     log = EventLog(
-      descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt, firstSeq: first,
+      descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
+      firstSeq: first,
       now: { Date().timeIntervalSince1970 }, onFailure: { [failed] in failed.set($0.description) })
   }
 
@@ -37,7 +39,8 @@ struct EventSink: Sendable {
 
   func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) {
     guard let log else { return }
-    log.write(.runStarted(job: job.name, number: run.number, manifest: job.manifestPath, manifestSHA256: sha256))
+    log.write(
+      .runStarted(job: job.name, number: run.number, manifest: job.manifestPath, manifestSHA256: sha256))
     let change = opened.compiled.change
     log.write(.planCompiled(change, transfers: change.added + change.kept + change.adjusted))
     for diagnostic in opened.diagnostics { log.write(.diagnostic(RecordedDiagnostic(diagnostic))) }

@@ -53,7 +53,8 @@ struct GcCommand: AsyncParsableCommand {
     guard let path = try ledger.meta("manifest"), let file = try? ManifestFile(path),
       let job = file.read(overrides: try ledger.lastRun()?.overrides ?? [:]).job
     else {
-      Terminal.talk("haul: the manifest of `\(name)` can't be read: its part files and sessions are left alone\n")
+      Terminal.talk(
+        "haul: the manifest of `\(name)` can't be read: its part files and sessions are left alone\n")
       return items
     }
     let writer = LedgerWriter(ledger) { _ in }
@@ -62,16 +63,19 @@ struct GcCommand: AsyncParsableCommand {
       events: { _ in })
     defer { setUp.shutDown() }
     for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
-      items.append(tell(name, orphan.kind.rawValue, orphan.place, transfer: orphan.transfer, bytes: orphan.bytes))
+      items.append(
+        tell(name, orphan.kind.rawValue, orphan.place, transfer: orphan.transfer, bytes: orphan.bytes))
     }
     try writer.close()
     return items
   }
 
-  private func tell(_ job: String, _ kind: String, _ place: String, transfer: String?, bytes: Int64?) -> JSON {
+  private func tell(_ job: String, _ kind: String, _ place: String, transfer: String?, bytes: Int64?) -> JSON
+  {
     if !common.json {
       let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
-      Terminal.out("\(dryRun ? "would remove" : "removed") \(kind) of `\(job)`: \(DisplayText.safe(place))\(size)\n")
+      Terminal.out(
+        "\(dryRun ? "would remove" : "removed") \(kind) of `\(job)`: \(DisplayText.safe(place))\(size)\n")
     }
     return [
       "job": .string(job), "kind": .string(kind), "place": .string(place), "transfer": .text(transfer),

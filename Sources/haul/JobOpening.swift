@@ -6,6 +6,7 @@ import JobModel
 /// A job read, locked and compiled: what `plan` and `run` have in common.
 struct JobOpening {
   let job: Job
+  let file: ManifestFile
   let ledger: JobLedger
   let lock: RunLock
   /// The unfinished run that goes on; nil where a new one starts.
@@ -24,7 +25,9 @@ struct JobOpening {
   ) throws -> JobOpening? {
     var read = file.read(overrides: given)
     let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
-    guard let name = named, read.job != nil || state.exists(name) else { throw try refuse(file, withRows(read), reports) }
+    guard let name = named, read.job != nil || state.exists(name) else {
+      throw try refuse(file, withRows(read), reports)
+    }
     let isNew = !state.exists(name)
     try state.make(name)
     guard let lock = try RunLock.take(state.folder(name), waiting: ifRunning == .wait) else {
@@ -44,7 +47,8 @@ struct JobOpening {
         job, run: RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now)), into: ledger)
       try remember(job, ledger, file)
       return JobOpening(
-        job: job, ledger: ledger, lock: lock, continued: continued, runID: id, overrides: overrides,
+        job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
+        overrides: overrides,
         compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
     } catch let fault as PlanCompiler.Faulty {
       // A fault leaves no state behind that was not there before.
@@ -59,7 +63,8 @@ struct JobOpening {
   /// The faults of rows and globs as well, so that one pass shows them all.
   private static func withRows(_ read: ManifestResult) -> ManifestResult {
     guard let readable = read.readable,
-      let expansion = try? PlanCompiler.check(readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"))
+      let expansion = try? PlanCompiler.check(
+        readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"))
     else { return read }
     var all = read
     all.diagnostics += expansion.diagnostics.filter { !read.diagnostics.contains($0) }
@@ -72,7 +77,8 @@ struct JobOpening {
   ) throws -> JobOpening? {
     let message = "the job `\(name)` is running already"
     try reports.writeEnd(
-      job: read.readable, file: file, outcome: .refused, status: ifRunning == .skip ? .success : .alreadyRunning,
+      job: read.readable, file: file, outcome: .refused,
+      status: ifRunning == .skip ? .success : .alreadyRunning,
       diagnostics: [Diagnostic(ifRunning == .skip ? .note : .error, message)])
     if ifRunning == .skip {
       Terminal.talk("haul: \(message): skipped\n")
@@ -84,7 +90,9 @@ struct JobOpening {
   }
 
   /// What `--set` means for a run that goes on: the same, or nothing.
-  private static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String: String] {
+  private static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String:
+    String]
+  {
     guard let continued else { return given }
     guard given.isEmpty || given == continued.overrides else {
       throw End(
@@ -114,10 +122,13 @@ struct JobOpening {
     try WireNames(job.endpoints).save(ledger)
   }
 
-  private static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws -> End {
+  private static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws
+    -> End
+  {
     DiagnosticText.print(read.diagnostics)
     try reports.writeEnd(
-      job: read.readable, file: file, outcome: .invalid, status: .invalidManifest, diagnostics: read.diagnostics)
+      job: read.readable, file: file, outcome: .invalid, status: .invalidManifest,
+      diagnostics: read.diagnostics)
     let errors = read.diagnostics.filter { $0.severity == .error }
     let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
     return End(

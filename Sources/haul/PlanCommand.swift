@@ -32,9 +32,11 @@ struct PlanCommand: AsyncParsableCommand {
     guard let opened else { return }
     let (job, ledger) = (opened.job, opened.ledger)
     let lines = PlanLines(ledger: ledger, job: job, isNewRun: opened.continued == nil)
-    let setUp = probe ? try EngineSetUp(
-      job: job, stateFolder: common.stateFolder.folder(job.name), ledger: ledger,
-      writer: LedgerWriter(ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in }) : nil
+    let setUp =
+      probe
+      ? try EngineSetUp(
+        job: job, stateFolder: common.stateFolder.folder(job.name), ledger: ledger,
+        writer: LedgerWriter(ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in }) : nil
     defer { setUp?.shutDown() }
     let prober = setUp.map { Prober($0.context) }
     DiagnosticText.print(opened.diagnostics)
@@ -46,7 +48,9 @@ struct PlanCommand: AsyncParsableCommand {
       try await lines.each(prober) { try json.add($0) }
       try json.finish()
     } else {
-      let text = PlanText(isColoured: Terminal.isTerminal(STDOUT_FILENO) && Terminal.hasColour) { Terminal.out($0) }
+      let text = PlanText(isColoured: Terminal.isTerminal(STDOUT_FILENO) && Terminal.hasColour) {
+        Terminal.out($0)
+      }
       try await lines.each(prober) { try text.add($0) }
       try text.finish()
     }
@@ -70,7 +74,9 @@ struct PlanLines {
         var remote: RemoteObject?
         var trouble: String?
         if let prober, transfer.settings.direction == .download {
-          do { remote = try await prober.probe(transfer) } catch let failure as Failure { trouble = failure.code.rawValue }
+          do { remote = try await prober.probe(transfer) } catch let failure as Failure {
+            trouble = failure.code.rawValue
+          }
         }
         let forecast = Forecast.of(
           transfer, folder: folder, endpoints: job.endpoints, remote: remote, isNewRun: isNewRun)
@@ -88,11 +94,16 @@ struct PlanLines {
       case .resume: .resume
       case .skip: .skip
       }
-    return PlanLine(
+    var line = PlanLine(
       id: transfer.id, direction: transfer.settings.direction, source: transfer.source,
       destination: transfer.destination,
       protocolName: ProtocolChoice.word(place, endpoints: job.endpoints), size: forecast.size,
-      chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action, reason: trouble ?? forecast.reason,
+      chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action,
+      reason: trouble ?? forecast.reason,
       isResumable: forecast.isResumable, isParallel: forecast.isParallel, verifiedBy: forecast.verifiedBy)
+    if forecast.action == .resume, let chunk = forecast.chunkSize {
+      line.present = min(forecast.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
+    }
+    return line
   }
 }

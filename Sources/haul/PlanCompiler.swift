@@ -52,7 +52,9 @@ enum PlanCompiler {
   private static func identity(_ transfer: PlannedTransfer, _ job: Job) throws -> [UInt8] {
     let remote = transfer.settings.direction == .download ? transfer.source : transfer.destination
     var source = transfer.source.text
-    if case .url(let text) = transfer.source, let cut = text.firstIndex(of: "?") { source = String(text[..<cut]) }
+    if case .url(let text) = transfer.source, let cut = text.firstIndex(of: "?") {
+      source = String(text[..<cut])
+    }
     var parts = [transfer.settings.direction.rawValue, source, transfer.destinationIdentity]
     if case .remote(let name, _) = remote, let endpoint = job.endpoints[name] {
       parts += [endpoint.kind.word, endpoint.url]

@@ -54,14 +54,16 @@ struct ReportCommand: AsyncParsableCommand {
     _ wanted: Int, _ name: String, _ ledger: JobLedger, _ state: StateFolder, isJSON: Bool
   ) throws {
     guard let run = try ledger.run(number: wanted) else {
-      throw End(.noInput, "the job `\(name)` has no run \(wanted)", hint: "`haul history \(name)` lists its runs")
+      throw End(
+        .noInput, "the job `\(name)` has no run \(wanted)", hint: "`haul history \(name)` lists its runs")
     }
     guard isJSON else {
       Terminal.out(History(job: name, runs: [run]).text)
       Terminal.talk("haul: the details of an older run are in its JSON: `--format json`\n")
       return
     }
-    guard let bytes = FileManager.default.contents(atPath: state.folder(name) + "/reports/\(run.id).json") else {
+    guard let bytes = FileManager.default.contents(atPath: state.folder(name) + "/reports/\(run.id).json")
+    else {
       throw End(.noInput, "the report of run \(wanted) is no longer kept", hint: "the newest 30 reports are")
     }
     Terminal.out(Array(bytes))

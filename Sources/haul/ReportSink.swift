@@ -14,7 +14,8 @@ struct ReportSink {
   /// Writes the report of a run that has a plan.
   func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
     guard let run = try ledger.run(number: number) else { return }
-    let writer = ReportWriter(try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
+    let writer = ReportWriter(
+      try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
     try guarded {
       try ReportFile.write(stored, writer.write)
       try deliver(writer)
@@ -54,7 +55,8 @@ struct ReportSink {
 
   /// The summary for people.
   static func text(_ job: String, _ ledger: JobLedger, _ number: Int, isColoured: Bool) throws -> String {
-    try ReportText(head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured).text()
+    try ReportText(head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
+      .text()
   }
 
   private func deliver(_ writer: ReportWriter) throws {

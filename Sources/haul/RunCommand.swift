@@ -26,7 +26,8 @@ struct RunCommand: AsyncParsableCommand {
       startsNew: options.newRun, ifRunning: options.ifRunning, reports: reports)
     guard let opened else { return }
     let session = RunSession(
-      opened: opened, state: common.stateFolder, options: options, common: common, reports: reports, scope: scope,
+      opened: opened, state: common.stateFolder, options: options, common: common, reports: reports,
+      scope: scope,
       deadline: deadline)
     do { try await session.run() } catch let error as LedgerError {
       throw End(.cannotCreate, error.description)

@@ -18,9 +18,16 @@ final class RunLock {
     guard descriptor >= 0 else {
       throw End(.cannotCreate, "`\(path)` can't be opened: \(String(cString: strerror(errno)))")
     }
+    // `status` looks at the lock for a moment: that is no runner.
+    var patience = waiting ? 0 : 10
     while flock(descriptor, LOCK_EX | (waiting ? 0 : LOCK_NB)) != 0 {
       let number = errno
       if number == EINTR { continue }
+      if number == EWOULDBLOCK, patience > 0 {
+        patience -= 1
+        usleep(20_000)
+        continue
+      }
       close(descriptor)
       if number == EWOULDBLOCK { return nil }
       throw End(

@@ -32,12 +32,13 @@ struct RunLog: Sendable {
       }
     case .retry(let id, let delay, let failure):
       logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
-    case .diagnostic(let diagnostic): logger.warning("\(Masking.text(diagnostic.message))")
+    case .diagnostic(let diagnostic): logger.info("\(Masking.text(diagnostic.message))")
     case .chunk(let id, let index, let bytes, _):
       logger.debug("chunk \(index) done, \(bytes) bytes", metadata: facts(id, nil))
     case .checked(let id, let check):
       logger.debug(
-        "\(check.check) against \(check.against.rawValue): \(check.result.rawValue)", metadata: facts(id, nil))
+        "\(check.check) against \(check.against.rawValue): \(check.result.rawValue)", metadata: facts(id, nil)
+      )
     }
   }
 

@@ -59,6 +59,9 @@ struct RunSession {
     let noun = compiled.missingCount == 1 ? "source is" : "sources are"
     let message = "\(compiled.missingCount) local \(noun) missing: \(named)"
     if options.precheck == .strict {
+      try reports.writeEnd(
+        job: job, file: opened.file, outcome: .failed, status: .noInput,
+        diagnostics: [Diagnostic(.error, message)])
       throw End(.noInput, message, hint: "put them back, or run without `--precheck strict` for the rest")
     }
     Terminal.talk("haul: warning: \(message)\n")
@@ -70,7 +73,8 @@ struct RunSession {
     let ticker = ProgressTicker(ledger: ledger, board: board, isEnabled: !common.noProgress, events: events)
     let log = RunLog(common) { ticker.note($0) }
     let setUp = try EngineSetUp(
-      job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number, board: board,
+      job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
+      board: board,
       checksEverything: options.resumeCheck == .full,
       events: { event in
         events.write(.engine(event))

@@ -47,12 +47,14 @@ enum Secrets {
           process.waitUntilExit()
           continuation.resume(returning: data)
         } catch {
-          continuation.resume(throwing: Failure(.secretUnavailable, "the secret command `\(program)` can't be run"))
+          continuation.resume(
+            throwing: Failure(.secretUnavailable, "the secret command `\(program)` can't be run"))
         }
       }
     }
     guard process.terminationStatus == 0 else {
-      throw Failure(.secretUnavailable, "the secret command `\(program)` ended with \(process.terminationStatus)")
+      throw Failure(
+        .secretUnavailable, "the secret command `\(program)` ended with \(process.terminationStatus)")
     }
     return try secret(data, from: "the secret command `\(program)`")
   }

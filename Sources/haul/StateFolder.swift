@@ -20,7 +20,8 @@ struct StateFolder {
   func make(_ job: String) throws {
     do {
       try FileManager.default.createDirectory(
-        atPath: folder(job) + "/reports", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        atPath: folder(job) + "/reports", withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
     } catch {
       throw End(
         .cannotCreate, "the state folder `\(folder(job))` can't be made: \(reason(error))",
@@ -45,7 +46,8 @@ struct StateFolder {
     guard let bytes = FileManager.default.contents(atPath: argument) else {
       throw End(
         .noInput, "there is no job and no manifest `\(argument)`",
-        hint: jobs.isEmpty ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
+        hint: jobs.isEmpty
+          ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
     }
     guard let name = ManifestFile.jobName(Array(bytes), path: argument) else {
       throw End(.invalidManifest, "`\(argument)` is no valid manifest; `haul check` says why")
@@ -60,12 +62,19 @@ struct StateFolder {
   func prune(_ job: String, keeping count: Int = 30) {
     let folder = folder(job) + "/reports"
     // ULIDs sort by time.
-    let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".json") }
-    for name in names.sorted().dropLast(count) { try? FileManager.default.removeItem(atPath: folder + "/" + name) }
+    let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
+      $0.hasSuffix(".json")
+    }
+    for name in names.sorted().dropLast(count) {
+      try? FileManager.default.removeItem(atPath: folder + "/" + name)
+    }
   }
 
   private func reason(_ error: any Error) -> String {
     let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-    return cause.map { String(cString: strerror(Int32($0.code))) } ?? "\(error)"
+    guard let cause, cause.domain == NSPOSIXErrorDomain else {
+      return "its parent is missing or may not be written"
+    }
+    return String(cString: strerror(Int32(cause.code)))
   }
 }

@@ -51,7 +51,9 @@ struct StatusCommand: AsyncParsableCommand {
     }
     let head = try ReportSink.head(name, ledger, try ledger.lastRun())
     if common.json {
-      try ReportWriter(head, ledger: ledger, describe: try WireNames(ledger).describe).write { Terminal.out($0) }
+      try ReportWriter(head, ledger: ledger, describe: try WireNames(ledger).describe).write {
+        Terminal.out($0)
+      }
     } else {
       let clear = watch && Terminal.isTerminal(STDOUT_FILENO) ? "\u{1b}[H\u{1b}[2J" : ""
       let text = try StatusText(head, ledger: ledger, isColoured: Terminal.colours(STDOUT_FILENO))

@@ -14,7 +14,8 @@ struct WireNames {
   init(_ ledger: JobLedger) throws {
     var found: [String: Endpoint] = [:]
     let text = try ledger.meta("endpoints") ?? "{}"
-    let members = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
+    let members =
+      (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
     for (name, facts) in members {
       guard let url = facts["url"], let kind = facts["type"].flatMap(Self.kind) else { continue }
       found[name] = Endpoint(name: name, kind: kind, url: url)

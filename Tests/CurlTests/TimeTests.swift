@@ -86,7 +86,7 @@ struct TimeTests {
     task.cancel()
     let error = await task.value
     #expect(error?.name == "cancelled")
-    #expect(start.duration(to: .now) < .seconds(5))
+    #expect(start.duration(to: .now) < .seconds(30))
     // A task that was canceled before is no different.
     let late = Task { () -> CurlError? in
       withUnsafeCurrentTask { $0?.cancel() }

@@ -27,7 +27,6 @@ import Testing
     let pending = result.diagnostics.map(\.message)
     #expect(pending.contains("not yet in effect: policies.office.window"))
     #expect(pending.contains("not yet in effect: endpoints.archive.type"))
-    #expect(pending.contains("not yet in effect: policies.office.disk.min_free"))
     #expect(pending.allSatisfy { $0.hasPrefix("not yet in effect: ") })
   }
 

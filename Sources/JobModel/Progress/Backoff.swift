@@ -4,7 +4,7 @@ import Glibc
 package struct Backoff: Sendable, Hashable {
   /// Seconds.
   package var initial: Double
-  /// Seconds; also the cap on what a server's Retry-After can make us wait in one go, times ten.
+  /// Seconds.
   package var maximum: Double
   package var multiplier: Double
   package var jitter: Jitter

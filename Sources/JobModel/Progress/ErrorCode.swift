@@ -72,10 +72,12 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .sourceChanged: "let the source come to rest (or use `snapshot: copy`), then run again"
     case .notFound: "check the path or id; the server says there is nothing there"
     case .remoteChanged: "the object keeps changing while it is read; run again when it is at rest"
-    case .integrityMismatch: "compare the expected digest with its origin; if it is right, the source is corrupt"
+    case .integrityMismatch:
+      "compare the expected digest with its origin; if it is right, the source is corrupt"
     case .lengthMismatch: "compare the expected size with its origin; if it is right, the source is truncated"
     case .typeMismatch: "the bytes are not what `expect.type` says: truncated, or another kind of file"
-    case .chunkConflict: "the server holds other bytes for this upload; `haul retry --from-scratch` starts anew"
+    case .chunkConflict:
+      "the server holds other bytes for this upload; `haul retry --from-scratch` starts anew"
     case .digestUnavailable: "give a digest under `expect`, or lower `verify` to `available`"
     case .rangeInvalid: "the server's ranges make no sense; a proxy in between may be at fault"
     case .protocolViolation: "the server does not keep to its protocol; the message names what it sent"

@@ -43,12 +43,14 @@ package enum StateMachine {
       nil
 
     case (.running, .finish): (.completed, [])
-    case (.queued, .finish), (.paused, .finish), (.completed, .finish), (.upToDate, .finish), (.failed, .finish),
+    case (.queued, .finish), (.paused, .finish), (.completed, .finish), (.upToDate, .finish),
+      (.failed, .finish),
       (.canceled, .finish), (.skipped, .finish):
       nil
 
     case (.running, .settle(let reason)): (.upToDate(reason), [])
-    case (.queued, .settle), (.paused, .settle), (.completed, .settle), (.upToDate, .settle), (.failed, .settle),
+    case (.queued, .settle), (.paused, .settle), (.completed, .settle), (.upToDate, .settle),
+      (.failed, .settle),
       (.canceled, .settle), (.skipped, .settle):
       nil
 
@@ -85,7 +87,8 @@ package enum StateMachine {
 
     case (.paused, .resumeByUser): (.queued(nil), [])
     case (.queued, .resumeByUser), (.running, .resumeByUser), (.completed, .resumeByUser),
-      (.upToDate, .resumeByUser), (.failed, .resumeByUser), (.canceled, .resumeByUser), (.skipped, .resumeByUser):
+      (.upToDate, .resumeByUser), (.failed, .resumeByUser), (.canceled, .resumeByUser),
+      (.skipped, .resumeByUser):
       nil
 
     case (.queued, .cancel), (.paused, .cancel): (.canceled, [.dropProgress])
@@ -105,12 +108,14 @@ package enum StateMachine {
     case (.running, .newAttempt): (.queued(nil), [])
     case (.paused(.user), .newAttempt): nil
     case (.paused, .newAttempt): (.queued(nil), [])
-    case (.completed, .newAttempt), (.upToDate, .newAttempt), (.failed, .newAttempt), (.canceled, .newAttempt),
+    case (.completed, .newAttempt), (.upToDate, .newAttempt), (.failed, .newAttempt),
+      (.canceled, .newAttempt),
       (.skipped, .newAttempt):
       nil
 
     case (.paused(.user), .newRun): nil
-    case (.queued, .newRun), (.running, .newRun), (.paused, .newRun), (.completed, .newRun), (.upToDate, .newRun),
+    case (.queued, .newRun), (.running, .newRun), (.paused, .newRun), (.completed, .newRun),
+      (.upToDate, .newRun),
       (.failed, .newRun), (.canceled, .newRun), (.skipped, .newRun):
       (.queued(nil), [])
     }

@@ -4,6 +4,8 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
   case bool(Bool)
   case integer(Int64)
   case number(Double)
+  /// A number that is read back and must keep all its digits.
+  case exact(Double)
   case string(String)
   case array([JSON])
   case object([Member])
@@ -44,6 +46,7 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
     case .bool(let value): out += Array((value ? "true" : "false").utf8)
     case .integer(let value): out += Array(String(value).utf8)
     case .number(let value): out += Array(Self.decimal(value).utf8)
+    case .exact(let value): out += Array((value.isFinite ? "\(value)" : "null").utf8)
     case .string(let value): Self.quote(value, to: &out)
     case .array(let values):
       Self.list(values.count, "[", "]", indent, &out) { index, inner, out in

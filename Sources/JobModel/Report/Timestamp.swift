@@ -45,12 +45,15 @@ extension Timestamp {
   package static func seconds(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
     func number(_ range: Range<Int>) -> Int64? {
-      guard range.upperBound <= bytes.count else { return nil }
+      guard range.upperBound <= bytes.count, bytes[range].allSatisfy({ (48...57).contains($0) }) else {
+        return nil
+      }
       return Int64(String(decoding: bytes[range], as: UTF8.self))
     }
     guard bytes.count >= 20, let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-      (1...12).contains(month), (1...31).contains(day)
+      (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60,
+      [bytes[4], bytes[7], bytes[13], bytes[16]] == Array("--::".utf8)
     else { return nil }
     var position = 19
     var fraction = 0.0
@@ -66,9 +69,11 @@ extension Timestamp {
     guard position < bytes.count else { return nil }
     var offset: Int64 = 0
     switch bytes[position] {
-    case UInt8(ascii: "Z"), UInt8(ascii: "z"): break
+    case UInt8(ascii: "Z"), UInt8(ascii: "z"): guard position + 1 == bytes.count else { return nil }
     case UInt8(ascii: "+"), UInt8(ascii: "-"):
-      guard let hours = number(position + 1..<position + 3), let minutes = number(position + 4..<position + 6)
+      guard let hours = number(position + 1..<position + 3),
+        let minutes = number(position + 4..<position + 6),
+        position + 6 == bytes.count
       else { return nil }
       offset = (hours * 3600 + minutes * 60) * (bytes[position] == UInt8(ascii: "-") ? -1 : 1)
     default: return nil

@@ -30,7 +30,9 @@ package struct HTTPUpload: UploadProtocol {
     }
   }
 
-  package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? { nil }
+  package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
+    nil
+  }
   package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> { .value(UploadedFile()) }
   package func abort(_ session: RemoteSession) -> Request? { nil }
 

@@ -23,7 +23,9 @@ package enum ObjectFacts {
       object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
     case 200, 204:
       object.size = headers["Content-Length"].flatMap { Int64($0) }
-      if let ranges = headers["Accept-Ranges"]?.lowercased() { object.servesRanges = ranges.contains("bytes") }
+      if let ranges = headers["Accept-Ranges"]?.lowercased() {
+        object.servesRanges = ranges.contains("bytes")
+      }
     case 416:
       object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
     default: break

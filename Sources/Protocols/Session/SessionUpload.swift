@@ -27,7 +27,8 @@ package struct SessionUpload: UploadProtocol {
     if let digest = source.sha256 { members.append(.init("fileHashSha256", .string(digest))) }
     if let old { members.append(.init("resumeFrom", .string(old.id))) }
     return Request(
-      "POST", url, headers: ["Content-Type": "application/json"], body: .bytes(Array(JSON.object(members).text.utf8)))
+      "POST", url, headers: ["Content-Type": "application/json"],
+      body: .bytes(Array(JSON.object(members).text.utf8)))
   }
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
@@ -56,7 +57,8 @@ package struct SessionUpload: UploadProtocol {
       return .failure(violation("\(answer.url) did not say what the session holds", answer))
     }
     if let size = number(members["fileSize"]), size != source.size {
-      return .sessionLost(violation("the session is for \(size) bytes, the source has \(source.size)", answer))
+      return .sessionLost(
+        violation("the session is for \(size) bytes, the source has \(source.size)", answer))
     }
     if let size = number(members["chunkSize"]), size != session.chunkSize {
       return .sessionLost(

@@ -16,8 +16,11 @@ package enum ContentDisposition {
 
   /// A name that is safe as the last part of a local path; nil where nothing safe is left.
   package static func sanitised(_ name: String) -> String? {
-    let base = name.split { $0 == "/" || $0 == "\\" }.last.map(String.init) ?? ""
-    let clean = String(String.UnicodeScalarView(base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
+    // By bytes: to Swift, a slash and a combining mark behind it are one character, and not a slash.
+    let pieces = name.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+    let base = pieces.last.map { String(Substring($0)) } ?? ""
+    let clean = String(
+      String.UnicodeScalarView(base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
     var bytes = Array(clean.utf8)
     while bytes.count > 255 { bytes.removeLast() }
     // Cutting may have split a character: what is no UTF-8 any more goes too.

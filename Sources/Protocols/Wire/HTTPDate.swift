@@ -12,7 +12,9 @@ package enum HTTPDate {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     guard let month = months.firstIndex(of: String(pieces[2])) else { return nil }
     let clock = pieces[4].split(separator: ":").compactMap { Int($0) }
-    guard clock.count == 3 else { return nil }
+    guard clock.count == 3, (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]),
+      (0...60).contains(clock[2])
+    else { return nil }
     var components = DateComponents()
     components.timeZone = TimeZone(secondsFromGMT: 0)
     (components.year, components.month, components.day) = (year, month + 1, day)

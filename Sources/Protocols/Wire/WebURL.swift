@@ -29,11 +29,16 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
       host = authority[..<mark]
       let digits = authority[authority.index(after: mark)...]
       if !digits.isEmpty {
-        guard let number = Int(digits), (1...65_535).contains(number) else { return nil }
+        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(digits),
+          (1...65_535).contains(number)
+        else { return nil }
         port = number
       }
     }
     guard !host.isEmpty, !host.contains(where: { $0.isWhitespace }) else { return nil }
+    // A colon or a bracket is part of an address in brackets, and of nothing else (RFC 3986, 3.2.2).
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    guard isBracketed || !host.contains(where: { ":[]".contains($0) }) else { return nil }
     let tail = rest[end...]
     let question = tail.firstIndex(of: "?") ?? tail.endIndex
     self.scheme = scheme
@@ -68,7 +73,8 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
   package func resolving(_ reference: String) -> WebURL? {
     if reference.hasPrefix("//") { return WebURL(scheme + ":" + reference) }
     if let colon = reference.firstIndex(of: ":"),
-      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }), !reference.hasPrefix("/")
+      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
+      !reference.hasPrefix("/")
     {
       return WebURL(reference)
     }

@@ -16,6 +16,8 @@ package struct PlanLine: Sendable, Hashable {
   package var protocolName: String
   /// Bytes; nil where unknown.
   package var size: Int64?
+  /// Of the size: bytes that are there already.
+  package var present: Int64 = 0
   package var chunkSize: Int64?
   package var chunks: Int?
   package var action: Action
@@ -69,7 +71,7 @@ package struct PlanTotals: Sendable, Hashable {
     chunks += line.chunks ?? 0
     actions[line.action, default: 0] += 1
     switch line.action {
-    case .transfer, .resume, .unknown: bytesToMove += line.size ?? 0
+    case .transfer, .resume, .unknown: bytesToMove += max(0, (line.size ?? 0) - line.present)
     case .upToDate, .skip: break
     }
   }

@@ -28,7 +28,8 @@ final class TransferJSON {
     try stream.member("reason", .text(transfer.state.reason))
     try stream.member("session", .string(progress.sessionState.rawValue))
     try stream.member("source", .string(Masking.place(transfer.source)))
-    try stream.member("destination", .string(transfer.progress.resolvedDestination ?? Masking.place(transfer.destination)))
+    try stream.member(
+      "destination", .string(transfer.progress.resolvedDestination ?? Masking.place(transfer.destination)))
     try stream.member("url", .text(wire.url.map(Masking.withoutQuery)))
     try stream.member("protocol", .string(wire.protocol))
     try stream.member("remote_id", CommonJSON.masked(progress.remoteID))

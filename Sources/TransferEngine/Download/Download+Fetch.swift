@@ -17,14 +17,17 @@ extension Download {
         try await verify()
         return
       } catch Restart.noRanges {
-        if !isSingleStream { book.warn("the server does not keep to ranges: one stream, which can't be resumed") }
+        if !isSingleStream {
+          book.warn("the server does not keep to ranges: one stream, which can't be resumed")
+        }
         isSingleStream = true
         object.servesRanges = false
         startOver()
       } catch Restart.changed(let seen) {
         guard book.progress.freshStarts == 0 else {
           throw Failure(
-            .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag, actual: seen.etag)
+            .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
+            actual: seen.etag)
         }
         book.progress.freshStarts += 1
         book.warn("the remote object changed: what was received of the old one is discarded")
@@ -95,7 +98,9 @@ extension Download {
       try await attempt(0..<chunkSize)
     }
     // A 416 for an empty file names no version, and the next run wants to know which one this was.
-    if object.size == 0, !object.isIdentified, let seen = try? await probe(), seen.size ?? 0 == 0 { try learn(seen) }
+    if object.size == 0, !object.isIdentified, let seen = try? await probe(), seen.size ?? 0 == 0 {
+      try learn(seen)
+    }
     if !isSingleStream, !canSplit, !(object.size.map { map.isComplete($0) } ?? false) {
       isSingleStream = true
       book.warn("no strong validator and no digest tells whether ranges belong together: one stream")
@@ -104,7 +109,8 @@ extension Download {
     if isSingleStream {
       guard let size = object.size, map.isComplete(size) else { return try await stream() }
     } else if let size = object.size, !map.isComplete(size) {
-      let workers = min(settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
+      let workers = min(
+        settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<max(1, workers) { group.addTask { try await self.work(size, workers) } }
         try await group.waitForAll()
@@ -116,7 +122,8 @@ extension Download {
   /// Ranges of one version can be put together only where something tells versions apart, or the whole is proved.
   private var canSplit: Bool {
     guard object.servesRanges != false else { return false }
-    return object.rangeValidator != nil || object.version != nil || !expect.digests.isEmpty || !object.digests.isEmpty
+    return object.rangeValidator != nil || object.version != nil || !expect.digests.isEmpty
+      || !object.digests.isEmpty
   }
 
   private func work(_ size: Int64, _ workers: Int) async throws {
@@ -133,19 +140,21 @@ extension Download {
     defer { if let run { map.giveBack(run) } }
     var tries = 1
     while true {
-      let missing = run.map { map.have.gaps(in: $0) }
-      let wanted = missing?.first ?? nil
-      if run != nil, wanted == nil { return }
+      // The first run is asked for before the size is known.
+      let wanted = run.flatMap { run in
+        map.have.gaps(in: object.size.map { run.clamped(to: 0..<max(1, $0)) } ?? run).first
+      }
+      if run != nil, wanted == nil || object.size == 0 { return }
       let before = map.have.total
       do {
         try await ask(wanted)
-        if run == nil || object.size.map({ run?.upperBound ?? 0 > $0 && map.isComplete($0) }) == true { return }
+        if run == nil { return }
         // A server may answer with less than was asked for; it must answer with something.
         if map.have.total > before { tries = 1 }
       } catch {
         let failure = try Requester.failure(error)
-        if map.have.total > before { tries = 1 }
-        if run == nil { startOver() }
+        // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
+        if run == nil || isSingleStream { startOver() } else if map.have.total > before { tries = 1 }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
@@ -171,7 +180,8 @@ extension Download {
         throw HTTPFailure.of(answer, doing: "download", now: context.clock.now())
       }
       guard sink.isComplete else {
-        throw Failure(.networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
+        throw Failure(
+          .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
       }
       sink.end()
       if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
@@ -180,6 +190,8 @@ extension Download {
       if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { sink.end() }
       book.progress.discarded += sink.pending
       live.add(-(sink.pending))
+      // It has seen bytes that will come again.
+      inlineDigest = nil
       throw error
     }
   }
@@ -199,6 +211,9 @@ extension Download {
   ) throws -> BodyPlace {
     let seen = ObjectFacts.read(head, now: context.clock.now())
     switch RangeAnswer.judge(head, wanted: wanted, object: object, url: url, now: context.clock.now()) {
+    case .refused where head.status == 416 && wanted?.lowerBound == 0 && object.size == nil:
+      // Nothing to take a range of, or no ranges at all: the whole answer tells which.
+      throw Restart.noRanges
     case .refused(let failure):
       // Its text is read for the message; ranges that make no sense end the request here.
       if head.status < 400 || failure.code == .rangeInvalid { throw failure }
@@ -214,7 +229,8 @@ extension Download {
       throw Restart.changed(seen)
     case .nothing(let size):
       guard size == 0 else {
-        throw Failure(.rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
+        throw Failure(
+          .rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
       }
       var empty = seen
       empty.size = 0
@@ -259,7 +275,8 @@ extension Download {
     if let size = object.size {
       if let wanted = expect.size, wanted != size {
         throw Failure(
-          .lengthMismatch, "\(remote.url) has \(size) bytes, \(wanted) are expected", expected: String(wanted),
+          .lengthMismatch, "\(remote.url) has \(size) bytes, \(wanted) are expected",
+          expected: String(wanted),
           actual: String(size))
       }
       live.setSize(size)
@@ -268,10 +285,12 @@ extension Download {
       book.progress.size = size
     }
     if let coding = object.contentEncoding, known.contentEncoding == nil {
-      book.warn("the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
+      book.warn(
+        "the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
     }
     if settings.verify == .required, expect.digests.isEmpty, object.digests.isEmpty {
-      throw Failure(.digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
+      throw Failure(
+        .digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
     }
     book.progress.remote = object
     book.save()
@@ -321,8 +340,12 @@ extension Download {
     digest?.advance(to: map.have.contiguous)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if let size = object.size, chunk.length == size { return }
-    book.record(chunk, index: Int(chunk.offset / chunkSize))
+    let end = chunk.offset + chunk.length
+    book.record(
+      chunk, index: Int(chunk.offset / chunkSize), completes: end % chunkSize == 0 || end == object.size)
     noteProgress()
+    book.count(requester.takeTally())
+    book.saveNowAndThen()
   }
 
   /// Which digests to compute: what was promised, and SHA-256 always, which proves the file later on.

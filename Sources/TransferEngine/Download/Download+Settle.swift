@@ -19,7 +19,8 @@ extension Download {
   private func settleDestination() async throws -> TransferEnd? {
     let folder = try requireFolder()
     let present = try folder.facts(name)
-    if let inode = book.progress.intendedInode, let present, present.inode == inode, book.progress.completedAt == nil,
+    if let inode = book.progress.intendedInode, let present, present.inode == inode,
+      book.progress.completedAt == nil,
       present.size == book.progress.size,
       try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
     {
@@ -32,14 +33,14 @@ extension Download {
       return .finished
     }
     if book.progress.completedAt != nil, unsyncedByAnotherBoot {
-      if try await survivedThePowerCut(present) {
-        // Completed in this very run: verified once more, it counts.
-        if book.transfer.progress.startedAt != nil { return .finished }
-      } else {
-        book.warn("what was complete did not reach the disk before the machine went down: it is fetched again")
+      guard try await survivedThePowerCut(present) else {
+        book.warn(
+          "what was complete did not reach the disk before the machine went down: it is fetched again")
         forgetCompletion()
         return nil
       }
+      // Completed in this very run: verified once more, it counts.
+      if book.transfer.progress.startedAt != nil { return .finished }
     }
     if book.progress.completedAt != nil {
       if settings.refresh == .never, present != nil { return .settled(nil) }
@@ -51,7 +52,9 @@ extension Download {
         return .settled(nil)
       }
       // Our own file, unless somebody has changed it since.
-      let isOurs = present.map { $0.inode == book.progress.destination?.inode && $0.mtime == book.progress.destination?.mtime }
+      let isOurs = present.map {
+        $0.inode == book.progress.destination?.inode && $0.mtime == book.progress.destination?.mtime
+      }
       forgetCompletion()
       if isOurs ?? true { return nil }
     }
@@ -66,7 +69,8 @@ extension Download {
       if object == RemoteObject() { object = try await probe() }
       wanted = object.digests
     }
-    if !wanted.isEmpty, expect.size ?? present.size == present.size, object.size ?? present.size == present.size,
+    if !wanted.isEmpty, expect.size ?? present.size == present.size,
+      object.size ?? present.size == present.size,
       try await digests(of: Set(wanted.keys)) == wanted
     {
       try await checkType(folder: try requireFolder().reading(name), size: present.size)
@@ -126,8 +130,8 @@ extension Download {
   }
 
   private func sourceIsUnchanged() async throws -> Bool {
-    // What a server never identified can't be known to be unchanged.
-    guard book.progress.remote.isIdentified else { return false }
+    // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
+    guard book.progress.remote.isIdentified else { return !expect.digests.isEmpty }
     let seen = try await probe()
     object = RemoteObject()
     return seen.isIdentified && book.progress.remote.isSameVersion(as: seen)
@@ -149,7 +153,9 @@ extension Download {
       let range = RangeRequest.get(remote.url, 0..<1, of: RemoteObject())
       let first = HeadOnlySink()
       do { try await requester.send(range, body: .none) { first } } catch is HeadOnlySink.Enough {}
-      guard let head = first.answerHead else { throw Failure(.protocolViolation, "\(remote.url) did not answer") }
+      guard let head = first.answerHead else {
+        throw Failure(.protocolViolation, "\(remote.url) did not answer")
+      }
       return try value(remote.probed(Answer(head: head, url: remote.url), now: context.clock.now()))
     }
     return try value(remote.probed(answer, now: context.clock.now()))

@@ -14,12 +14,14 @@ extension Download {
       book.check(Verification("size", .manifest, wanted == size ? .match : .mismatch))
       guard wanted == size else {
         throw Failure(
-          .lengthMismatch, "\(remote.url) gave \(size) bytes, \(wanted) are expected", expected: String(wanted),
+          .lengthMismatch, "\(remote.url) gave \(size) bytes, \(wanted) are expected",
+          expected: String(wanted),
           actual: String(size))
       }
     }
     guard actual == size else {
-      throw Failure(.ioError, "`\(part.file.path)` has \(actual) bytes in place of \(size): somebody else changed it")
+      throw Failure(
+        .ioError, "`\(part.file.path)` has \(actual) bytes in place of \(size): somebody else changed it")
     }
     let found = try await finishDigests(size)
     book.progress.digests = found
@@ -44,7 +46,8 @@ extension Download {
   }
 
   private func compare(
-    _ found: [DigestAlgorithm: String], with promised: [DigestAlgorithm: String], against: Verification.Against
+    _ found: [DigestAlgorithm: String], with promised: [DigestAlgorithm: String],
+    against: Verification.Against
   ) throws {
     for (algorithm, digest) in promised.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       let matches = found[algorithm] == digest
@@ -62,7 +65,9 @@ extension Download {
   func checkType(folder file: OpenFile, size: Int64) async throws {
     guard let type = expect.type else { return }
     let verdict = try await context.pool.run {
-      try MediaTypeRule.check(type: type, size: size) { offset, count in try file.bytes(at: offset, count: count) }
+      try MediaTypeRule.check(type: type, size: size) { offset, count in
+        try file.bytes(at: offset, count: count)
+      }
     }
     switch verdict {
     case .match: book.check(Verification("type", .manifest, .match))
@@ -93,7 +98,7 @@ extension Download {
     guard book.progress.freshStarts < 2, round <= 2 else { return false }
     book.progress.freshStarts = 2
     book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
-    book.progress.chunkSize = max(65_536, chunkSize / 4)
+    book.progress.chunkSize = min(chunkSize, max(65_536, chunkSize / 4))
     book.progress.discarded += map.have.total
     book.progress.reused = 0
     book.forgetChunks()
@@ -139,7 +144,9 @@ extension Download {
 
   /// The file that stands at the destination is one that this transfer wrote before.
   private var isReplacingOwn: Bool {
-    guard let recorded = book.progress.destination, let present = try? folder?.facts(name) else { return false }
+    guard let recorded = book.progress.destination, let present = try? folder?.facts(name) else {
+      return false
+    }
     return present.inode == recorded.inode && present.mtime == recorded.mtime
   }
 }

@@ -25,7 +25,8 @@ actor Download {
   var isSingleStream = false
   var hasDoubtedSize = false
 
-  init(_ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
+  init(
+    _ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
     live: LiveTransfer, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
@@ -54,7 +55,8 @@ actor Download {
     } catch is CancellationError {
       end = .stopped
     } catch {
-      end = .failed((error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+      end = .failed(
+        (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
@@ -87,16 +89,17 @@ actor Download {
     var path = book.progress.resolvedDestination ?? book.transfer.destination.localPath ?? ""
     if book.transfer.takesSourceName, book.progress.resolvedDestination == nil {
       let last = WebURL.decode(remote.url.path.split(separator: "/").last ?? "")
-      guard let name = (serverName.flatMap(ContentDisposition.sanitised) ?? ContentDisposition.sanitised(last)) else {
+      guard
+        let name = (serverName.flatMap(ContentDisposition.sanitised) ?? ContentDisposition.sanitised(last))
+      else {
         throw Failure(.ioError, "\(remote.url) gives no file name; write one in `to`")
       }
       path += name
       book.progress.resolvedDestination = path
     }
-    let cut = path.lastIndex(of: "/")
-    let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
-    name = cut.map { String(path[path.index(after: $0)...]) } ?? path
-    folder = try context.folder.making(parent, beneath: !settings.allowsOutside)
+    let parts = PathParts(path)
+    name = parts.name
+    folder = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
   }
 }
 

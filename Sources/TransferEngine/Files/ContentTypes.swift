@@ -12,7 +12,8 @@ enum ContentTypes {
     "7z": "application/x-7z-compressed", "avi": "video/x-msvideo", "avif": "image/avif", "bmp": "image/bmp",
     "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv", "doc": "application/msword",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "flac": "audio/flac",
-    "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "htm": "text/html", "html": "text/html",
+    "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "htm": "text/html",
+    "html": "text/html",
     "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": "text/javascript", "json": "application/json",
     "jsonl": "application/jsonl", "m4a": "audio/mp4", "m4v": "video/mp4", "md": "text/markdown",
     "mkv": "video/matroska", "mov": "video/quicktime", "mp3": "audio/mpeg", "mp4": "video/mp4",
@@ -23,6 +24,7 @@ enum ContentTypes {
     "tsv": "text/tab-separated-values", "txt": "text/plain", "wasm": "application/wasm", "wav": "audio/wav",
     "webm": "video/webm", "webp": "image/webp", "xls": "application/vnd.ms-excel",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xml": "application/xml",
-    "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip", "zst": "application/zstd",
+    "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
+    "zst": "application/zstd",
   ]
 }

@@ -29,7 +29,7 @@ package final class Folder: Sendable {
     var opened = openFolder(wanted, beneath)
     if opened < 0, errno == ENOENT {
       var prefix = relative.hasPrefix("/") ? "/" : ""
-      for part in relative.split(separator: "/") {
+      for part in relative.utf8.split(separator: UInt8(ascii: "/")).map({ Substring($0) }) {
         let next = prefix.isEmpty || prefix.hasSuffix("/") ? prefix + part : prefix + "/" + part
         if openable(next, beneath) == false {
           let parent = openFolder(prefix.isEmpty ? "." : prefix, beneath)
@@ -55,7 +55,9 @@ package final class Folder: Sendable {
     if descriptor < 0 {
       if errno == ENOENT, !create { return nil }
       // A link or a folder in its place is somebody else's: it is not followed and not removed.
-      if errno == ELOOP { throw Failure(.ioError, "`\(shown)` is a symbolic link; haul does not write through it") }
+      if errno == ELOOP {
+        throw Failure(.ioError, "`\(shown)` is a symbolic link; haul does not write through it")
+      }
       throw FileFault.failure(errno, "open `\(shown)`")
     }
     let file = OpenFile(descriptor: descriptor, path: shown)

@@ -41,7 +41,8 @@ package final class OpenFile: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
     var done = 0
     while done < bytes.count {
-      let count = pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
+      let count = pwrite(
+        descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
       if count < 0 {
         if errno == EINTR { continue }
         throw FileFault.failure(errno, "write `\(path)`")
@@ -54,7 +55,8 @@ package final class OpenFile: Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
     var done = 0
     while done < buffer.count {
-      let count = pread(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(offset) + done)
+      let count = pread(
+        descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(offset) + done)
       if count < 0 {
         if errno == EINTR { continue }
         throw FileFault.failure(errno, "read `\(path)`")
@@ -69,7 +71,8 @@ package final class OpenFile: Sendable {
     guard count > 0 else { return [] }
     var failure: Failure?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      do throws(Failure) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset) } catch {
+      do throws(Failure) { filled = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset) } catch
+      {
         failure = error
       }
     }

@@ -40,7 +40,9 @@ package final class PartFile: Sendable {
   func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
     guard minimum > 0 else { return }
     var space = statvfs()
-    guard fstatvfs(file.descriptor, &space) == 0 else { throw FileFault.failure(errno, "ask for the space left") }
+    guard fstatvfs(file.descriptor, &space) == 0 else {
+      throw FileFault.failure(errno, "ask for the space left")
+    }
     var status = stat()
     guard fstat(file.descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
     let free = Int64(space.f_bavail) * Int64(space.f_frsize)

@@ -21,7 +21,8 @@ enum Snapshot {
         unlink(temporary)
         throw Failure(
           .ioError,
-          "`\(source.path)` can't be reflinked to the state folder: \(String(cString: strerror(errno))); use `snapshot: copy`")
+          "`\(source.path)` can't be reflinked to the state folder: \(String(cString: strerror(errno))); use `snapshot: copy`"
+        )
       }
     case .copy:
       let size = try source.facts().size

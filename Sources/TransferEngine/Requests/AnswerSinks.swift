@@ -82,7 +82,8 @@ final class PartSink: AnswerSink, @unchecked Sendable {
     }
     moved(bytes.count)
     guard Int64(bytes.count) <= end - position else {
-      throw Failure(.protocolViolation, "the body is longer than the \(end - position + written) bytes promised")
+      throw Failure(
+        .protocolViolation, "the body is longer than the \(end - position + written) bytes promised")
     }
     try part.file.write(bytes, at: position)
     digest?.update(bytes)

@@ -74,6 +74,8 @@ final class Requester {
 
   /// Waits before try `attempt` + 1, and says so.
   nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
+    // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
+    if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 { throw failure }
     let delay = Backoff(settings.policy).delay(
       afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
     tally.retries += 1
@@ -84,7 +86,11 @@ final class Requester {
 
   /// Faults of one request that another try may mend.
   static func mayRetry(_ failure: Failure) -> Bool {
-    switch failure.code {
+    // What a client got wrong will not come right by saying it again.
+    if failure.code == .protocolViolation, let status = failure.httpStatus, (400..<500).contains(status) {
+      return false
+    }
+    return switch failure.code {
     case .networkUnreachable, .timeout, .serverError, .rateLimited, .protocolViolation, .rangeInvalid: true
     // A chunk that was refused by its hash is sent again.
     case .integrityMismatch: failure.chunk != nil
@@ -119,7 +125,8 @@ final class Requester {
     while true {
       let wire = try await prepare(request, url: url, body: body)
       let guarded = RedirectSink(
-        origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential, inner: sink())
+        origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
+        inner: sink())
       tally.requests += 1
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
@@ -132,7 +139,8 @@ final class Requester {
       case .redirect(let target):
         redirects += 1
         guard redirects <= settings.policy.redirects else {
-          throw Failure(.policyDenied, "\(request.url) redirects more than \(settings.policy.redirects) times")
+          throw Failure(
+            .policyDenied, "\(request.url) redirects more than \(settings.policy.redirects) times")
         }
         guard !(url.scheme == "https" && target.scheme == "http") else {
           throw Failure(.policyDenied, "\(url) redirects from https to \(target); haul does not go there")
@@ -211,7 +219,8 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
       guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
       guard let location = head.headers["Location"] else { break }
       guard let target = origin.resolving(location) else {
-        throw Failure(.policyDenied, "\(origin) redirects to something that is not http(s)", httpStatus: head.status)
+        throw Failure(
+          .policyDenied, "\(origin) redirects to something that is not http(s)", httpStatus: head.status)
       }
       detour = .redirect(target)
       return

@@ -40,7 +40,9 @@ package enum ControlShell {
     while let seq = last {
       let (page, next) = try context.ledger.matching(control.ids, after: seq, limit: 256)
       for transfer in page
-      where try await apply(control, to: transfer, context: context, authenticator: authenticator) { changed += 1 }
+      where try await apply(control, to: transfer, context: context, authenticator: authenticator) {
+        changed += 1
+      }
       last = next
     }
     try await context.writer.barrier()

@@ -19,11 +19,13 @@ package struct Forecast: Sendable, Hashable {
   ///   - remote: what the server said when it was asked (`--probe`); nil where it was not.
   ///   - isNewRun: the next `haul run` starts a new run rather than going on with one.
   package static func of(
-    _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?, isNewRun: Bool
+    _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?,
+    isNewRun: Bool
   ) -> Forecast {
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
-    let size = source?.size ?? remote?.size ?? transfer.progress.size ?? transfer.knownSize ?? transfer.expect.size
+    let size =
+      source?.size ?? remote?.size ?? transfer.progress.size ?? transfer.knownSize ?? transfer.expect.size
     var forecast = Forecast(action: .transfer, size: size)
     let kind = endpoint(transfer, endpoints)?.kind
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
@@ -41,13 +43,16 @@ package struct Forecast: Sendable, Hashable {
     let isWhole = isUpload && forecast.isResumable == false
     let chunk = isWhole ? size : transfer.progress.chunkSize ?? transfer.settings.chunkBytes(size)
     forecast.chunkSize = chunk
-    forecast.chunks = size.flatMap { size in chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) } }
+    forecast.chunks = size.flatMap { size in
+      chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
+    }
     decide(&forecast, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun)
     return forecast
   }
 
   private static func decide(
-    _ forecast: inout Forecast, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder, remote: RemoteObject?,
+    _ forecast: inout Forecast, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
+    remote: RemoteObject?,
     isNewRun: Bool
   ) {
     let progress = transfer.progress
@@ -125,9 +130,11 @@ package actor Prober {
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .download)
     let requester = Requester(
       context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(transfer.source, endpoints: context.endpoints), settings: transfer.settings,
+      endpoint: ProtocolChoice.endpoint(transfer.source, endpoints: context.endpoints),
+      settings: transfer.settings,
       throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
     let remote = try ProtocolChoice.download(transfer.source, endpoints: context.endpoints)
-    return try await Download(transfer, remote: remote, requester: requester, context: context, live: live).probe()
+    return try await Download(transfer, remote: remote, requester: requester, context: context, live: live)
+      .probe()
   }
 }

@@ -23,7 +23,8 @@ package enum Orphans {
     let authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
     for transfer in try context.ledger.retired() {
       if let session = transfer.progress.session {
-        found.append(Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
+        found.append(
+          Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
       }
       if let part = part(of: transfer, context) { found.append(part) }
       if remove {
@@ -57,11 +58,9 @@ package enum Orphans {
     guard transfer.settings.direction == .download,
       let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath
     else { return nil }
-    let cut = path.lastIndex(of: "/")
-    let parent = cut.map { String(path[...$0]) } ?? ""
-    let name = cut.map { String(path[path.index(after: $0)...]) } ?? path
-    let base = parent.hasPrefix("/") ? parent : context.folder.path + "/" + parent
-    let full = base + PartFile.name(for: name, tag: context.tag(transfer.id))
+    let parts = PathParts(path)
+    let base = parts.parent.hasPrefix("/") ? parts.parent : context.folder.path + "/" + parts.parent
+    let full = base + "/" + PartFile.name(for: parts.name, tag: context.tag(transfer.id))
     var status = stat()
     guard lstat(full, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Orphan(kind: .part, place: full, transfer: transfer.id, bytes: Int64(status.st_blocks) * 512)

@@ -13,7 +13,9 @@ struct PolicySlots {
     settings.policyName.map(Key.named) ?? .inline(settings.policy)
   }
 
-  func isFree(_ key: Key, _ policy: EffectivePolicy) -> Bool { used[key, default: 0] < max(1, policy.transfers) }
+  func isFree(_ key: Key, _ policy: EffectivePolicy) -> Bool {
+    used[key, default: 0] < max(1, policy.transfers)
+  }
   mutating func take(_ key: Key) { used[key, default: 0] += 1 }
   mutating func free(_ key: Key) { used[key, default: 1] -= 1 }
 

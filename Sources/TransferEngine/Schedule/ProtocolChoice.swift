@@ -30,7 +30,9 @@ package enum ProtocolChoice {
     }
   }
 
-  package static func upload(_ place: Place, endpoints: [String: Endpoint]) throws(Failure) -> any UploadProtocol {
+  package static func upload(_ place: Place, endpoints: [String: Endpoint]) throws(Failure)
+    -> any UploadProtocol
+  {
     let (url, path, kind) = try parts(place, endpoints)
     guard let kind, let path else { return HTTPUpload(url: url) }
     switch kind {
@@ -57,6 +59,6 @@ package enum ProtocolChoice {
   }
 
   private static func notYet(_ kind: EndpointKind) -> Failure {
-    Failure(.internal, "endpoints of type `\(kind.word)` are not yet in effect")
+    Failure(.protocolViolation, "endpoints of type `\(kind.word)` are not yet in effect")
   }
 }

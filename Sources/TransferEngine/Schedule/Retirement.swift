@@ -19,7 +19,8 @@ enum Retirement {
       settings.policy.retryAttempts = 1
       let requester = Requester(
         context: context, authenticator: authenticator,
-        endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints), settings: settings,
+        endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
+        settings: settings,
         throttle: Throttle(settings.policy), id: transfer.id,
         live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
       _ = try? await requester.call(request)
@@ -28,10 +29,8 @@ enum Retirement {
 
   private static func removePart(_ transfer: LedgerTransfer, _ context: EngineContext) {
     guard let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath else { return }
-    let cut = path.lastIndex(of: "/")
-    let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
-    let name = cut.map { String(path[path.index(after: $0)...]) } ?? path
-    let folder = try? context.folder.making(parent, beneath: !transfer.settings.allowsOutside)
-    folder?.remove(PartFile.name(for: name, tag: context.tag(transfer.id)))
+    let parts = PathParts(path)
+    let folder = try? context.folder.making(parts.parent, beneath: !transfer.settings.allowsOutside)
+    folder?.remove(PartFile.name(for: parts.name, tag: context.tag(transfer.id)))
   }
 }

@@ -1,7 +1,6 @@
 import JobModel
 import Synchronization
 
-
 /// What a transfer is to become when its task is cancelled.
 final class StopFlag: Sendable {
   private let wish = Mutex<TransferEvent?>(nil)

@@ -1,4 +1,3 @@
-import Foundation
 package import JobLedger
 import JobModel
 import Synchronization
@@ -35,7 +34,7 @@ package struct SyncPass: Sendable {
       await withTaskGroup(of: (Int64, Failure?).self) { group in
         for transfer in batch {
           let path = path(of: transfer)
-          folders.insert((path as NSString).deletingLastPathComponent)
+          folders.insert(PathParts(path).parent)
           group.addTask { (transfer.seq, await sync(path)) }
         }
         for await (seq, failure) in group { lost[seq] = failure }

@@ -93,7 +93,9 @@ package actor TransferEngine {
         reachedEnd = more.isEmpty
         waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
       }
-      guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else { return }
+      guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else {
+        return
+      }
       begin(waiting.remove(at: index))
     }
   }
@@ -125,11 +127,14 @@ package actor TransferEngine {
       switch transfer.settings.direction {
       case .download:
         let remote = try ProtocolChoice.download(place, endpoints: context.endpoints)
-        work = .download(Download(transfer, remote: remote, requester: requester, context: context, live: live, stop: stop))
+        work = .download(
+          Download(transfer, remote: remote, requester: requester, context: context, live: live, stop: stop))
       case .upload:
         let remote = try ProtocolChoice.upload(place, endpoints: context.endpoints)
         work = .upload(
-          Upload(transfer, remote: remote, requester: requester, context: context, live: live, budget: budget, stop: stop))
+          Upload(
+            transfer, remote: remote, requester: requester, context: context, live: live, budget: budget,
+            stop: stop))
       }
     } catch {
       let book = TransferBook(transfer, context: context, stop: stop)
@@ -137,6 +142,7 @@ package actor TransferEngine {
       book.end(.failed(error))
       slot.release()
       context.board.leave(transfer.seq)
+      if failFast { self.stop(.failFast) }
       return
     }
     let task = Task { [self] in
@@ -174,7 +180,9 @@ package actor TransferEngine {
           guard StateMachine.next(.running, control.event) != nil else { continue }
           running.end(control.event)
           changed += 1
-        } else if try await ControlShell.apply(control, to: transfer, context: context, authenticator: authenticator) {
+        } else if try await ControlShell.apply(
+          control, to: transfer, context: context, authenticator: authenticator)
+        {
           changed += 1
         }
       }
@@ -216,7 +224,10 @@ package actor TransferEngine {
   }
 
   private func pause() async {
-    if !isWoken { await withCheckedContinuation { wakeUp = $0 } }
+    await withCheckedContinuation { continuation in
+      // Others may run on this actor before the continuation is made: what they said counts.
+      if isWoken { continuation.resume() } else { wakeUp = continuation }
+    }
     isWoken = false
   }
 
@@ -233,12 +244,15 @@ package actor TransferEngine {
     var changed = false
     for profile in try context.ledger.waitingProfiles() {
       var obstacle: (id: String, state: TransferState)?
-      for need in profile.settings.needs where obstacle == nil { obstacle = try context.ledger.obstacle(to: need, of: profile.id) }
+      for need in profile.settings.needs where obstacle == nil {
+        obstacle = try context.ledger.obstacle(to: need, of: profile.id)
+      }
       guard let obstacle else { continue }
       if obstacle.state.breaksNeed {
         try context.ledger.skipQueued(
           profile: profile.id, need: obstacle.id,
-          failure: Failure(.needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)"),
+          failure: Failure(
+            .needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)"),
           at: context.clock.now())
         changed = true
       } else {

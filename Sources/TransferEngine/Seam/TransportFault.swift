@@ -13,7 +13,8 @@ enum TransportFault {
     case .cancelled: return CancellationError()
     case .couldntResolve: return fault(.networkUnreachable, "the name can't be resolved: \(error.message)")
     case .couldntConnect: return fault(.networkUnreachable, error.message)
-    case .timedOut(.connect): return fault(.timeout, "no connection within \(request.policy.connectTimeout) s")
+    case .timedOut(.connect):
+      return fault(.timeout, "no connection within \(request.policy.connectTimeout) s")
     case .timedOut(.firstByte): return fault(.timeout, "no answer within \(request.policy.requestTimeout) s")
     case .timedOut(.stall): return fault(.timeout, "under 1 KB/s for \(request.policy.stallTimeout) s")
     case .tls: return fault(.tlsFailed, error.message)

@@ -45,7 +45,9 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     }
     offset += Int64(want)
     // The last bytes are held back until the whole chunk is known to be what its hash says.
-    if offset == length, let expected, let digest, digest.finishHex() != expected { throw changed("has other bytes") }
+    if offset == length, let expected, let digest, digest.finishHex() != expected {
+      throw changed("has other bytes")
+    }
     sent += Int64(want)
     moved(want)
     return want

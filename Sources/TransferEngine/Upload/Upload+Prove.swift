@@ -18,7 +18,9 @@ extension Upload {
         file.etag = object.etag ?? file.etag
       }
     }
-    if let size = expect.size { book.check(Verification("size", .manifest, size == source.size ? .match : .mismatch)) }
+    if let size = expect.size {
+      book.check(Verification("size", .manifest, size == source.size ? .match : .mismatch))
+    }
     if let size = seen.size {
       let matches = size == source.size
       book.check(Verification("size", .server, matches ? .match : .mismatch))
@@ -42,7 +44,8 @@ extension Upload {
       book.check(Verification(algorithm.rawValue, .server, ours == theirs ? .match : .mismatch))
       guard ours == theirs else {
         throw Failure(
-          .integrityMismatch, "\(remote.url): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
+          .integrityMismatch,
+          "\(remote.url): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
           expected: ours, actual: theirs)
       }
     }
@@ -73,7 +76,8 @@ extension Upload {
     book.check(Verification("readback", .server, matches ? .match : .mismatch))
     guard matches else {
       throw Failure(
-        .integrityMismatch, "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
+        .integrityMismatch,
+        "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
         expected: mine[.sha256], actual: digest)
     }
   }

@@ -30,7 +30,7 @@ extension Upload {
         if repairs == 1, try await dropWhatDiffers() { continue }
         guard repairs == 1 || book.progress.chunkSize == nil else { throw failure }
         repairs = 2
-        book.progress.chunkSize = max(65_536, source.chunkSize / 4)
+        book.progress.chunkSize = min(source.chunkSize, max(65_536, source.chunkSize / 4))
         source.chunkSize = book.progress.chunkSize ?? source.chunkSize
         try await startOver()
       }
@@ -47,7 +47,8 @@ extension Upload {
     let chunks = held.values.sorted { $0.offset < $1.offset }.prefix(32).map {
       "\($0.offset / max(1, source.chunkSize)):\($0.digest.prefix(16))"
     }
-    return "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(chunks.joined(separator: " "))"
+    return
+      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(chunks.joined(separator: " "))"
   }
 
   private func startOver() async throws {
@@ -78,7 +79,9 @@ extension Upload {
   private func dropWhatDiffers() async throws -> Bool {
     guard let session = book.progress.session, let request = remote.query(session) else { return false }
     let answer = try await requester.call(request)
-    guard case .value(let holdings) = remote.queried(answer, session: session, source: source, now: context.clock.now())
+    guard
+      case .value(let holdings) = remote.queried(
+        answer, session: session, source: source, now: context.clock.now())
     else { return false }
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     let lost = held.values.filter { !holdings.chunks.contains(Int($0.offset / layout.chunkSize)) }
@@ -151,7 +154,9 @@ extension Upload {
         do {
           let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
           try checkSource()
-          guard let head = sink.answerHead else { throw Failure(.protocolViolation, "\(url) did not answer a chunk") }
+          guard let head = sink.answerHead else {
+            throw Failure(.protocolViolation, "\(url) did not answer a chunk")
+          }
           let answer = Answer(head: head, body: sink.bytes, url: url)
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
           book.progress.discarded += body.sent - body.length
@@ -174,7 +179,9 @@ extension Upload {
         {
           live.add(Int64(bare.range.count))
           book.progress.discarded += max(0, sent - Int64(bare.range.count))
-          record(UploadChunk(index: bare.index, range: bare.range, sha256: try await digest(of: bare.range)), nil, tries)
+          record(
+            UploadChunk(index: bare.index, range: bare.range, sha256: try await digest(of: bare.range)), nil,
+            tries)
           return nil
         }
         book.progress.discarded += sent
@@ -192,7 +199,9 @@ extension Upload {
       try Task.checkCancellation()
       return false
     }
-    guard case .value(let holdings) = remote.queried(answer, session: session, source: source, now: context.clock.now())
+    guard
+      case .value(let holdings) = remote.queried(
+        answer, session: session, source: source, now: context.clock.now())
     else { return false }
     return holdings.chunks.contains(index)
   }
@@ -213,7 +222,9 @@ extension Upload {
       }
     }
     guard remote.abilities.hashesChunks else {
-      return (chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, sha256: nil, moved: moved))
+      return (
+        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, sha256: nil, moved: moved)
+      )
     }
     let loan = budget.take(bare.range.count)
     let range = bare.range
@@ -226,11 +237,15 @@ extension Upload {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }
       chunk.sha256 = digest
-      return (chunk, try ChunkBody(file: file, range: range, buffer: bytes, loan: loan, sha256: digest, moved: moved))
+      return (
+        chunk,
+        try ChunkBody(file: file, range: range, buffer: bytes, loan: loan, sha256: digest, moved: moved)
+      )
     }
     chunk.sha256 = try await context.pool.run { try Self.sha256(range, of: file) }
     return (
-      chunk, try ChunkBody(file: file, range: range, buffer: nil, loan: nil, sha256: chunk.sha256, moved: moved)
+      chunk,
+      try ChunkBody(file: file, range: range, buffer: nil, loan: nil, sha256: chunk.sha256, moved: moved)
     )
   }
 
@@ -254,6 +269,8 @@ extension Upload {
     held[record.offset] = record
     noteProgress()
     book.record(record, index: chunk.index)
+    book.count(requester.takeTally())
+    book.saveNowAndThen()
   }
 }
 

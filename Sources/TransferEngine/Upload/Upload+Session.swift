@@ -1,4 +1,5 @@
 import Digests
+import Foundation
 import JobLedger
 import JobModel
 import Protocols
@@ -28,6 +29,12 @@ extension Upload {
     switch remote.queried(answer, session: session, source: source, now: context.clock.now()) {
     case .failure(let failure): throw failure
     case .sessionLost:
+      // Stopped between the finalize and its record: the file may be there.
+      if book.progress.sessionState == .finalizing,
+        let file = try await finishedAlready(try await wholeDigests())
+      {
+        return (session, file)
+      }
       book.warn("the upload session of an earlier attempt is gone: a new one is opened")
       forgetChunks()
       return nil
@@ -85,7 +92,7 @@ extension Upload {
   /// The number in a 413 that names the largest chunk allowed.
   private static func limit(in answer: Answer) -> Int64? {
     let members = ProblemDetails(answer)?.members ?? [:]
-    return ((members["maxChunkSize"] ?? members["limit"]) as? any BinaryInteger).map { Int64($0) }
+    return ((members["maxChunkSize"] ?? members["limit"]) as? NSNumber)?.int64Value
   }
 
   func finalize(_ session: RemoteSession) async throws -> UploadedFile {
@@ -97,7 +104,9 @@ extension Upload {
     book.progress.sessionState = .finalizing
     book.save()
     let chunks = held.values.sorted { $0.offset < $1.offset }
-    guard let request = remote.finalize(session, source: source, chunks: chunks) else { return UploadedFile() }
+    guard let request = remote.finalize(session, source: source, chunks: chunks) else {
+      return UploadedFile()
+    }
     let answer = try await requester.call(request)
     switch remote.finalized(answer, now: context.clock.now()) {
     case .value(let file): return file
@@ -122,7 +131,9 @@ extension Upload {
     guard let type = expect.type, let file else { return }
     let size = source.size
     let verdict = try await context.pool.run {
-      try MediaTypeRule.check(type: type, size: size) { offset, count in try file.bytes(at: offset, count: count) }
+      try MediaTypeRule.check(type: type, size: size) { offset, count in
+        try file.bytes(at: offset, count: count)
+      }
     }
     switch verdict {
     case .match: book.check(Verification("type", .manifest, .match))

@@ -58,7 +58,8 @@ extension Upload {
       }
     }
     let file = UploadedFile(
-      remoteID: book.progress.remoteID, version: book.progress.remote.version, etag: book.progress.remote.etag)
+      remoteID: book.progress.remoteID, version: book.progress.remote.version, etag: book.progress.remote.etag
+    )
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
     if let request = remote.look() ?? remote.inspect(file) {
       let answer = try await requester.call(request)
@@ -66,8 +67,12 @@ extension Upload {
       if ![401, 403, 405, 501].contains(answer.status) {
         let seen = try value(remote.inspected(answer, now: context.clock.now()))
         if let size = seen.size, size != source.size { return nil }
-        if let digest = seen.digests[.sha256], let mine = book.progress.digests[.sha256], digest != mine { return nil }
-        if seen.digests.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new { return nil }
+        if let digest = seen.digests[.sha256], let mine = book.progress.digests[.sha256], digest != mine {
+          return nil
+        }
+        if seen.digests.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new {
+          return nil
+        }
       }
     }
     book.progress.source = now

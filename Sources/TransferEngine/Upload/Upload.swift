@@ -57,7 +57,8 @@ actor Upload {
     } catch is CancellationError {
       end = .stopped
     } catch {
-      end = .failed((error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+      end = .failed(
+        (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
     }
     release()
     digests?.cancel()
@@ -85,10 +86,12 @@ actor Upload {
     self.file = file
     if let old = book.progress.source, !old.isSameContent(as: facts), book.progress.completedAt == nil {
       book.warn("the source changed since the last attempt: the upload starts anew")
+      await abandonSession()
       forgetChunks()
     }
     source = UploadSource(
-      size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path), chunkSize: wantedChunk(facts.size),
+      size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
+      chunkSize: wantedChunk(facts.size),
       fingerprint: facts.fingerprint)
     currentFacts = facts
     if let size = expect.size, size != facts.size {
@@ -166,7 +169,11 @@ actor Upload {
       task = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
       digests = task
     }
-    let found = try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+    let found = try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
     return DigestAlgorithm.named(found)
   }
 

@@ -1,0 +1,177 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `run` can be told: `--set`, `--only`, `--new-run`, `--deadline`, `--fail-fast`, `--precheck`, `--json`.
+@Suite(.turns, .timeLimit(.minutes(3)))
+struct RunOptionsTests {
+  private func job(_ depot: Depot, _ transfers: String) -> String {
+    """
+    version: 1
+    job: options
+    vars: { name: a }
+    endpoints: { depot: \(depot.endpoint) }
+    policies: { quick: { transfers: 1, retry: { attempts: 1 } } }
+    defaults: { policy: quick, chunk_size: 64KiB }
+    transfers:
+    \(transfers)
+    """
+  }
+
+  @Test func setBelongsToTheRun() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a", "b", "c"] {
+      try bench.serve(name + ".bin", size: 10, seed: UInt64(name.utf8.first ?? 0))
+    }
+    let yaml = job(
+      depot,
+      """
+        - { id: one, download: "depot:${var.name}.bin", to: "${var.name}.bin" }
+        - { id: far, download: "http://127.0.0.1:1/x", to: far.bin }
+      """)
+    #expect(try await bench.run(yaml, ["--set", "name=b"]).status == 75)
+    #expect(bench.exists("b.bin"))
+    #expect(try await bench.run(nil, ["--set", "name=c"]).status == 64)
+    // Left out, the run keeps its own.
+    let same = try await bench.run()
+    #expect(same.status == 75)
+    #expect(same.report["run"]["number"].int == 1)
+    #expect(same["one"]["destination"].string == "b.bin")
+    let new = try await bench.run(nil, ["--set", "name=c", "--new-run"])
+    #expect(new.report["run"]["number"].int == 2)
+    #expect(new.report["run"]["attempt"].int == 1)
+    #expect(try bench.isSame("c.bin", "c.bin"))
+  }
+
+  @Test func only() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 10)
+    let yaml = job(
+      depot,
+      """
+        - { id: in/one, download: "depot:a.bin", to: one.bin }
+        - { id: in/two, download: "depot:a.bin", to: two.bin }
+        - { id: out, download: "depot:a.bin", to: out.bin }
+      """)
+    let part = try await bench.run(yaml, ["--only", "in/*"])
+    #expect(part.faults == "")
+    #expect(part.state("in/one") == "completed" && part.state("in/two") == "completed")
+    #expect(!bench.exists("out.bin"))
+    #expect(part.status == 75)
+    #expect(part["out"]["state"].string == "queued")
+    let rest = try await bench.run()
+    #expect(rest.status == 0)
+    #expect(rest.state("out") == "completed")
+  }
+
+  @Test func deadline() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(
+      bench, faults: [#"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "100KiB"}}"#])
+    try bench.serve("a.bin", size: 800_000)
+    let yaml = job(depot, #"  - { id: one, download: "depot:a.bin", to: one.bin }"#)
+    let cut = try await bench.run(yaml, ["--deadline", "1s"])
+    #expect(cut.status == 75)
+    #expect(cut.faults == "")
+    #expect(cut.state("one") == "paused deadline")
+    #expect(cut.end.seconds < 5)
+    #expect(try await bench.run().status == 0)
+    #expect(try bench.isSame("one.bin", "a.bin"))
+  }
+
+  @Test func failFast() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 10)
+    let yaml = job(
+      depot,
+      """
+        - { id: bad, download: "depot:none.bin", to: bad.bin }
+        - { id: later, download: "depot:a.bin", to: later.bin, needs: [middle] }
+        - { id: middle, download: "depot:a.bin", to: middle.bin }
+      """)
+    let run = try await bench.run(yaml, ["--fail-fast"])
+    #expect(run.status == 1)
+    #expect(run.faults == "")
+    #expect(run.outcome == "failed")
+    #expect(run.state("bad") == "failed NOT_FOUND")
+    #expect(run["later"]["state"].string == "queued")
+    #expect(!bench.exists("later.bin"))
+  }
+
+  @Test func precheck() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.source("here.bin", size: 10)
+    let yaml = job(
+      depot,
+      """
+        - { id: here, upload: here.bin, to: "depot:here.bin" }
+        - { id: gone, upload: gone.bin, to: "depot:gone.bin" }
+      """)
+    let strict = try await bench.run(yaml, ["--precheck", "strict"])
+    #expect(strict.status != 0)
+    #expect(strict.errors.contains("gone"))
+    #expect(try await depot.log().isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: bench.served + "/here.bin"))
+    let run = try await bench.run()
+    #expect(run.status == 1)
+    #expect(run.state("here") == "completed")
+    #expect(run.state("gone") == "failed SOURCE_MISSING")
+  }
+
+  @Test func standardOutputCarriesOnlyWhatWasAskedFor() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 10)
+    try bench.writeJob(job(depot, #"  - { id: one, download: "depot:a.bin", to: one.bin }"#))
+    let quiet = try await bench.haul(["run", "job.yaml"])
+    #expect(quiet.status == 0)
+    #expect(quiet.output.isEmpty)
+    let report = try await bench.haul(["run", "job.yaml", "--report", "-"])
+    #expect(try JSON.parse(report.output)["schema"].string == "haul.report/v1")
+    let json = try await bench.haul(["run", "job.yaml", "--json"])
+    #expect(try JSON.parse(json.output)["run"]["number"].int == 3)
+    let events = try await bench.haul(["run", "job.yaml", "--events", "-"])
+    let lines = try events.output.split(separator: "\n").map { try JSON.parse(String($0)) }
+    #expect(lines.first?["event"].string == "run_started")
+    #expect(lines.last?["event"].string == "run_ended")
+    for text in [quiet, report, json, events].map(\.errors) { #expect(!text.contains("\u{1B}")) }
+  }
+
+  /// plan, check, status, report and history agree, and their JSON is valid.
+  @Test func commands() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 100_000)
+    try bench.writeJob(job(depot, #"  - { id: one, download: "depot:a.bin", to: one.bin }"#))
+    func json(_ arguments: [String], _ schema: String) async throws -> JSON {
+      let end = try await bench.haul(arguments + ["--json"])
+      #expect(end.status == 0, "\(arguments): \(end.errors)")
+      let file = try bench.scratch.write("out.json", end.output)
+      #expect(try await Schema.faults(of: file, name: schema) == "", "\(arguments)")
+      return try JSON.parse(end.output)
+    }
+    _ = try await json(["check", "job.yaml"], "check")
+    let plan = try await json(["plan", "job.yaml"], "plan")
+    #expect(plan["transfers"][0]["size"].isNull)
+    #expect(plan["transfers"][0]["action"].string == "transfer")
+    let probed = try await json(["plan", "job.yaml", "--probe"], "plan")
+    #expect(probed["transfers"][0]["size"].int == 100_000)
+    #expect(probed["totals"]["bytes_to_move"].int == 100_000)
+    #expect(!bench.exists("one.bin"))
+    #expect(try await depot.log().moved == 0)
+    let run = try await bench.run()
+    #expect(run.status == 0)
+    let status = try await json(["status", "options"], "report")
+    #expect(status["totals"] == run.report["totals"])
+    let report = try await json(["report", "job.yaml"], "report")
+    #expect(report["transfers"] == run.report["transfers"])
+    #expect(report["run"]["id"] == run.report["run"]["id"])
+    _ = try await json(["history", "options"], "history")
+    let after = try await json(["plan", "job.yaml"], "plan")
+    #expect(after["totals"]["bytes_to_move"].int == 0 || after["transfers"][0]["action"].string != "transfer")
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import GRDB
+import JobLedger
+import JobModel
+import Testing
+
+struct OpeningTests {
+  @Test func opensAgainWithWhatItHeld() throws {
+    let folder = TemporaryFolder()
+    try folder.ledger().compile([Entry(id: "a")])
+    for _ in 0..<2 {
+      let ledger = try folder.ledger()
+      #expect(try ledger.all().map(\.id) == ["a"])
+      try ledger.setMeta("k", "v")
+      #expect(try ledger.meta("k") == "v" && ledger.meta("none") == nil)
+    }
+  }
+
+  @Test func onlyTheOwnerMayReadIt() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    for name in ["plan.sqlite", "plan.sqlite-wal", "plan.sqlite-shm"] {
+      let facts = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)
+      #expect((facts[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(name)")
+    }
+    withExtendedLifetime(ledger) {}
+  }
+
+  @Test func aNewerFileIsRefused() throws {
+    let folder = TemporaryFolder()
+    _ = try folder.ledger()
+    let queue = try DatabaseQueue(path: folder.database)
+    try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 of the future')") }
+    try queue.close()
+    #expect(throws: LedgerError.newer(path: folder.database)) { try folder.ledger() }
+  }
+
+  /// A plan of some size, written back into its file, no log beside it.
+  private func settled(_ folder: TemporaryFolder) throws -> Int {
+    do {
+      let ledger = try folder.ledger()
+      try ledger.compile((0..<2000).map { Entry(id: "t\($0)", identity: UInt8($0 % 250)) })
+      try ledger.checkpoint()
+    }
+    for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.database + ending) }
+    let facts = try FileManager.default.attributesOfItem(atPath: folder.database)
+    return (facts[.size] as? NSNumber)?.intValue ?? 0
+  }
+
+  /// Opens a damaged ledger and reads all of it: it must say `unreadable` on the way.
+  private func check(_ what: String, _ damage: (FileHandle, Int) throws -> Void) throws {
+    let folder = TemporaryFolder()
+    let size = try settled(folder)
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.database))
+    try damage(file, size)
+    try file.close()
+    do {
+      let ledger = try folder.ledger()
+      var seq: Int64 = 0
+      while let last = try ledger.page(after: seq, onlyTouched: false, limit: 500).last { seq = last.seq }
+      Issue.record("\(what): opened and read up to \(seq) as if nothing had happened")
+    } catch let error as LedgerError {
+      guard case .unreadable(let path, _) = error else {
+        Issue.record("\(what): \(error)")
+        return
+      }
+      #expect(path == folder.database && "\(error)".contains("can't be read"))
+    }
+  }
+
+  @Test func damageIsSaidNeverHealedByStartingAnew() throws {
+    try check("header overwritten") { file, _ in try file.write(contentsOf: Data("not a database, no".utf8)) }
+    try check("first page zeroed") { file, _ in try file.write(contentsOf: Data(count: 4096)) }
+    try check("cut in half") { file, size in try file.truncate(atOffset: UInt64(size / 2)) }
+    try check("cut to one page") { file, _ in try file.truncate(atOffset: 4096) }
+    try check("cut to 100 bytes") { file, _ in try file.truncate(atOffset: 100) }
+    try check("emptied") { file, _ in try file.truncate(atOffset: 0) }
+    try check("noise in the middle") { file, size in
+      try file.seek(toOffset: UInt64(8192))
+      try file.write(contentsOf: Data((0..<(size - 8192)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) }))
+    }
+  }
+
+  @Test func aFolderThatIsNotThereCanNotBeWritten() {
+    #expect(throws: LedgerError.self) { try JobLedger(folder: "/nowhere/at/all") }
+  }
+
+  @Test func anotherProcessReadsWhileWeWrite() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile((0..<100).map { Entry(id: "t\($0)") })
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for round in 1...5 {
+      for seq in 1...100 as ClosedRange<Int64> { writer.submit(.state(seq: seq, .running)) }
+      try await writer.barrier()
+      for seq in 1...100 as ClosedRange<Int64> {
+        writer.submit(.chunk(seq: seq, ChunkRecord(offset: 0, length: 1, digest: "\(round)")))
+      }
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+      shell.arguments = [
+        "-readonly", folder.database, "SELECT count(*) FROM transfer WHERE state = 'running'",
+      ]
+      let pipe = Pipe()
+      shell.standardOutput = pipe
+      shell.standardError = pipe
+      try shell.run()
+      let text = try pipe.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) }
+      shell.waitUntilExit()
+      #expect(text == "100\n" && shell.terminationStatus == 0)
+    }
+    try writer.close()
+  }
+}

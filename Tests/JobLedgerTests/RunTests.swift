@@ -1,0 +1,166 @@
+import JobLedger
+import JobModel
+import Testing
+
+struct RunTests {
+  private func settle(_ ledger: JobLedger, _ states: [TransferState]) async throws {
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for (index, state) in states.enumerated() { writer.submit(.state(seq: Int64(index + 1), state)) }
+    try await writer.barrier()
+    try writer.close()
+  }
+
+  private static let states: [TransferState] = [
+    .queued(.needs("x")), .running, .paused(.user), .paused(.retries), .completed, .upToDate(nil), .failed,
+    .canceled,
+    .skipped(.disabled), .skipped(.exists), .skipped(.needs("x")), .queued(.failFast),
+  ]
+
+  private func ledger(_ folder: TemporaryFolder) async throws -> JobLedger {
+    let ledger = try folder.ledger()
+    try ledger.compile(Self.states.indices.map { Entry(id: "t\($0)", identity: UInt8($0)) })
+    return ledger
+  }
+
+  @Test func aNewRunOpensAllButWhatAUserHolds() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    try await settle(ledger, Self.states)
+    let run = try ledger.startRun(id: "01A", overrides: ["a": "1", "b": ""], at: 10)
+    #expect(run.number == 1 && run.id == "01A" && run.overrides == ["a": "1", "b": ""] && run.isUnfinished)
+    let attempt = try #require(run.attempts.first)
+    #expect(
+      run.attempts.count == 1 && attempt.number == 1 && attempt.startedAt == 10 && attempt.exitCode == nil)
+    for (index, transfer) in try ledger.all().enumerated() {
+      let old = Self.states[index]
+      let wanted: TransferState = old == .paused(.user) || old == .skipped(.disabled) ? old : .queued(nil)
+      #expect(transfer.state == wanted, "\(old)")
+    }
+  }
+
+  /// The same table as the state machine's `newAttempt`.
+  @Test func anAttemptAgreesWithTheStateMachine() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    try await settle(ledger, Self.states)
+    try ledger.endAttempt(
+      run: run.number, outcome: .incomplete, exitCode: 75, bytesTransferred: 9, scope: "t*", at: 20)
+    let ended = try #require(try ledger.lastRun())
+    #expect(ended.isUnfinished && ended.exitCode == 75 && ended.scope == "t*" && ended.endedAt == 20)
+    let next = try ledger.startAttempt(run: run.number, at: 30)
+    #expect(
+      next.attempts.map(\.number) == [1, 2] && next.attempts[0].exitCode == 75
+        && next.attempts[0].bytesTransferred == 9)
+    #expect(next.outcome == nil && next.endedAt == nil)
+    for (index, transfer) in try ledger.all().enumerated() {
+      let old = Self.states[index]
+      #expect(transfer.state == StateMachine.next(old, .newAttempt)?.state ?? old, "\(old)")
+    }
+    try ledger.endAttempt(
+      run: run.number, outcome: .completed, exitCode: 0, bytesTransferred: 0, scope: nil, at: 40)
+    let second = try ledger.startRun(id: "01B", overrides: [:], at: 50)
+    #expect(second.number == 2 && second.attempts.count == 1)
+    #expect(
+      try ledger.runs(limit: 5).map(\.number) == [2, 1] && ledger.run(number: 1)?.outcome == .completed)
+    #expect(try ledger.run(number: 9) == nil)
+  }
+
+  @Test func aNewRunCountsFromNothingAndForgetsNoProgress() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    var progress = TransferProgress()
+    progress.size = 100
+    progress.transferred = 5
+    progress.retries = 2
+    progress.requests = 3
+    progress.contiguousBytes = 50
+    progress.completedAt = 7
+    progress.freshStarts = 1
+    writer.submit(.progress(seq: 1, progress))
+    try await writer.barrier()
+    let sums = try ledger.sums()
+    #expect(sums.planned == 100 && sums.transferred == 5 && sums.requests == 3 && sums.retries == 2)
+    _ = try ledger.startRun(id: "01A", overrides: [:], at: 0)
+    let now = try #require(try ledger.transfer(1)?.progress)
+    #expect(now.transferred == 0 && now.retries == 0 && now.requests == 0 && now.freshStarts == 0)
+    #expect(now.contiguousBytes == 50 && now.completedAt == 7 && now.size == 100)
+  }
+
+  @Test func whatARunnerLeftBehindReadsAsInterrupted() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    try await settle(ledger, Self.states)
+    try ledger.settleInterrupted()
+    #expect(try ledger.transfer(2)?.state == .paused(.interrupted))
+    #expect(try ledger.counts().running == 0)
+  }
+
+  @Test func needs() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    var needy = Entry(id: "z", identity: 3)
+    needy.settings.needs = ["a", "g/**"]
+    try ledger.compile([Entry(id: "a"), Entry(id: "g/1"), Entry(id: "g/2"), Entry(id: "gg"), needy])
+    #expect(try ledger.waitingProfiles().map(\.settings.needs) == [["a", "g/**"]])
+    let profile = try #require(try ledger.waitingProfiles().first?.id)
+    func obstacle(_ need: String, _ states: [TransferState]) async throws -> String? {
+      try await settle(ledger, states)
+      return try ledger.obstacle(to: need, of: profile)?.id
+    }
+    let open = TransferState.queued(nil)
+    #expect(try await obstacle("a", [open]) == "a")
+    #expect(try await obstacle("a", [.completed]) == nil)
+    #expect(try await obstacle("a", [.upToDate(nil)]) == nil)
+    #expect(try await obstacle("a", [.skipped(.exists)]) == nil)
+    #expect(try await obstacle("a", [.skipped(.disabled)]) == "a")
+    #expect(try await obstacle("g/**", [.failed, open, .completed, open]) == "g/1")
+    #expect(
+      try await obstacle("g/**", [.failed, open, .failed, open]) == "g/2", "what can't be mended comes first")
+    #expect(try await obstacle("g/**", [.failed, .completed, .completed, .failed]) == nil)
+    #expect(try await obstacle("g*", [.failed, .completed, .completed, .failed]) == "gg")
+    #expect(try ledger.obstacle(to: "nobody", of: profile) == nil)
+    #expect(try ledger.queued(after: 0, excluding: [profile], limit: 9).isEmpty)
+    #expect(try ledger.queued(after: 0, excluding: [], limit: 9).map(\.id) == ["z"])
+    try ledger.skipQueued(profile: profile, need: "gg", failure: Failure(.needsFailed, "gg failed"), at: 5)
+    let skipped = try #require(try ledger.transfer(5))
+    #expect(skipped.state == .skipped(.needs("gg")) && skipped.progress.failure?.code == .needsFailed)
+    #expect(try ledger.counts().skippedForNeeds == 1 && ledger.waitingProfiles().isEmpty)
+    #expect(try ledger.needingAttention(limit: 9).map(\.id) == ["a", "gg", "z"])
+  }
+
+  @Test func pagesAndStanding() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    try await settle(ledger, Self.states)
+    var seen: [Int64] = []
+    while true {
+      let page = try ledger.page(after: seen.last ?? 0, onlyTouched: false, limit: 5)
+      if page.isEmpty { break }
+      seen += page.map(\.seq)
+    }
+    #expect(seen == Array(1...Int64(Self.states.count)))
+    let standing = try ledger.standing()
+    #expect(standing.counts.total == Self.states.count && standing.counts.skippedForNeeds == 1)
+    #expect(standing.pausedReasons == ["user": 1, "retries": 1])
+  }
+
+  @Test func diagnosticsAndEvents() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 0)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let mark = SourceMark(file: "job.yaml", line: 3, column: 7)
+    for _ in 0..<3 {
+      writer.submit(.diagnostic(run: run.number, Diagnostic(.warning, "m", at: mark, hint: "h")))
+    }
+    writer.submit(.diagnostic(run: run.number, Diagnostic(.error, "n")))
+    writer.submit(.events(run: run.number, count: 42))
+    try await writer.barrier()
+    let read = try ledger.diagnostics(run: run.number)
+    #expect(
+      read.map(\.message) == ["m", "n"] && read.first?.place == "job.yaml:3:7" && read.first?.hint == "h")
+    #expect(try ledger.run(number: 1)?.events == 42)
+  }
+}

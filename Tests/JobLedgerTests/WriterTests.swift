@@ -1,0 +1,147 @@
+import Foundation
+import GRDB
+import JobModel
+import Synchronization
+import Testing
+
+@testable import JobLedger
+
+struct WriterTests {
+  @Test func whatIsSubmittedIsCommittedWithoutABarrier() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for round in 0..<5 {
+      writer.submit(.chunk(seq: 1, ChunkRecord(offset: Int64(round), length: 1, digest: "")))
+      let start = ContinuousClock.now
+      while try ledger.chunks(of: 1).count <= round, ContinuousClock.now - start < .seconds(5) {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      #expect(try ledger.chunks(of: 1).count == round + 1)
+    }
+    try writer.close()
+  }
+
+  @Test func aBarrierCoversAllThatCameBeforeItInOrder() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile((0..<20).map { Entry(id: "t\($0)") })
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for seq in 1...20 as ClosedRange<Int64> {
+        group.addTask {
+          for round in 0..<50 as Range<Int64> {
+            writer.submit(.chunk(seq: seq, ChunkRecord(offset: round, length: 1, digest: "")))
+            if round % 10 == 9 {
+              try await writer.barrier()
+              let count = try ledger.chunks(of: seq).count
+              #expect(count == Int(round) + 1)
+            }
+          }
+          writer.submit(.noChunks(seq: seq))
+          writer.submit(.chunk(seq: seq, ChunkRecord(offset: 9, length: 1, digest: "")))
+          writer.submit(.chunk(seq: seq, ChunkRecord(offset: 10, length: 1, digest: "")))
+          writer.submit(.lostChunks(seq: seq, offsets: [9, 11]))
+          try await writer.barrier()
+          #expect(try ledger.chunks(of: seq).map(\.offset) == [10])
+        }
+      }
+      try await group.waitForAll()
+    }
+    try writer.close()
+  }
+
+  @Test func manyChangesAreGrouped() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let counter = CommitCounter()
+    ledger.pool.add(transactionObserver: counter)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for index in 0..<20_000 as Range<Int64> {
+      writer.submit(.chunk(seq: 1, ChunkRecord(offset: index, length: 1, digest: "0123abcd")))
+    }
+    try await writer.barrier()
+    #expect(try ledger.chunks(of: 1).count == 20_000)
+    let commits = counter.count.load(ordering: .relaxed)
+    #expect(commits >= 1 && commits < 1000, "20,000 records took \(commits) commits")
+    try writer.close()
+  }
+
+  @Test func closingCommitsTheRestAndABarrierAfterItDoesNotHang() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for index in 0..<100 as Range<Int64> {
+      writer.submit(.chunk(seq: 1, ChunkRecord(offset: index, length: 1, digest: "")))
+    }
+    try writer.close()
+    #expect(try ledger.chunks(of: 1).count == 100)
+    let answered = Mutex(false)
+    let late = Task {
+      try? await writer.barrier()
+      return true
+    }
+    let guardTask = Task {
+      _ = await late.value
+      answered.withLock { $0 = true }
+    }
+    for _ in 0..<200 where !answered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(answered.withLock { $0 }, "a barrier after the end waits for ever")
+    guardTask.cancel()
+  }
+
+  @Test func aFullDiskIsToldOnceAndEveryBarrierSaysIt() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    // No page more than there are: what a full disk is to SQLite.
+    try await ledger.pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA max_page_count = 1")
+    }
+    let failures = Mutex<[String]>([])
+    let writer = LedgerWriter(ledger) { error in failures.withLock { $0.append("\(error)") } }
+    writer.submit(.chunk(seq: 1, ChunkRecord(offset: 0, length: 1, digest: "")))
+    try await writer.barrier()
+    writer.submit(
+      .chunk(seq: 1, ChunkRecord(offset: 2, length: 1, digest: String(repeating: "x", count: 100_000))))
+    writer.submit(.chunk(seq: 1, ChunkRecord(offset: 1, length: 1, digest: "")))
+    for _ in 0..<3 { await #expect(throws: LedgerError.self) { try await writer.barrier() } }
+    writer.submit(.chunk(seq: 1, ChunkRecord(offset: 2, length: 1, digest: "")))
+    await #expect(throws: LedgerError.self) { try await writer.barrier() }
+    #expect(failures.withLock { $0.count } == 1)
+    #expect(failures.withLock { $0.first }?.contains("can't be written") == true)
+    #expect(throws: LedgerError.self) { try writer.close() }
+    #expect(try ledger.chunks(of: 1).map(\.offset) == [0], "a failed group must leave nothing behind")
+  }
+
+  @Test func aLockedDatabaseIsWaitedFor() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let other = try DatabaseQueue(path: folder.database)
+    let held = Task.detached {
+      try other.write { db in
+        try db.execute(sql: "INSERT INTO meta VALUES ('x', 'y')")
+        Thread.sleep(forTimeInterval: 0.3)
+      }
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    writer.submit(.state(seq: 1, .running))
+    try await writer.barrier()
+    _ = try await held.value
+    #expect(try ledger.transfer(1)?.state == .running)
+    try writer.close()
+  }
+}
+
+private final class CommitCounter: TransactionObserver, Sendable {
+  let count = Atomic<Int>(0)
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseDidCommit(_ db: Database) { count.add(1, ordering: .relaxed) }
+  func databaseDidRollback(_ db: Database) {}
+}

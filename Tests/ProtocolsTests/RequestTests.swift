@@ -1,0 +1,242 @@
+import Foundation
+import JobModel
+import Protocols
+import Testing
+
+/// Names that URLs have opinions about.
+private let names: [(name: String, encoded: String)] = [
+  ("a.txt", "a.txt"), ("a b", "a%20b"), ("#1", "%231"), ("what?", "what%3F"), ("50%", "50%25"),
+  ("ü/漢", "%C3%BC/%E6%BC%A2"),
+  ("a+b&c", "a%2Bb%26c"), ("%41", "%2541"),
+]
+
+struct HTTPRequestTests {
+  @Test func ranges() throws {
+    let url = try #require(WebURL("http://h/f"))
+    var object = RemoteObject()
+    let first = HTTPDownload(url: url).get(0..<8, of: object)
+    #expect(
+      first.method == "GET" && first.headers["Range"] == "bytes=0-7" && first.headers["If-Range"] == nil)
+    #expect(first.headers["Accept-Encoding"] == "identity")
+    object.etag = "\"x\""
+    let next = HTTPDownload(url: url).get(8..<9, of: object)
+    #expect(next.headers["Range"] == "bytes=8-8" && next.headers["If-Range"] == "\"x\"")
+    let whole = HTTPDownload(url: url).get(nil, of: object)
+    #expect(
+      whole.headers["Range"] == nil && whole.headers["If-Range"] == nil, "If-Range without Range is forbidden"
+    )
+    #expect(HTTPDownload(url: url).probe().method == "HEAD")
+    #expect(HTTPDownload(url: url).describe() == nil)
+  }
+
+  @Test func put() throws {
+    let url = try #require(WebURL("http://h/f"))
+    let upload = HTTPUpload(url: url)
+    let source = UploadSource(size: 9, contentType: "text/plain", chunkSize: 9)
+    let request = upload.put(UploadChunk(index: 0, range: 0..<9), session: nil, source: source)
+    #expect(
+      request.method == "PUT" && request.body == .source(0..<9)
+        && request.headers["Content-Type"] == "text/plain")
+    #expect(request.headers["Content-Range"] == nil, "a whole PUT has no Content-Range (RFC 9110, 14.5)")
+    #expect(!upload.abilities.resumes && !upload.abilities.isParallel)
+    for (status, code) in [
+      (200, nil), (201, nil), (204, nil), (401, .unauthorized), (403, .forbidden), (409, .protocolViolation),
+      (413, .protocolViolation), (501, .protocolViolation), (507, .serverError), (503, .serverError),
+    ] as [(Int, ErrorCode?)] {
+      let verdict = upload.accepted(
+        answer(status, url: url), chunk: UploadChunk(index: 0, range: 0..<9), now: 0)
+      #expect(code == failureCode(verdict), "\(status)")
+    }
+  }
+}
+
+struct SessionRequestTests {
+  private let source = UploadSource(size: 25, contentType: "text/plain", chunkSize: 10, sha256: "ab")
+
+  private func upload(_ name: String = "a.txt", _ form: SessionChunkForm = .index) throws -> SessionUpload {
+    SessionUpload(base: try #require(WebURL("http://h/api")), fileName: name, form: form)
+  }
+
+  private func body(_ request: Request?) throws -> [String: Any] {
+    guard case .bytes(let bytes) = try #require(request).body else { return [:] }
+    return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+  }
+
+  @Test func downloads() throws {
+    let base = try #require(WebURL("http://h/api"))
+    for (name, encoded) in names {
+      let download = SessionDownload(base: base, path: name)
+      #expect(download.url.text == "http://h/api/files/\(encoded)")
+      #expect(download.probe().url.text == "http://h/api/files/\(encoded)/meta")
+      #expect(download.get(0..<5, of: RemoteObject()).url.text == "http://h/api/files/\(encoded)")
+    }
+    #expect(SessionDownload(base: base, path: "meta").url.text == "http://h/api/files/%6Deta")
+    #expect(
+      SessionDownload(base: base, path: "d/meta").probe().url.text == "http://h/api/files/d/%6Deta/meta")
+    #expect(SessionDownload(base: base, path: "meta/d").url.text == "http://h/api/files/meta/d")
+    #expect(SessionDownload(base: base, path: "abc").remoteID == "abc")
+    #expect(SessionDownload(base: base, path: "a/b").remoteID == nil)
+  }
+
+  @Test func metadata() throws {
+    let digest = String(repeating: "AB", count: 32)
+    let download = SessionDownload(base: try #require(WebURL("http://h")), path: "x")
+    let good = #"{"size":12,"sha256":"\#(digest)","mimeType":"text/plain","etag":"\"e\""}"#
+    guard case .value(let object) = download.probed(answer(200, good), now: 0) else {
+      Issue.record("good metadata were refused")
+      return
+    }
+    #expect(object.size == 12 && object.etag == "\"e\"" && object.contentType == "text/plain")
+    #expect(object.digests == [.sha256: digest.lowercased()])
+    for (status, body, code) in [
+      (200, "", .protocolViolation), (200, "[]", .protocolViolation),
+      (200, #"{"size":"12"}"#, .protocolViolation),
+      (200, #"{"size":-1}"#, .protocolViolation), (404, "", .notFound), (401, "", .unauthorized),
+      (500, "", .serverError),
+    ] as [(Int, String, ErrorCode)] {
+      #expect(failureCode(download.probed(answer(status, body), now: 0)) == code, "\(status) \(body)")
+    }
+  }
+
+  @Test func create() throws {
+    for (name, _) in names {
+      let request = try #require(try upload(name).open(source, renewing: nil))
+      #expect(request.method == "POST" && request.url.text == "http://h/api/uploads/sessions")
+      #expect(request.headers["Content-Type"] == "application/json")
+      let members = try body(request)
+      #expect(members["fileName"] as? String == name)
+      #expect(members["fileSize"] as? Int == 25 && members["chunkSize"] as? Int == 10)
+      #expect(members["mimeType"] as? String == "text/plain" && members["fileHashSha256"] as? String == "ab")
+      #expect(members["resumeFrom"] == nil)
+    }
+    let renewal = try upload().open(source, renewing: RemoteSession(id: "old", chunkSize: 10))
+    #expect(try body(renewal)["resumeFrom"] as? String == "old")
+  }
+
+  @Test func created() throws {
+    let session = try upload()
+    func opened(_ status: Int, _ text: String) -> Verdict<RemoteSession> {
+      session.opened(answer(status, text), source: source, now: 0)
+    }
+    let full = """
+      {"sessionId":"s","expiresAt":"1970-01-01T00:10:00Z","chunkSize":8,"maxChunkSize":16,\
+      "requiredHeaders":{"X-A":"1"}}
+      """
+    guard case .value(let made) = opened(201, full) else {
+      Issue.record("a good session was refused")
+      return
+    }
+    #expect(made == RemoteSession(id: "s", chunkSize: 8, expiresAt: 600, requiredHeaders: ["X-A": "1"]))
+    if case .value(let bare) = opened(201, #"{"sessionId":"s"}"#) { #expect(bare.chunkSize == 10) }
+    if case .value(let limited) = opened(201, #"{"sessionId":"s","maxChunkSize":4}"#) {
+      #expect(limited.chunkSize == 4)
+    }
+    for (status, text, code) in [
+      (201, "{}", .protocolViolation), (201, "", .protocolViolation),
+      (201, #"{"sessionId":""}"#, .protocolViolation),
+      (201, #"{"sessionId":"s","chunkSize":0}"#, .protocolViolation), (413, "{}", .protocolViolation),
+      (401, "", .unauthorized), (403, "", .forbidden), (503, "", .serverError), (429, "", .rateLimited),
+    ] as [(Int, String, ErrorCode)] {
+      #expect(failureCode(opened(status, text)) == code, "\(status) \(text)")
+    }
+  }
+
+  @Test func chunks() throws {
+    let session = RemoteSession(
+      id: "s/1", chunkSize: 10, requiredHeaders: ["X-A": "1", "content-type": "x/y"])
+    let last = UploadChunk(index: 2, range: 20..<25, sha256: "cd")
+    let request = try upload().put(last, session: session, source: source)
+    #expect(request.method == "PUT" && request.body == .source(20..<25))
+    #expect(request.url.text == "http://h/api/uploads/sessions/s%2F1/chunks/2")
+    #expect(request.headers["Content-Range"] == "bytes 20-24/25")
+    #expect(request.headers["X-Chunk-Hash"] == "sha256=cd")
+    #expect(request.headers["X-A"] == "1" && request.headers.combined("Content-Type") == "x/y")
+    let ranged = try upload("a", .range).put(last, session: session, source: source)
+    #expect(ranged.url.text == "http://h/api/uploads/sessions/s%2F1/chunks")
+    let place = "http://h/api/uploads/sessions/s%2F1"
+    #expect(try upload().query(session)?.url.text == place && upload().query(session)?.method == "GET")
+    #expect(try upload().abort(session)?.url.text == place && upload().abort(session)?.method == "DELETE")
+    let close = try upload().finalize(session, source: source, chunks: [])
+    #expect(close?.url.text == place + "/finalize" && close?.method == "POST")
+    #expect(try body(close)["fileHashSha256"] as? String == "ab")
+  }
+
+  /// endpoints.md, The chunk-session API: every refusal, as a chunk and as a finalize meets it.
+  @Test func refusals() throws {
+    let session = try upload()
+    let chunk = UploadChunk(index: 3, range: 0..<1)
+    for (status, body, code, lost) in [
+      (422, #"{"code":"CHUNK_HASH_MISMATCH"}"#, .integrityMismatch, false),
+      (409, #"{"code":"CHUNK_CONFLICT"}"#, .chunkConflict, false), (404, "", .sessionExpired, true),
+      (410, #"{"code":"SESSION_EXPIRED"}"#, .sessionExpired, true),
+      (404, #"{"code":"X"}"#, .sessionExpired, true),
+      (409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#, .integrityMismatch, false),
+      (422, #"{"code":"INTEGRITY_MISMATCH","expected":"e","actual":"f"}"#, .integrityMismatch, false),
+      (413, #"{"maxChunkSize":4}"#, .protocolViolation, false), (400, "", .protocolViolation, false),
+      (401, "", .unauthorized, false), (403, "", .forbidden, false), (429, "", .rateLimited, false),
+      (500, "", .serverError, false), (507, "", .serverError, false),
+    ] as [(Int, String, ErrorCode, Bool)] {
+      let one = session.accepted(answer(status, body), chunk: chunk, now: 0)
+      #expect(failureCode(one) == code && isLost(one) == lost, "chunk: \(status) \(body)")
+      if !lost, case .failure(let failure) = one { #expect(failure.chunk == 3) }
+      let all = session.finalized(answer(status, body), now: 0)
+      #expect(failureCode(all) == code && isLost(all) == lost, "finalize: \(status) \(body)")
+    }
+    for status in [200, 201, 204] {
+      #expect(failureCode(session.accepted(answer(status), chunk: chunk, now: 0)) == nil)
+    }
+    guard
+      case .failure(let missing) = session.finalized(
+        answer(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#), now: 0)
+    else { return }
+    #expect(missing.actual == "missing: 1,4")
+  }
+
+  @Test func holdings() throws {
+    let open = RemoteSession(id: "s", chunkSize: 10)
+    let session = try upload()
+    func queried(_ status: Int, _ text: String) -> Verdict<SessionHoldings> {
+      session.queried(answer(status, text), session: open, source: source, now: 0)
+    }
+    let good = #"{"receivedChunks":[0,2],"fileSize":25,"chunkSize":10,"expiresAt":"1970-01-01T00:00:07Z"}"#
+    guard case .value(let holdings) = queried(200, good) else {
+      Issue.record("good holdings were refused")
+      return
+    }
+    #expect(holdings == SessionHoldings(chunks: [0, 2], expiresAt: 7))
+    #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":24}"#)))
+    #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":25,"chunkSize":9}"#)))
+    #expect(isLost(queried(404, "")) && isLost(queried(410, #"{"code":"SESSION_EXPIRED"}"#)))
+    #expect(failureCode(queried(200, "{}")) == .protocolViolation)
+    #expect(failureCode(queried(503, "")) == .serverError)
+  }
+
+  @Test func finished() throws {
+    let text = #"{"remoteFileId":"r","fileHashSha256":"ABCD"}"#
+    guard case .value(let file) = try upload().finalized(answer(201, text), now: 0) else {
+      Issue.record("a finished upload was refused")
+      return
+    }
+    #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: "abcd"]))
+    #expect(failureCode(try upload().finalized(answer(200, "{}"), now: 0)) == .protocolViolation)
+    #expect(try upload().inspect(file)?.url.text == "http://h/api/files/r/meta")
+    #expect(try upload().readback(file)?.url.text == "http://h/api/files/r")
+    #expect(try upload().look()?.url.text == "http://h/api/files/a.txt/meta")
+  }
+}
+
+private func answer(_ status: Int, _ body: String = "", url: WebURL? = WebURL("http://h/x")) -> Answer {
+  guard let url else { preconditionFailure("the test's URL is wrong") }
+  return Answer(head: AnswerHead(status: status), body: Array(body.utf8), url: url)
+}
+
+private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
+  switch verdict {
+  case .value: nil
+  case .failure(let failure), .sessionLost(let failure): failure.code
+  }
+}
+
+private func isLost<Value>(_ verdict: Verdict<Value>) -> Bool {
+  if case .sessionLost = verdict { true } else { false }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// A folder of its own for one test, removed with everything in it when it is let go.
+package final class Scratch: Sendable {
+  package let path: String
+
+  package init() throws {
+    var template = Array((NSTemporaryDirectory() + "/haul-e2e-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestFault("no scratch folder: errno \(errno)") }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // Servers that give up root must still get in.
+    chmod(path, 0o755)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Makes a folder in it.
+  @discardableResult
+  package func folder(_ name: String) throws -> String {
+    let folder = path + "/" + name
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  @discardableResult
+  package func write(_ name: String, _ text: String) throws -> String {
+    let file = path + "/" + name
+    try FileManager.default.createDirectory(
+      atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    return file
+  }
+}
+
+/// What went wrong with a test's own means.
+package struct TestFault: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,63 @@
+import Foundation
+
+/// Ports and readiness of servers on 127.0.0.1.
+enum Loopback {
+  /// A port that was free a moment ago.
+  static func freePort() throws -> Int {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = Self.address(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw TestFault("no free port: errno \(errno)") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  static func accepts(_ port: Int) -> Bool {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = Self.address(port)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+
+  /// Waits until the server that was started answers; says what it said where it ended instead.
+  static func ready(_ process: Running, port: Int) async throws {
+    for _ in 0..<1500 {
+      guard process.isAlive else {
+        throw TestFault("a server ended at once: \(process.errors) \(process.output)")
+      }
+      if accepts(port) { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw TestFault("a server did not answer on port \(port)")
+  }
+
+  /// Waits for a line of its output and gives what stands after `mark`.
+  static func announced(_ process: Running, after mark: String) async throws -> String {
+    for _ in 0..<1500 {
+      let said = process.output
+      if let found = said.range(of: mark), let end = said[found.upperBound...].firstIndex(of: "\n") {
+        return String(said[found.upperBound..<end])
+      }
+      guard process.isAlive else { throw TestFault("a server ended at once: \(process.errors) \(said)") }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw TestFault("a server did not say `\(mark)`: \(process.errors)")
+  }
+
+  private static func address(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    return address
+  }
+}

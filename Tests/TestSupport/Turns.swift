@@ -1,0 +1,45 @@
+package import Testing
+
+/// Lets a few tests run at a time: each starts servers and programs of its own, and all at once would only wait.
+package struct Turns: SuiteTrait, TestTrait, TestScoping {
+  package let isRecursive = true
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
+  ) async throws {
+    guard testCase != nil else { return try await body() }
+    await Gate.shared.enter()
+    do {
+      try await body()
+      await Gate.shared.leave()
+    } catch {
+      await Gate.shared.leave()
+      throw error
+    }
+  }
+
+  private actor Gate {
+    static let shared = Gate(4)
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ free: Int) { self.free = free }
+
+    func enter() async {
+      if free > 0 {
+        free -= 1
+      } else {
+        await withCheckedContinuation { waiting.append($0) }
+      }
+    }
+
+    func leave() {
+      if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+  }
+}
+
+extension Trait where Self == Turns {
+  /// A few tests at a time.
+  package static var turns: Turns { Turns() }
+}

@@ -1,0 +1,157 @@
+import Digests
+import Foundation
+import JobModel
+import Testing
+
+@testable import TransferEngine
+
+/// Part files and folders: names that fit, and never a way out.
+struct FileTests {
+  private final class Place: Sendable {
+    let path = FileManager.default.temporaryDirectory.path + "/haul-files-" + UUID().uuidString
+    init() throws {
+      for name in ["/in/sub", "/out"] {
+        try FileManager.default.createDirectory(atPath: path + name, withIntermediateDirectories: true)
+      }
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+    func link(_ name: String, _ target: String) throws {
+      try FileManager.default.createSymbolicLink(atPath: path + "/in/" + name, withDestinationPath: target)
+    }
+    var outside: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path + "/out")) ?? ["?"] }
+  }
+
+  private func code(_ body: () throws -> Void) -> ErrorCode? {
+    do { try body() } catch { return (error as? Failure)?.code ?? .internal }
+    return nil
+  }
+
+  @Test func partNamesFit() {
+    for name in [
+      "a", "", String(repeating: "x", count: 255), String(repeating: "漢", count: 85),
+      String(repeating: "👨‍👩‍👧", count: 14),
+    ] {
+      let part = PartFile.name(for: name, tag: "0123abcd")
+      #expect(part.utf8.count <= 255 && part.hasPrefix(".") && part.hasSuffix(".0123abcd.haul-part"))
+      #expect(!part.unicodeScalars.contains("\u{fffd}"), "a character was cut in two")
+      if name.utf8.count < 200 { #expect(part == ".\(name).0123abcd.haul-part") }
+    }
+  }
+
+  @Test func pathsAreCutAtTheirLastSlashByte() {
+    for (path, parent, name) in [
+      ("a", "", "a"), ("d/a", "d", "a"), ("d/e/a", "d/e", "a"), ("/a", "/", "a"), ("/d/a", "/d", "a"),
+      ("d/", "d", ""),
+      ("d/\u{301}a", "d", "\u{301}a"), ("../\u{200d}a", "..", "\u{200d}a"),
+    ] {
+      let parts = PathParts(path)
+      #expect(
+        Array(parts.parent.utf8) == Array(parent.utf8) && Array(parts.name.utf8) == Array(name.utf8),
+        "\(path)")
+    }
+  }
+
+  @Test func makesFoldersAndStaysInside() throws {
+    let place = try Place()
+    try place.link("leaves", place.path + "/out")
+    try place.link("climbs", "../out")
+    try place.link("stays", "sub")
+    try place.link("loop", "loop")
+    try Data().write(to: URL(fileURLWithPath: place.path + "/in/file"))
+    let folder = try Folder.open(place.path + "/in")
+    for good in ["", "sub", "a/b/c", "sub/../sub/x", "stays/y", "./z", "d//e", "f/\u{301}g"] {
+      #expect(code { _ = try folder.making(good, beneath: true) } == nil, "\(good)")
+    }
+    #expect(FileManager.default.fileExists(atPath: place.path + "/in/sub/y"))
+    for bad in [
+      "..", "../out", "../out/x", "leaves", "leaves/x", "climbs/x", "sub/../../out/x", "n/../../x",
+      place.path + "/out/x", "leaves/\u{301}x",
+    ] {
+      #expect(code { _ = try folder.making(bad, beneath: true) } == .permissionDenied, "\(bad)")
+    }
+    #expect(code { _ = try folder.making("loop/x", beneath: true) } != nil)
+    #expect(code { _ = try folder.making("file/x", beneath: true) } == .ioError)
+    #expect(place.outside.isEmpty, "something was made outside: \(place.outside)")
+    #expect(code { _ = try folder.making(place.path + "/out/x", beneath: false) } == nil)
+    #expect(code { _ = try folder.making("leaves/y", beneath: false) } == nil)
+    #expect(place.outside.sorted() == ["x", "y"])
+  }
+
+  @Test func noPartFileThroughALink() throws {
+    let place = try Place()
+    try place.link("p", place.path + "/out/victim")
+    let folder = try Folder.open(place.path + "/in")
+    for create in [true, false] { #expect(code { _ = try folder.part("p", create: create) } == .ioError) }
+    #expect(place.outside.isEmpty)
+    #expect(code { _ = try folder.part("sub", create: true) } == .ioError)
+    #expect(try folder.part("none", create: false) == nil)
+    let file = try #require(try folder.part("q", create: true))
+    let facts = try FileManager.default.attributesOfItem(atPath: place.path + "/in/q")
+    #expect((facts[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+    #expect(try file.facts().size == 0)
+    #expect(
+      code { _ = try folder.facts("sub") } == .ioError && code { _ = try folder.facts("p") } == .ioError)
+  }
+
+  @Test func renamesAndKeeps() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    _ = try folder.part("a", create: true)
+    _ = try folder.part("b", create: true)
+    #expect(code { try folder.rename("a", to: "b", keepingOld: true) } == .destinationExists)
+    #expect(try folder.facts("a") != nil)
+    #expect(code { try folder.rename("a", to: "b", keepingOld: false) } == nil)
+    #expect(try folder.facts("a") == nil && folder.facts("b") != nil)
+    #expect(code { try folder.rename("b", to: "c", keepingOld: true) } == nil)
+    #expect(code { try folder.rename("gone", to: "c", keepingOld: false) } == .ioError)
+  }
+
+  @Test func aPartFileVouchesForItsChunks() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    let part = PartFile(folder: folder, name: "p", file: try #require(try folder.part("p", create: true)))
+    try part.preallocate(3000)
+    #expect(try part.file.facts().size == 3000)
+    let bytes = pattern(3000)
+    try bytes.withUnsafeBytes { try part.file.write($0, at: 0) }
+    let records = try [0, 1000, 2000].map {
+      ChunkRecord(
+        offset: Int64($0), length: 1000, digest: try Digest.hex(of: Array(bytes[$0..<$0 + 1000]), .crc32c))
+    }
+    #expect(try part.vouched(records, isCancelled: { false }) == records)
+    try [UInt8(1) ^ bytes[1500]].withUnsafeBytes { try part.file.write($0, at: 1500) }
+    #expect(try part.vouched(records, isCancelled: { false }) == [records[0], records[2]])
+    try part.truncate(2500)
+    #expect(try part.vouched(records, isCancelled: { false }) == [records[0]])
+    try part.preallocate(100)
+    #expect(try part.file.facts().size == 100, "a part file that is too long is cut")
+    try part.dress(mode: 0o640, mtime: 1_000_000)
+    #expect(try part.file.facts().mtime == 1_000_000_000_000_000)
+  }
+
+  @Test(arguments: 0..<8) func aDigestThatTrailsIsTheDirectOne(seed: Int) async throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    let file = try #require(try folder.part("p", create: true))
+    let size = [0, 1, 70_000, 3_000_000][seed % 4]
+    let bytes = pattern(size, seed: seed)
+    let pool = BlockingPool(label: "test", width: 2)
+    let trailing = try TrailingDigest([.sha256, .md5, .crc32c], of: file, pool: pool)
+    var position = 0
+    while position < size {
+      let next = min(size, position + Int.random(in: 1...max(1, size / 7)))
+      try bytes[position..<next].withUnsafeBytes { try file.write($0, at: Int64(position)) }
+      position = next
+      if Bool.random() { trailing.advance(to: Int64(position)) }
+      if Bool.random() { trailing.advance(to: Int64(Int.random(in: 0...position))) }
+      await Task.yield()
+    }
+    let found = try await trailing.finish(size: Int64(size))
+    for kind in [DigestKind.sha256, .md5, .crc32c] {
+      #expect(found[kind] == (try Digest.hex(of: bytes, kind)))
+    }
+    #expect(try await trailing.finish(size: Int64(size)) == found)
+    let short = try TrailingDigest([.sha256], of: file, pool: pool)
+    await #expect(throws: Failure.self) { try await short.finish(size: Int64(size) + 1) }
+  }
+}

@@ -1,0 +1,105 @@
+import JobModel
+import Protocols
+import Testing
+
+/// Credentials, redirects, headers: what surrounds every request.
+struct RequestTests {
+  private let content = pattern(2500)
+  private func server() -> FakeServer { FakeServer { $0.files["a"] = content } }
+  private let auth = Authentication.bearer(.environment("T"))
+
+  private func run(
+    _ rig: Rig, from source: String = "web:a", endpoint: Authentication = .none,
+    _ instead: @escaping @Sendable (Sent) -> Reply?
+  ) async throws -> Rig.Outcome {
+    let server = server()
+    return try await rig.run(from: source, to: "a", endpoint: endpoint) { sent in
+      instead(sent) ?? server.answer(sent)
+    }
+  }
+
+  @Test func aRefusedCredentialIsRenewedOnce() async throws {
+    let rig = try Rig(.download) { $0.policy.chunksInFlight = 1 }
+    let outcome = try await run(rig, endpoint: auth) { sent in
+      sent.headers["Authorization"] == "Bearer token1" ? .status(401) : nil
+    }
+    #expect(outcome.state == .completed && rig.read("a") == content)
+    #expect(
+      outcome.sent.map { $0.headers["Authorization"] ?? "" }.prefix(2) == ["Bearer token1", "Bearer token2"])
+    let refused = try Rig(.download)
+    let failed = try await run(refused, endpoint: auth) { _ in .status(401) }
+    #expect(failed.code == .unauthorized && failed.state == .failed && failed.sent.count == 2)
+  }
+
+  @Test func redirectsAreFollowedWithoutSecretsToOthers() async throws {
+    let rig = try Rig(.download) {
+      $0.policy.chunksInFlight = 1
+      $0.headers = [
+        HeaderSetting(name: "X-Open", value: .text("1")),
+        HeaderSetting(name: "X-Secret", value: .secret(.environment("S"))),
+      ]
+    }
+    let outcome = try await run(rig, endpoint: auth) { sent in
+      switch (sent.url.host, sent.path) {
+      case ("h", "/f/a"): .status(302, ["Location": "/elsewhere"])
+      case ("h", "/elsewhere"): .status(307, ["Location": "https://other/f/a?sig=1"])
+      default: nil
+      }
+    }
+    #expect(outcome.state == .completed && rig.read("a") == content)
+    let (own, other) = (
+      outcome.sent.filter { $0.url.host == "h" }, outcome.sent.filter { $0.url.host == "other" }
+    )
+    #expect(
+      !own.isEmpty && own.allSatisfy { $0.headers["Authorization"] != nil && $0.headers["X-Secret"] != nil })
+    #expect(
+      !other.isEmpty
+        && other.allSatisfy { $0.headers["Authorization"] == nil && $0.headers["X-Secret"] == nil })
+    #expect(other.allSatisfy { $0.headers["X-Open"] == "1" && $0.headers["Range"] != nil })
+  }
+
+  @Test func anotherPortIsAnotherOrigin() async throws {
+    let rig = try Rig(.download)
+    let outcome = try await run(rig, endpoint: auth) { sent in
+      sent.url.port == 80 ? .status(301, ["Location": "http://h:8080/f/a"]) : nil
+    }
+    #expect(outcome.state == .completed)
+    #expect(outcome.sent.filter { $0.url.port == 8080 }.allSatisfy { $0.headers["Authorization"] == nil })
+  }
+
+  @Test func redirectsThatAreRefused() async throws {
+    for location in ["http://h/f/a", "ftp://h/f/a", "http://user@h/f/a"] {
+      let rig = try Rig(.download)
+      let outcome = try await run(rig, from: "https://h/f/a") { _ in .status(302, ["Location": location]) }
+      #expect(outcome.code == .policyDenied && outcome.sent.count == 1, "\(location)")
+    }
+    let rig = try Rig(.download) { $0.policy.redirects = 2 }
+    let outcome = try await run(rig) { _ in .status(302, ["Location": "/f/a"]) }
+    #expect(outcome.code == .policyDenied && outcome.sent.count == 3)
+    let bare = try Rig(.download)
+    #expect(try await run(bare) { _ in .status(302) }.code == .protocolViolation)
+  }
+
+  @Test func anUploadIsSentAgainToWhereItIsSentOn() async throws {
+    let rig = try Rig(.upload)
+    try rig.write("src", content)
+    let bodies = try await rig.run(from: "src", to: "web:a", endpoint: auth) { sent in
+      if sent.method == "HEAD" { return .status(404) }
+      if sent.headers["Authorization"] == "Bearer token1" { return .status(401) }
+      return sent.path == "/f/a" ? .status(307, ["Location": "/g/a"]) : .status(201)
+    }
+    #expect(bodies.state == .completed)
+    let puts = bodies.sent.filter { $0.method == "PUT" }
+    #expect(puts.count == 3 && puts.allSatisfy { $0.body == content })
+  }
+
+  @Test func namesInEndpointPathsAreEncoded() async throws {
+    for (name, path) in [("a b", "/f/a%20b"), ("#1?%", "/f/%231%3F%25"), ("ü", "/f/%C3%BC")] {
+      let rig = try Rig(.download)
+      let bytes = content
+      let server = FakeServer { $0.files[name] = bytes }
+      let outcome = try await rig.run(from: "web:" + name, to: "a") { server.answer($0) }
+      #expect(outcome.state == .completed && outcome.sent.allSatisfy { $0.path == path })
+    }
+  }
+}

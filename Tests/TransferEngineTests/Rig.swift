@@ -1,0 +1,136 @@
+import Foundation
+import JobLedger
+import JobModel
+import Synchronization
+import Testing
+import TransferEngine
+
+/// A job in a temporary folder: a real ledger, real files, a scripted network. One `run` is one attempt.
+final class Rig: Sendable {
+  struct Outcome {
+    var transfers: [LedgerTransfer]
+    var sent: [Sent]
+    var delays: [Double]
+    var events: [EngineEvent]
+
+    var first: LedgerTransfer? { transfers.first }
+    var state: TransferState? { transfers.first?.state }
+    var progress: TransferProgress { transfers.first?.progress ?? TransferProgress() }
+    var code: ErrorCode? { transfers.first?.progress.failure?.code }
+  }
+
+  let path: String
+  private let settings: TransferSettings
+  private let secrets = Atomic<Int>(0)
+
+  init(_ direction: Direction, chunkSize: Int64 = 1000, change: (inout TransferSettings) -> Void = { _ in })
+    throws
+  {
+    path = FileManager.default.temporaryDirectory.path + "/haul-engine-" + UUID().uuidString
+    for folder in ["/state", "/work"] {
+      try FileManager.default.createDirectory(atPath: path + folder, withIntermediateDirectories: true)
+    }
+    var settings = TransferSettings(direction: direction)
+    settings.chunkSize = .bytes(chunkSize)
+    settings.policy.chunksInFlight = 2
+    settings.policy.retryAttempts = 3
+    settings.policy.retryJitter = .none
+    change(&settings)
+    self.settings = settings
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func write(_ name: String, _ bytes: [UInt8]) throws {
+    let url = URL(fileURLWithPath: path + "/work/" + name)
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(bytes).write(to: url)
+  }
+
+  func read(_ name: String) -> [UInt8]? {
+    FileManager.default.contents(atPath: path + "/work/" + name).map { Array($0) }
+  }
+
+  /// All files below the work folder, part files included.
+  var files: [String] {
+    (FileManager.default.subpaths(atPath: path + "/work") ?? []).filter {
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(atPath: path + "/work/" + $0, isDirectory: &isFolder)
+        && !isFolder.boolValue
+    }.sorted()
+  }
+
+  func ledger() throws -> JobLedger { try JobLedger(folder: path + "/state") }
+
+  /// Changes what is recorded between two attempts.
+  func alter(_ change: (inout TransferProgress) -> Void, state: TransferState? = nil) async throws {
+    let ledger = try ledger()
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    var progress = try #require(try ledger.transfer(1)?.progress)
+    change(&progress)
+    writer.submit(.progress(seq: 1, progress))
+    if let state { writer.submit(.state(seq: 1, state)) }
+    try await writer.barrier()
+    try writer.close()
+  }
+
+  func run(
+    from source: String, to destination: String, expect: JobModel.Expectation = JobModel.Expectation(),
+    endpoint: Authentication = .none, boot: String = "boot", now: Double = 1_700_000_000,
+    stopAt: Int? = nil,
+    answer: @escaping @Sendable (Sent) -> Reply
+  ) async throws -> Outcome {
+    let ledger = try ledger()
+    let entry = PlannedTransfer(
+      id: "t", source: Place(source), destination: Place(destination), destinationIdentity: destination,
+      settings: settings, expect: expect, mark: SourceMark(file: "job", line: 1, column: 1),
+      takesSourceName: destination.hasSuffix("/"))
+    _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
+    let last = try ledger.lastRun()
+    let run: RunRecord
+    if let last, last.isUnfinished {
+      run = try ledger.startAttempt(run: last.number, at: now)
+    } else {
+      run = try ledger.startRun(id: "run\(last?.number ?? 0)", overrides: [:], at: now)
+    }
+    let running = Mutex<TransferEngine?>(nil)
+    let transport = ScriptedTransport { sent in
+      if sent.number == stopAt, let engine = running.withLock({ $0 }) {
+        Task { await engine.stop(.interrupted) }
+      }
+      return answer(sent)
+    }
+    let events = Mutex<[EngineEvent]>([])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let folder = try Folder.open(path + "/work")
+    let api = Endpoint(
+      name: "api", kind: .session(chunks: .index), url: "http://h/api", authentication: endpoint)
+    let web = Endpoint(name: "web", kind: .http, url: "http://h/f", authentication: endpoint)
+    let context = EngineContext(
+      transport: transport, ledger: ledger, writer: writer, folder: folder,
+      endpoints: ["api": api, "web": web],
+      secrets: SecretSource { [self] _ in
+        Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
+      }, pool: BlockingPool(label: "test", width: 2), stateFolder: folder.path, job: "job", run: run.number,
+      events: { event in events.withLock { $0.append(event) } },
+      clock: EngineClock(now: { now }, random: { 0.5 }), bootID: boot, board: LiveBoard())
+    let engine = TransferEngine(context, scope: nil, failFast: false)
+    running.withLock { $0 = engine }
+    try await engine.run()
+    _ = try await SyncPass(ledger: ledger, writer: writer, folder: folder).run()
+    try writer.close()
+    let end = try ledger.counts().outcome(endedByFailFast: false)
+    try ledger.endAttempt(
+      run: run.number, outcome: end.outcome, exitCode: end.status.rawValue, bytesTransferred: 0, scope: nil,
+      at: now)
+    return Outcome(
+      transfers: try ledger.page(after: 0, onlyTouched: false, limit: 10), sent: transport.sent,
+      delays: transport.delays, events: events.withLock { $0 })
+  }
+}
+
+/// Bytes that differ from place to place and from seed to seed.
+func pattern(_ count: Int, seed: Int = 0) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 7 ^ $0 &+ seed &* 97) }
+}

@@ -1,0 +1,105 @@
+import Dispatch
+import JobModel
+import Protocols
+import Synchronization
+import TransferEngine
+
+/// An executor of its own for each test, as the network thread is one.
+final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "scripted-network")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+}
+
+/// A request as the network saw it, its body read to the end.
+struct Sent: Sendable {
+  var number: Int
+  var method: String
+  var url: WebURL
+  var headers: HeaderList
+  var body: [UInt8]
+
+  var path: String { url.path }
+}
+
+/// What comes back, or how it does not.
+struct Reply: Sendable {
+  var status = 200
+  var headers = HeaderList()
+  var body: [UInt8] = []
+  /// The connection breaks: before the head, or after so many bytes of the body.
+  var fault: Failure?
+  var cut: Int?
+
+  static func broken(_ code: ErrorCode = .networkUnreachable) -> Reply {
+    Reply(fault: Failure(code, "scripted"))
+  }
+  static func status(_ status: Int, _ headers: HeaderList = [:], _ text: String = "") -> Reply {
+    Reply(status: status, headers: headers, body: Array(text.utf8))
+  }
+}
+
+/// A network that a closure answers for.
+final class ScriptedTransport: Transport {
+  let executor: any SerialExecutor = QueueExecutor()
+  private let answer: @Sendable (Sent) -> Reply
+  private let log = Mutex<(sent: [Sent], delays: [Double])>(([], []))
+
+  init(_ answer: @escaping @Sendable (Sent) -> Reply) { self.answer = answer }
+
+  var sent: [Sent] { log.withLock { $0.sent } }
+  var delays: [Double] { log.withLock { $0.delays } }
+
+  nonisolated(nonsending) func sleep(seconds: Double) async throws {
+    log.withLock { $0.delays.append(seconds) }
+    await Task.yield()
+    try Task.checkCancellation()
+  }
+
+  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+    try Task.checkCancellation()
+    var body: [UInt8] = []
+    switch request.body {
+    case .none: break
+    case .bytes(let bytes): body = bytes
+    case .source(let source, let length):
+      while Int64(body.count) < length { try read(source, &body) }
+    }
+    await Task.yield()
+    let whole = body
+    let sent = log.withLock { log in
+      let sent = Sent(
+        number: log.sent.count + 1, method: request.method, url: request.url, headers: request.headers,
+        body: whole)
+      log.sent.append(sent)
+      return sent
+    }
+    let reply = answer(sent)
+    if let fault = reply.fault { throw TransportError(fault) }
+    try sink.head(AnswerHead(status: reply.status, headers: reply.headers))
+    let content = request.method == "HEAD" ? [] : reply.body
+    var position = 0
+    while position < min(content.count, reply.cut ?? .max) {
+      let end = min(content.count, position + 700, reply.cut ?? .max)
+      try content[position..<end].withUnsafeBytes { try sink.body($0) }
+      position = end
+      await Task.yield()
+      try Task.checkCancellation()
+    }
+    if reply.cut != nil {
+      throw TransportError(Failure(.networkUnreachable, "scripted: the connection broke"))
+    }
+  }
+
+  private func read(_ source: any WireBodySource, _ body: inout [UInt8]) throws {
+    var block = [UInt8](repeating: 0, count: 900)
+    let count = try block.withUnsafeMutableBytes { try source.read(into: $0) }
+    body += block[..<count]
+    if count == 0 { throw TransportError(Failure(.internal, "the body ended early")) }
+  }
+}
