@@ -182,7 +182,7 @@ struct DownloadTests {
     for (status, code, calls) in [
       (404, .notFound, 1), (410, .notFound, 1), (403, .forbidden, 1), (401, .unauthorized, 1),
       (500, .serverError, 3),
-      (503, .serverError, 3), (429, .rateLimited, 3), (400, .protocolViolation, 3),
+      (503, .serverError, 3), (429, .rateLimited, 3), (400, .protocolViolation, 1),
       (204, .protocolViolation, 3),
       (304, .protocolViolation, 3), (416, .rangeInvalid, nil),
     ] as [(Int, ErrorCode, Int?)] {

@@ -112,7 +112,13 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
     return .bytes(count)
   }
 
-  func rewind() throws { try source.rewind() }
+  func rewind() throws {
+    // libcurl repeats a request whose kept connection died before the answer; whether it arrived is to be asked first.
+    guard source.mayBeRepeated else {
+      throw TransportError(Failure(.networkUnreachable, "the connection broke before the answer came"))
+    }
+    try source.rewind()
+  }
 }
 
 extension CurlOptions {

@@ -42,6 +42,9 @@ package protocol WireBodySource: AnyObject, Sendable {
   /// Fills the beginning of the buffer; returns how many bytes, at least one until the body has ended.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
   func rewind() throws
+  /// The transport may send it again by itself, on a fresh connection; false where the first sending may have
+  /// arrived and only its answer is lost.
+  var mayBeRepeated: Bool { get }
 }
 
 /// A request that came to no answer.

@@ -14,10 +14,13 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private var digest: StreamingDigest?
   private var offset: Int64 = 0
   private let moved: (Int) -> Void
+  /// The server can be asked whether the chunk arrived.
+  private let canAsk: Bool
   private(set) var sent: Int64 = 0
 
   init(
     file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?, sha256: String?,
+    canAsk: Bool = false,
     moved: @escaping (Int) -> Void
   ) throws {
     self.file = file
@@ -25,6 +28,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     self.buffer = buffer
     self.loan = loan
     self.moved = moved
+    self.canAsk = canAsk
     expected = buffer == nil ? sha256 : nil
     digest = expected == nil ? nil : try StreamingDigest(.sha256)
   }
@@ -52,6 +56,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     moved(want)
     return want
   }
+
+  var mayBeRepeated: Bool { !canAsk || offset < length }
 
   func rewind() throws {
     offset = 0

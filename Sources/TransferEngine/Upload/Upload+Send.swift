@@ -239,13 +239,15 @@ extension Upload {
       chunk.sha256 = digest
       return (
         chunk,
-        try ChunkBody(file: file, range: range, buffer: bytes, loan: loan, sha256: digest, moved: moved)
+        try ChunkBody(
+          file: file, range: range, buffer: bytes, loan: loan, sha256: digest, canAsk: true, moved: moved)
       )
     }
     chunk.sha256 = try await context.pool.run { try Self.sha256(range, of: file) }
     return (
       chunk,
-      try ChunkBody(file: file, range: range, buffer: nil, loan: nil, sha256: chunk.sha256, moved: moved)
+      try ChunkBody(
+        file: file, range: range, buffer: nil, loan: nil, sha256: chunk.sha256, canAsk: true, moved: moved)
     )
   }
 
