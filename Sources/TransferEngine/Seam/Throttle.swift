@@ -1,3 +1,4 @@
+import CPosix
 import Glibc
 package import JobModel
 import Synchronization

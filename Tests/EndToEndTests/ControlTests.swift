@@ -1,0 +1,157 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Controls from another terminal, and between runs: within a second, and kept.
+@Suite(.turns, .timeLimit(.minutes(4)))
+struct ControlTests {
+  private func slowBench() async throws -> (Bench, Depot) {
+    let bench = try Bench()
+    let depot = try await Depot(
+      bench,
+      faults: [
+        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "1MiB"}}"#,
+        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#,
+      ])
+    try bench.serve("a.bin", size: 6 << 20, seed: 4)
+    try bench.source("up.bin", size: 6 << 20, seed: 5)
+    try bench.writeJob(
+      """
+      version: 1
+      job: slow
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { chunk_size: 256KiB }
+      transfers:
+        - { id: down, download: "depot:a.bin", to: a.bin }
+        - { id: up, upload: up.bin, to: "depot:in/up.bin" }
+
+      """)
+    return (bench, depot)
+  }
+
+  private func untilUnderWay(_ events: String) async throws {
+    for _ in 0..<1000 {
+      let done = JSON.lines(events).filter { $0["event"].string == "chunk_completed" }
+      if Set(done.compactMap { $0["id"].string }).count == 2 { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw TestFault("no chunks were completed")
+  }
+
+  @Test func pauseAndResume() async throws {
+    let (bench, _) = try await slowBench()
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await untilUnderWay(events)
+    let asked = ContinuousClock.now
+    #expect(try await bench.haul(["pause", "slow"]).status == 0)
+    #expect(ContinuousClock.now - asked < .seconds(5))
+    let first = try await HaulRun(running.wait(.seconds(10)), reportPath: bench.reportPath)
+    #expect(first.status == 75)
+    #expect(first.state("down") == "paused user" && first.state("up") == "paused user")
+    // A user's pause outlives the run, and a new one.
+    let second = try await bench.run(nil, ["--new-run"])
+    #expect(second.status == 75 && second.state("down") == "paused user")
+    #expect(second.transferred == 0)
+    #expect(try await bench.haul(["resume", "slow", "down"]).status == 0)
+    let third = try await bench.run(nil)
+    #expect(third.state("down") == "completed" && third.state("up") == "paused user")
+    #expect(try await bench.haul(["resume", "slow"]).status == 0)
+    let last = try await bench.run(nil)
+    #expect(last.status == 0, "\(last.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+    #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))
+  }
+
+  @Test func cancelLeavesNothingBehind() async throws {
+    let (bench, depot) = try await slowBench()
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await untilUnderWay(events)
+    #expect(try await bench.haul(["cancel", "slow"]).status == 0)
+    let run = try await HaulRun(running.wait(.seconds(10)), reportPath: bench.reportPath)
+    #expect(run.status == 0 && run.outcome == "canceled", "\(run.errors)")
+    #expect(bench.parts() == [] && !bench.exists("a.bin"))
+    #expect(try await depot.log().contains { $0.method == "DELETE" && $0.status == 204 })
+    #expect(try await bench.haul(["retry", "slow", "--from-scratch"]).status == 0)
+    let again = try await bench.run(nil)
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+  }
+
+  /// Completions that another boot left unsynced are read again; only what is damaged is fetched again.
+  @Test func whatAPowerCutTookIsFound() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for (index, name) in ["a", "b", "c"].enumerated() {
+      try bench.serve("\(name).bin", size: 300_000, seed: UInt64(index) + 1)
+    }
+    try bench.writeJob(
+      """
+      version: 1
+      job: cut
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+        - { id: b, download: "depot:b.bin", to: b.bin }
+        - { id: c, download: "depot:c.bin", to: c.bin }
+
+      """)
+    #expect(try await bench.run(nil).status == 0)
+    let handle = try #require(FileHandle(forWritingAtPath: bench.job + "/b.bin"))
+    try handle.seek(toOffset: 1000)
+    try handle.write(contentsOf: Data([0, 1, 2, 3, 4, 5, 6, 7]))
+    try handle.close()
+    let shell = try Running(
+      "/usr/bin/sqlite3",
+      [
+        bench.state + "/cut/plan.sqlite",
+        "UPDATE progress SET synced = 0, boot_id = 'another';",
+      ], environment: [:], folder: bench.scratch.path, scratch: bench.scratch.path)
+    #expect(try await shell.wait().status == 0)
+    let run = try await bench.run(nil)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.transferred == 300_000)
+    #expect(run.state("b") == "completed" && run.state("a") == "up_to_date")
+    for name in ["a.bin", "b.bin", "c.bin"] { #expect(try bench.isSame(name, name)) }
+  }
+
+  /// The copy is sent, not what became of the source; a source that moved goes on under its new name.
+  @Test func snapshotAndMovedSource() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(
+      bench, faults: [#"{"match": {"method": "PUT"}, "action": {"uploadRate": "128KiB"}}"#])
+    try bench.source("s.bin", size: 3 << 20, seed: 1)
+    try bench.source("m.bin", size: 3 << 20, seed: 2)
+    let original = try Sums.file(bench.job + "/s.bin")
+    func job(_ moved: String) -> String {
+      """
+      version: 1
+      job: snap
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { chunk_size: 256KiB }
+      transfers:
+        - { id: s, upload: s.bin, to: "depot:in/s.bin", snapshot: copy }
+        - { id: m, upload: \(moved), to: "depot:in/m.bin" }
+
+      """
+    }
+    try bench.writeJob(job("m.bin"))
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await untilUnderWay(events)
+    running.signal(SIGINT)
+    let stopped = try await running.wait(.seconds(10))
+    #expect(stopped.status == 75, "\(stopped.errors)")
+    try bench.source("s.bin", size: 3 << 20, seed: 9)
+    try FileManager.default.moveItem(atPath: bench.job + "/m.bin", toPath: bench.job + "/n.bin")
+    try bench.writeJob(job("n.bin"))
+    let run = try await bench.run(nil)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try Sums.file(bench.served + "/in/s.bin") == original)
+    #expect(try Sums.file(bench.served + "/in/m.bin") == Sums.file(bench.job + "/n.bin"))
+    let sent = try await depot.log().chunks.reduce(into: [:]) { $0[$1.path, default: 0] += 1 }
+    // Eight chunks may have been under way when the signal came.
+    #expect(sent.values.filter { $0 > 1 }.count <= 8 && sent.count == 24)
+  }
+}
