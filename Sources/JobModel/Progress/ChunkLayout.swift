@@ -10,12 +10,15 @@ package struct ChunkLayout: Sendable, Hashable {
     self.chunkSize = max(1, chunkSize)
   }
 
-  package var count: Int { Int((size + chunkSize - 1) / chunkSize) }
+  package var count: Int { size == 0 ? 0 : Int((size - 1) / chunkSize + 1) }
 
   package func range(_ index: Int) -> Range<Int64> {
     let start = Int64(index) * chunkSize
-    return start..<min(size, start + chunkSize)
+    return start..<(start + min(chunkSize, size - start))
   }
+
+  /// The largest chunk, in bytes: more would only overflow sums.
+  package static let largestChunk: Int64 = 1 << 50
 
   /// The chunk size to use for `auto`: 8 MiB up to 8 GiB, then such that about 1,000 chunks cover the file.
   package static func automatic(size: Int64?) -> Int64 {

@@ -22,7 +22,7 @@ package enum ObjectFacts {
       object.servesRanges = true
       object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
     case 200, 204:
-      object.size = headers["Content-Length"].flatMap { Int64($0) }
+      object.size = headers["Content-Length"].flatMap { ByteCount.read($0) }
       if let ranges = headers["Accept-Ranges"]?.lowercased() {
         object.servesRanges = ranges.contains("bytes")
       }

@@ -64,7 +64,9 @@ package enum RangeAnswer: Sendable, Hashable {
     guard range.lowerBound == wanted.lowerBound, range.upperBound <= wanted.upperBound else {
       return refuse("bytes \(text(range)), where \(text(wanted)) was asked for")
     }
-    if let length = head.headers["Content-Length"].flatMap({ Int64($0) }), length != Int64(range.count) {
+    if let length = head.headers["Content-Length"].flatMap({ ByteCount.read($0) }),
+      length != Int64(range.count)
+    {
       return refuse("\(length) bytes for a range of \(range.count)")
     }
     return .bytes(range)

@@ -39,6 +39,7 @@ package struct SessionUpload: UploadProtocol {
     }
     var size = number(members["chunkSize"]) ?? source.chunkSize
     if let limit = number(members["maxChunkSize"]), limit > 0 { size = min(size, limit) }
+    size = min(size, ChunkLayout.largestChunk)
     guard size > 0 else { return .failure(violation("\(answer.url) wants chunks of \(size) bytes", answer)) }
     let expiry = expiry(members["expiresAt"])
     return .value(

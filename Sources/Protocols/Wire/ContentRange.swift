@@ -20,7 +20,7 @@ package struct ContentRange: Sendable, Hashable {
     let totalText = halves[1].trimmingBlanks()
     var total: Int64?
     if totalText != "*" {
-      guard let number = Self.decimal(totalText) else { return nil }
+      guard let number = ByteCount.read(totalText) else { return nil }
       total = number
     }
     if halves[0].trimmingBlanks() == "*" {
@@ -29,16 +29,11 @@ package struct ContentRange: Sendable, Hashable {
       return
     }
     let ends = halves[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Self.decimal(ends[0].trimmingBlanks()),
-      let last = Self.decimal(ends[1].trimmingBlanks()), first <= last, last < Int64.max
+    guard ends.count == 2, let first = ByteCount.read(ends[0].trimmingBlanks()),
+      let last = ByteCount.read(ends[1].trimmingBlanks()), first <= last, last < Int64.max
     else { return nil }
     if let total, total <= last { return nil }
     self.init(range: first..<(last + 1), total: total)
-  }
-
-  private static func decimal(_ text: Substring) -> Int64? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-    return Int64(text)
   }
 }
 

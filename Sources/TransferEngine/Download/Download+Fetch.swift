@@ -84,7 +84,7 @@ extension Download {
       case .auto: ChunkLayout.automatic(size: object.size)
       }
     // After a mismatch of unknown place, smaller chunks show it better.
-    return max(1, book.progress.chunkSize ?? configured)
+    return min(ChunkLayout.largestChunk, max(1, book.progress.chunkSize ?? configured))
   }
 
   private func fetch() async throws {

@@ -154,7 +154,7 @@ actor Upload {
       case .bytes(let bytes): bytes
       case .auto: ChunkLayout.automatic(size: size)
       }
-    return max(1, max(configured, min(remote.abilities.minimumChunk, max(1, size))))
+    return min(ChunkLayout.largestChunk, max(1, configured, min(remote.abilities.minimumChunk, max(1, size))))
   }
 
   /// Digests to compute of the source: SHA-256 always, and what the manifest expects.
