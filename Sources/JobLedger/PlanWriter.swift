@@ -108,6 +108,13 @@ private final class PlanWriter {
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
     change.retired = gone.count
+    if change.added + change.adjusted + change.retired > 0 {
+      // What they needed may be another thing now: whether it can be had is decided anew.
+      try db.execute(
+        sql:
+          "UPDATE transfer SET state = 'queued', reason = NULL WHERE state = 'skipped' AND reason LIKE 'needs:%'"
+      )
+    }
     return change
   }
 

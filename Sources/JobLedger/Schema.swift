@@ -6,6 +6,13 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 plan and progress") { db in try db.execute(sql: first) }
     migrator.registerMigration("2 controls") { db in try db.execute(sql: controls) }
+    migrator.registerMigration("3 who wrote a file") { db in
+      try db.execute(
+        sql: """
+          CREATE INDEX progress_inode ON progress (json_extract(destination_facts, '$.inode'))
+          WHERE destination_facts IS NOT NULL
+          """)
+    }
     return migrator
   }
 

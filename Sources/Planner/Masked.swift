@@ -1,24 +1,49 @@
-/// Hides the queries of URLs in what is shown: a signed one is a secret.
+/// Hides what may be secret in the URLs of a row that is shown: queries, which may be signatures, and user info.
 enum Masked {
-  /// Each character of a query becomes `*`, so that columns stay where they were.
+  /// Each hidden character becomes `*`, so that columns stay where they were.
   static func text(_ text: String) -> String {
-    guard text.contains("://"), text.contains("?") else { return text }
-    var result = ""
-    var isInQuery = false
-    var sawURL = false
-    var tail = ""
+    guard text.contains("://") else { return text }
+    var shown = Array(text)
+    var position = 0
     var isQuoted = false
-    for character in text {
-      if character == "\"" { isQuoted.toggle() }
-      if character == "\"" || (!isQuoted && (character == "," || character.isWhitespace)) {
-        isInQuery = false
-        sawURL = false
+    while position < shown.count {
+      if shown[position] == "\"" { isQuoted.toggle() }
+      guard shown[position...].starts(with: "://") else {
+        position += 1
+        continue
       }
-      result.append(isInQuery ? "*" : character)
-      tail = String((tail + String(character)).suffix(3))
-      if tail == "://" { sawURL = true }
-      if character == "?", sawURL { isInQuery = true }
+      position = hide(&shown, from: position + 3, isQuoted: &isQuoted)
     }
-    return result
+    return String(shown)
+  }
+
+  /// Hides the secret parts of a URL whose authority begins at `start`; returns where the URL ends.
+  private static func hide(_ shown: inout [Character], from start: Int, isQuoted: inout Bool) -> Int {
+    var position = start
+    var isInAuthority = true
+    var isInQuery = false
+    while position < shown.count {
+      let character = shown[position]
+      if character == "\"" {
+        // A doubled quote inside a quoted cell is a quote of its text (RFC 4180, 2.7).
+        guard isQuoted, position + 1 < shown.count, shown[position + 1] == "\"" else { break }
+        if isInQuery { shown[position] = "*" }
+        position += 1
+      } else if !isQuoted, character == "," || character.isWhitespace {
+        break
+      }
+      if isInQuery {
+        shown[position] = "*"
+      } else if isInAuthority, character == "@" {
+        for hidden in start..<position { shown[hidden] = "*" }
+        isInAuthority = false
+      } else if character == "/" || character == "#" {
+        isInAuthority = false
+      } else if character == "?" {
+        (isInAuthority, isInQuery) = (false, true)
+      }
+      position += 1
+    }
+    return position
   }
 }

@@ -24,6 +24,9 @@ package struct EngineContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
   package var board: LiveBoard
+  /// Inodes of files that no download may replace: the manifest.
+  package var protected: Set<UInt64> = []
+  let claims = DestinationClaims()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

@@ -7,7 +7,7 @@ import TransferEngine
 /// Puts an engine's surroundings together: network thread, clock, secrets, the manifest's folder.
 struct EngineSetUp {
   private let network: NetworkThread
-  let context: EngineContext
+  var context: EngineContext
 
   init(
     job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
@@ -28,6 +28,9 @@ struct EngineSetUp {
       events: events,
       clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) }),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
+    // Whoever writes the manifest decides which commands it may run: not a server.
+    var status = stat()
+    if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }
   }
 
   /// Ends the network thread.

@@ -169,4 +169,84 @@ struct SettlingTests {
     #expect(third.state("up") == "completed")
     #expect(try bench.isSame("changed.bin", "changed.bin") && bench.isSame("up.bin", "up.bin"))
   }
+
+  /// A chain behind a failure is skipped to its end; one behind a file that was kept has its turn in the same run.
+  @Test func needsChains() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 1000)
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: bench.job + "/kept.bin"))
+    func job(_ source: String) -> String {
+      """
+      version: 1
+      job: chain
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: r, download: "depot:\(source)", to: r.bin }
+        - { id: l, download: "depot:a.bin", to: l.bin, needs: [m] }
+        - { id: m, download: "depot:a.bin", to: m.bin, needs: [r] }
+        - { id: k, download: "depot:a.bin", to: kept.bin, if_exists: keep }
+        - { id: kk, download: "depot:a.bin", to: kk.bin, needs: [k] }
+
+      """
+    }
+    let run = try await bench.run(job("missing.bin"))
+    #expect(run.status == 1, "\(run.errors)")
+    #expect(
+      run.state("r").hasPrefix("failed") && run.state("m").hasPrefix("skipped needs:r")
+        && run.state("l").hasPrefix("skipped needs:m")
+    )
+    #expect(run.state("k") == "skipped exists" && run.state("kk") == "completed")
+    let mended = try await bench.run(job("a.bin"))
+    #expect(mended.status == 0, "\(mended.errors)")
+    #expect(mended.state("l") == "completed")
+  }
+
+  /// Two spellings of one place, which the manifest's text can't show: the second never overwrites the first.
+  @Test func twoTransfersOneFile() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 300_000, seed: 1)
+    try bench.serve("b.bin", size: 2985, seed: 2)
+    let files = FileManager.default
+    try files.createDirectory(atPath: bench.job + "/real", withIntermediateDirectories: true)
+    try files.createSymbolicLink(atPath: bench.job + "/link", withDestinationPath: "real")
+    let job = """
+      version: 1
+      job: two
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: real/f }
+        - { id: b, download: "depot:b.bin", to: link/f }
+
+      """
+    for attempt in 1...2 {
+      let run = try await bench.run(job)
+      #expect(run.status == 1, "run \(attempt): \(run.errors)")
+      let states = ["a", "b"].map { run.state($0).split(separator: " ").first.map(String.init) ?? "" }
+      let whole = states[0] == "failed" ? "b" : "a"
+      #expect(
+        states.sorted() == [attempt == 1 ? "completed" : "failed", attempt == 1 ? "failed" : "up_to_date"])
+      #expect(try bench.isSame("real/f", "\(whole).bin"))
+    }
+  }
+
+  /// A name that the server chooses never replaces the manifest.
+  @Test func theManifestIsNoDestination() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("job.yaml", size: 500)
+    let job = """
+      version: 1
+      job: own
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: a, download: "depot:job.yaml", to: ./ }
+
+      """
+    let run = try await bench.run(job)
+    #expect(run.status == 1 && run.state("a").hasPrefix("failed"), "\(run.errors)")
+    #expect(run.transfers.first?["error"]["code"].string == "DESTINATION_EXISTS")
+    #expect(try String(contentsOfFile: bench.job + "/job.yaml", encoding: .utf8) == job)
+  }
 }

@@ -8,7 +8,7 @@ struct HeaderTests {
     for (text, range, total) in [
       ("bytes 0-9/10", 0..<10, 10), ("bytes 5-5/*", 5..<6, nil), ("bytes */1234", nil, 1234),
       ("BYTES 0-0/1", 0..<1, 1),
-      ("bytes 0-9223372036854775806/9223372036854775807", 0..<Int64.max, Int64.max),
+      ("bytes 0-1152921504606846975/1152921504606846976", 0..<(1 << 60), 1 << 60),
       ("bytes  3-4/9", 3..<5, 9),
     ] as [(String, Range<Int64>?, Int64?)] {
       let read = ContentRange(text)

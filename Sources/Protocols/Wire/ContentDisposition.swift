@@ -18,7 +18,8 @@ package enum ContentDisposition {
   package static func sanitised(_ name: String) -> String? {
     // By bytes: to Swift, a slash and a combining mark behind it are one character, and not a slash.
     let pieces = name.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
-    let base = pieces.last.map { String(Substring($0)) } ?? ""
+    // A server does not get to make hidden files: they configure things.
+    let base = pieces.last.map { String(Substring($0.drop { $0 == UInt8(ascii: ".") })) } ?? ""
     let clean = String(
       String.UnicodeScalarView(base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
     var bytes = Array(clean.utf8)

@@ -64,6 +64,12 @@ extension Download {
 
   /// A file that this job did not write stands at the destination.
   private func settleStranger(_ present: FileFacts) async throws -> TransferEnd? {
+    try await context.writer.barrier()
+    if let owner = try context.ledger.owner(of: present, besides: book.transfer.seq) {
+      throw Failure(
+        .destinationExists,
+        "`\(try requireFolder().path)/\(name)` is what the transfer `\(owner)` of this job wrote")
+    }
     var wanted = expect.digests
     if wanted.isEmpty {
       if object == RemoteObject() { object = try await probe() }

@@ -62,6 +62,7 @@ actor Download {
     if end.dropsProgress(book.stop.event) { dropPart() }
     noteProgress()
     book.end(end)
+    context.claims.release(book.id)
   }
 
   var finalState: TransferState { book.state }
@@ -99,7 +100,13 @@ actor Download {
     }
     let parts = PathParts(path)
     name = parts.name
-    folder = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
+    let opened = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
+    folder = opened
+    try context.claims.take(name, in: opened, for: book.id)
+    if let present = try opened.facts(name), context.protected.contains(present.inode) {
+      throw Failure(
+        .destinationExists, "`\(opened.path)/\(name)` is the job's manifest: no download replaces it")
+    }
   }
 }
 

@@ -67,6 +67,13 @@ package final class Folder: Sendable {
     return file
   }
 
+  /// The folder's own facts.
+  func facts() throws(Failure) -> FileFacts {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(path)`") }
+    return FileFacts(status)
+  }
+
   /// Facts of a file here; nil where there is none.
   package func facts(_ name: String) throws(Failure) -> FileFacts? {
     var status = stat()

@@ -260,11 +260,9 @@ package actor TransferEngine {
         blockedBy[profile.id] = obstacle.id
       }
     }
-    if changed {
-      try await settleNeeds()
-      return true
-    }
-    let opened = !before.subtracting(blocked).isEmpty
+    // What was skipped may stand in the way of others in turn.
+    if changed { try await settleNeeds() }
+    let opened = changed || !before.subtracting(blocked).isEmpty
     if opened || before.isEmpty && !blocked.isEmpty {
       // Those that may go now lie behind the cursor.
       cursor = 0
