@@ -174,4 +174,29 @@ struct RunOptionsTests {
     let after = try await json(["plan", "job.yaml"], "plan")
     #expect(after["totals"]["bytes_to_move"].int == 0 || after["transfers"][0]["action"].string != "transfer")
   }
+
+  /// The queue is read a page at a time: pages without a match must not end the run.
+  @Test func onlyFarDownTheList() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("n1499.bin", size: 1000)
+    let names = (0..<1500).map { "n\($0).bin\n" }.joined()
+    try Data(names.utf8).write(to: URL(fileURLWithPath: bench.job + "/names.txt"))
+    let job = """
+      version: 1
+      job: far
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - id: f
+          for_each: { list: names.txt, key: "${each.line}" }
+          download: "depot:${each.line}"
+          to: "out/${each.line}"
+
+      """
+    let run = try await bench.run(job, ["--only", "f/n1499.bin"])
+    #expect(run.status == 75, "\(run.errors)")
+    #expect(run.state("f/n1499.bin") == "completed")
+    #expect(try bench.isSame("out/n1499.bin", "n1499.bin"))
+    #expect(run.totals["queued"].int == 1499)
+  }
 }

@@ -69,7 +69,8 @@ actor Download {
 
   /// Removes the part file and forgets its chunks.
   func dropPart() {
-    if let part { part.folder.remove(part.name) }
+    // An earlier attempt's part file goes too, where this one ended before it was opened.
+    folder?.remove(PartFile.name(for: name, tag: context.tag(book.id)))
     part = nil
     digest = nil
     book.progress.discarded += map.have.total - map.reused

@@ -94,6 +94,8 @@ package actor TransferEngine {
         waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
       }
       guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else {
+        // A page may hold nothing of the scope; what lies behind it has its turn all the same.
+        if waiting.count < 64, !reachedEnd { continue }
         return
       }
       begin(waiting.remove(at: index))

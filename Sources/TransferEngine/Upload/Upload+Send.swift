@@ -111,15 +111,13 @@ extension Upload {
     book.progress.chunksTotal = layout.count
     book.save()
     let missing = (0..<layout.count).filter { held[layout.range($0).lowerBound] == nil }
-    var queue = ChunkQueue(missing)
     let workers = remote.abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
     if !missing.isEmpty {
-      pending = queue
+      pending = ChunkQueue(missing)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<max(1, workers) { group.addTask { try await self.work(session, layout) } }
         try await group.waitForAll()
       }
-      queue = pending
     }
     return try await finalize(session)
   }
