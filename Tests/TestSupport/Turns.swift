@@ -26,10 +26,14 @@ package struct Turns: SuiteTrait, TestTrait, TestScoping {
     init(_ free: Int) { self.free = free }
 
     func enter() async {
-      if free > 0 {
-        free -= 1
-      } else {
-        await withCheckedContinuation { waiting.append($0) }
+      await withCheckedContinuation { continuation in
+        // Others may leave before the continuation is made: what is free counts here, not before.
+        if free > 0 {
+          free -= 1
+          continuation.resume()
+        } else {
+          waiting.append(continuation)
+        }
       }
     }
 
