@@ -24,8 +24,9 @@ struct RangeAnswerTests {
     object.size = size
     let url = try #require(WebURL("http://h/f"))
     let head = AnswerHead(status: status, headers: headers)
+    let facts = ObjectFacts.read(head, now: 1000)
     let seen: Kind =
-      switch RangeAnswer.judge(head, wanted: wanted, object: object, url: url, now: 1000) {
+      switch RangeAnswer.judge(head, wanted: wanted, object: object, seen: facts, url: url, now: 1000) {
       case .bytes(let range): .bytes(range)
       case .whole(let length): .whole(length)
       case .nothing(let size): .nothing(size)

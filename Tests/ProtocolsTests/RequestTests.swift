@@ -26,7 +26,7 @@ struct HTTPRequestTests {
       whole.headers["Range"] == nil && whole.headers["If-Range"] == nil, "If-Range without Range is forbidden"
     )
     #expect(HTTPDownload(url: url).probe().method == "HEAD")
-    #expect(HTTPDownload(url: url).describe() == nil)
+    #expect(HTTPDownload(url: url).describe(RemoteObject()) == nil)
   }
 
   @Test func put() throws {
@@ -51,7 +51,8 @@ struct HTTPRequestTests {
 }
 
 struct SessionRequestTests {
-  private let source = UploadSource(size: 25, contentType: "text/plain", chunkSize: 10, sha256: "ab")
+  private let source = UploadSource(
+    size: 25, contentType: "text/plain", chunkSize: 10, digests: [.sha256: "ab"])
 
   private func upload(_ name: String = "a.txt", _ form: SessionChunkForm = .index) throws -> SessionUpload {
     SessionUpload(base: try #require(WebURL("http://h/api")), fileName: name, form: form)
@@ -74,8 +75,8 @@ struct SessionRequestTests {
     #expect(
       SessionDownload(base: base, path: "d/meta").probe().url.text == "http://h/api/files/d/%6Deta/meta")
     #expect(SessionDownload(base: base, path: "meta/d").url.text == "http://h/api/files/meta/d")
-    #expect(SessionDownload(base: base, path: "abc").remoteID == "abc")
-    #expect(SessionDownload(base: base, path: "a/b").remoteID == nil)
+    #expect(SessionDownload(base: base, path: "abc").remoteID(of: RemoteObject()) == "abc")
+    #expect(SessionDownload(base: base, path: "a/b").remoteID(of: RemoteObject()) == nil)
   }
 
   @Test func metadata() throws {
@@ -144,7 +145,7 @@ struct SessionRequestTests {
   @Test func chunks() throws {
     let session = RemoteSession(
       id: "s/1", chunkSize: 10, requiredHeaders: ["X-A": "1", "content-type": "x/y"])
-    let last = UploadChunk(index: 2, range: 20..<25, sha256: "cd")
+    let last = UploadChunk(index: 2, range: 20..<25, digests: [.sha256: "cd"])
     let request = try upload().put(last, session: session, source: source)
     #expect(request.method == "PUT" && request.body == .source(20..<25))
     #expect(request.url.text == "http://h/api/uploads/sessions/s%2F1/chunks/2")
@@ -154,7 +155,9 @@ struct SessionRequestTests {
     let ranged = try upload("a", .range).put(last, session: session, source: source)
     #expect(ranged.url.text == "http://h/api/uploads/sessions/s%2F1/chunks")
     let place = "http://h/api/uploads/sessions/s%2F1"
-    #expect(try upload().query(session)?.url.text == place && upload().query(session)?.method == "GET")
+    #expect(
+      try upload().query(session, after: nil)?.url.text == place
+        && upload().query(session, after: nil)?.method == "GET")
     #expect(try upload().abort(session)?.url.text == place && upload().abort(session)?.method == "DELETE")
     let close = try upload().finalize(session, source: source, chunks: [])
     #expect(close?.url.text == place + "/finalize" && close?.method == "POST")
@@ -179,7 +182,7 @@ struct SessionRequestTests {
       let one = session.accepted(answer(status, body), chunk: chunk, now: 0)
       #expect(failureCode(one) == code && isLost(one) == lost, "chunk: \(status) \(body)")
       if !lost, case .failure(let failure) = one { #expect(failure.chunk == 3) }
-      let all = session.finalized(answer(status, body), now: 0)
+      let all = session.finalized(answer(status, body))
       #expect(failureCode(all) == code && isLost(all) == lost, "finalize: \(status) \(body)")
     }
     for status in [200, 201, 204] {
@@ -187,7 +190,7 @@ struct SessionRequestTests {
     }
     guard
       case .failure(let missing) = session.finalized(
-        answer(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#), now: 0)
+        answer(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#))
     else { return }
     #expect(missing.actual == "missing: 1,4")
   }
@@ -203,7 +206,7 @@ struct SessionRequestTests {
       Issue.record("good holdings were refused")
       return
     }
-    #expect(holdings == SessionHoldings(chunks: [0, 2], expiresAt: 7))
+    #expect(holdings == SessionHoldings(chunks: [0: HeldChunk(), 2: HeldChunk()], expiresAt: 7))
     #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":24}"#)))
     #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":25,"chunkSize":9}"#)))
     #expect(isLost(queried(404, "")) && isLost(queried(410, #"{"code":"SESSION_EXPIRED"}"#)))
@@ -213,12 +216,12 @@ struct SessionRequestTests {
 
   @Test func finished() throws {
     let text = #"{"remoteFileId":"r","fileHashSha256":"ABCD"}"#
-    guard case .value(let file) = try upload().finalized(answer(201, text), now: 0) else {
+    guard case .value(let file) = try upload().finalized(answer(201, text)) else {
       Issue.record("a finished upload was refused")
       return
     }
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: "abcd"]))
-    #expect(failureCode(try upload().finalized(answer(200, "{}"), now: 0)) == .protocolViolation)
+    #expect(failureCode(try upload().finalized(answer(200, "{}"))) == .protocolViolation)
     #expect(try upload().inspect(file)?.url.text == "http://h/api/files/r/meta")
     #expect(try upload().readback(file)?.url.text == "http://h/api/files/r")
     #expect(try upload().look()?.url.text == "http://h/api/files/a.txt/meta")
@@ -239,4 +242,12 @@ private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
 
 private func isLost<Value>(_ verdict: Verdict<Value>) -> Bool {
   if case .sessionLost = verdict { true } else { false }
+}
+
+extension SessionUpload {
+  fileprivate func finalized(_ answer: Answer) -> Verdict<UploadedFile> {
+    finalized(
+      answer, session: RemoteSession(id: "s", chunkSize: 10),
+      source: UploadSource(size: 25, contentType: "a/b", chunkSize: 10), chunks: [], now: 0)
+  }
 }

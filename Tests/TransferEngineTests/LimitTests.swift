@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import JobModel
 import Testing
@@ -75,17 +76,18 @@ struct LimitTests {
       }
     }
     let digest = FakeServer.sha256(Array(bytes[500..<1500]))
-    let good = try ChunkBody(file: file, range: 500..<1500, buffer: nil, loan: nil, sha256: digest) { _ in }
+    let good = try ChunkBody(file: file, range: 500..<1500, buffer: nil, loan: nil, proof: (.sha256, digest))
+    { _ in }
     #expect(try read(good) == Array(bytes[500..<1500]))
     try good.rewind()
     #expect(try read(good) == Array(bytes[500..<1500]) && good.sent == 2000)
     let changed = try ChunkBody(
-      file: file, range: 500..<1500, buffer: nil, loan: nil, sha256: FakeServer.sha256([1])
+      file: file, range: 500..<1500, buffer: nil, loan: nil, proof: (.sha256, FakeServer.sha256([1]))
     ) { _ in }
     #expect(throws: Failure.self) { try read(changed) }
-    let short = try ChunkBody(file: file, range: 1500..<2500, buffer: nil, loan: nil, sha256: nil) { _ in }
+    let short = try ChunkBody(file: file, range: 1500..<2500, buffer: nil, loan: nil, proof: nil) { _ in }
     #expect(throws: Failure.self) { try read(short) }
-    let buffered = try ChunkBody(file: file, range: 0..<5, buffer: [1, 2, 3, 4, 5], loan: nil, sha256: nil) {
+    let buffered = try ChunkBody(file: file, range: 0..<5, buffer: [1, 2, 3, 4, 5], loan: nil, proof: nil) {
       _ in
     }
     #expect(try read(buffered) == [1, 2, 3, 4, 5])

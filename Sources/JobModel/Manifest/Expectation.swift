@@ -1,6 +1,6 @@
-/// A digest algorithm that a manifest or a server may name.
+/// A digest or checksum algorithm that a manifest or a server may name; manifests name all but CRC-64/NVME.
 package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
-  case sha256, sha512, sha1, md5, crc32c
+  case sha256, sha512, sha1, md5, crc32c, crc64nvme
 
   /// Length of the digest in lower-case hex characters.
   package var hexLength: Int {
@@ -10,6 +10,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case .sha1: 40
     case .md5: 32
     case .crc32c: 8
+    case .crc64nvme: 16
     }
   }
 }

@@ -3,13 +3,8 @@ package import JobModel
 /// Downloads from any web server: the first range's answer tells size and version, so nothing is asked before.
 package struct HTTPDownload: DownloadProtocol {
   package let url: WebURL
-  package var remoteID: String? { nil }
 
   package init(url: WebURL) { self.url = url }
-
-  package func describe() -> Request? { nil }
-
-  package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
 
   package func probe() -> Request { Request("HEAD", url, headers: ["Accept-Encoding": "identity"]) }
 

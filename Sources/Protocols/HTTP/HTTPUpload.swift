@@ -4,8 +4,7 @@ package import JobModel
 package struct HTTPUpload: UploadProtocol {
   package let url: WebURL
   package let abilities = UploadAbilities(
-    resumes: false, isParallel: false, hashesChunks: false, provesWholeFile: false, minimumChunk: .max,
-    emptyFile: .oneEmptyChunk)
+    resumes: false, order: .sequential, minimumChunk: .max, emptyFile: .oneEmptyChunk)
 
   package init(url: WebURL) { self.url = url }
 
@@ -13,7 +12,7 @@ package struct HTTPUpload: UploadProtocol {
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     .failure(Failure(.internal, "a PUT has no session to open"))
   }
-  package func query(_ session: RemoteSession) -> Request? { nil }
+  package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? { nil }
   package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
     -> Verdict<SessionHoldings>
   { .failure(Failure(.internal, "a PUT has no session to ask")) }
@@ -33,7 +32,9 @@ package struct HTTPUpload: UploadProtocol {
   package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
     nil
   }
-  package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> { .value(UploadedFile()) }
+  package func finalized(
+    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Verdict<UploadedFile> { .failure(Failure(.internal, "a PUT has no session to close")) }
   package func abort(_ session: RemoteSession) -> Request? { nil }
 
   package func look() -> Request? { inspect(UploadedFile()) }

@@ -15,10 +15,11 @@ package enum RangeAnswer: Sendable, Hashable {
   /// - Parameters:
   ///   - wanted: the range asked for; nil for everything.
   ///   - object: what is known of the object; empty before the first answer.
+  ///   - seen: what this head says of it.
   package static func judge(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, url: WebURL, now: Double
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, url: WebURL,
+    now: Double
   ) -> RangeAnswer {
-    let seen = ObjectFacts.read(head, now: now)
     switch head.status {
     case 206: return partial(head, wanted: wanted, object: object, seen: seen, url: url)
     case 200:

@@ -1,17 +1,40 @@
 package import JobModel
 
 /// How a protocol fetches one object. A value: requests out, meanings in, no I/O.
-package protocol DownloadProtocol: Sendable {
+package protocol DownloadProtocol: RemoteProtocol {
   /// The URL of the bytes, for the report.
   var url: WebURL { get }
+  /// The digests of the whole file that the protocol promises before anything is asked, for `plan`.
+  var promisedDigests: Set<DigestAlgorithm> { get }
   /// The object's id in the report, where the protocol has one.
-  var remoteID: String? { get }
+  func remoteID(of object: RemoteObject) -> String?
   /// Asks for size, version and digest before the bytes; nil where the first range's answer tells them.
-  func describe() -> Request?
+  ///
+  /// - Parameter known: what is recorded; a version in it stays the one that is fetched.
+  func describe(_ known: RemoteObject) -> Request?
   func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
   /// Asks for the same without reading a byte, for `plan --probe` and to see whether the object changed.
   func probe() -> Request
   func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
   /// Asks for a range, or for everything where `range` is nil. `object` is what is known so far.
   func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request
+  /// What the head of an answer to `get` says of the object.
+  func facts(_ head: AnswerHead, now: Double) -> RemoteObject
+  /// Judges the head of an answer to `get` before a byte of its body is used.
+  func judge(
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeAnswer
+}
+
+extension DownloadProtocol {
+  package var promisedDigests: Set<DigestAlgorithm> { [] }
+  package func remoteID(of object: RemoteObject) -> String? { nil }
+  package func describe(_ known: RemoteObject) -> Request? { nil }
+  package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
+  package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { ObjectFacts.read(head, now: now) }
+  package func judge(
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeAnswer {
+    RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
+  }
 }

@@ -4,7 +4,7 @@ package import JobModel
 /// Downloads over the chunk-session API: `/files/{id}/meta` first, then ranges.
 package struct SessionDownload: DownloadProtocol {
   package let url: WebURL
-  package let remoteID: String?
+  private let id: String?
 
   /// `path` is a remoteFileId or a served path, literal.
   package init(base: WebURL, path: String) {
@@ -14,12 +14,14 @@ package struct SessionDownload: DownloadProtocol {
     }
     if segments.last == "meta" { segments[segments.count - 1] = "%6Deta" }
     url = base.appending("files/" + segments.joined(separator: "/"))
-    remoteID = path.contains("/") ? nil : path
+    id = path.contains("/") ? nil : path
   }
 
-  package func describe() -> Request? { probe() }
+  package var promisedDigests: Set<DigestAlgorithm> { [.sha256] }
 
-  package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
+  package func remoteID(of object: RemoteObject) -> String? { id }
+
+  package func describe(_ known: RemoteObject) -> Request? { probe() }
 
   package func probe() -> Request {
     var meta = url

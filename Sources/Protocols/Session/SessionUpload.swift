@@ -7,7 +7,8 @@ package struct SessionUpload: UploadProtocol {
   package let fileName: String
   package let form: SessionChunkForm
   package let abilities = UploadAbilities(
-    resumes: true, isParallel: true, hashesChunks: true, provesWholeFile: true, emptyFile: .noChunks)
+    resumes: true, order: .any, chunkDigests: [.sha256], fileDigests: [.sha256], renewsSessions: true,
+    emptyFile: .noChunks)
 
   package init(base: WebURL, fileName: String, form: SessionChunkForm) {
     self.base = base
@@ -24,7 +25,7 @@ package struct SessionUpload: UploadProtocol {
       .init("mimeType", .string(source.contentType)),
       .init("chunkSize", .integer(source.chunkSize)),
     ]
-    if let digest = source.sha256 { members.append(.init("fileHashSha256", .string(digest))) }
+    if let digest = source.digests[.sha256] { members.append(.init("fileHashSha256", .string(digest))) }
     if let old { members.append(.init("resumeFrom", .string(old.id))) }
     return Request(
       "POST", url, headers: ["Content-Type": "application/json"],
@@ -48,7 +49,9 @@ package struct SessionUpload: UploadProtocol {
         requiredHeaders: members["requiredHeaders"] as? [String: String] ?? [:]))
   }
 
-  package func query(_ session: RemoteSession) -> Request? { Request("GET", place(session)) }
+  package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
+    Request("GET", place(session))
+  }
 
   package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
     -> Verdict<SessionHoldings>
@@ -66,7 +69,9 @@ package struct SessionUpload: UploadProtocol {
         violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer))
     }
     var holdings = SessionHoldings(
-      chunks: Set(received.compactMap { number($0).flatMap { Int(exactly: $0) } }),
+      chunks: Dictionary(
+        received.compactMap { number($0).flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
+        uniquingKeysWith: { first, _ in first }),
       expiresAt: expiry(members["expiresAt"]))
     if let id = members["remoteFileId"] as? String, !id.isEmpty {
       holdings.finished = UploadedFile(remoteID: id, digests: digests(members))
@@ -78,7 +83,7 @@ package struct SessionUpload: UploadProtocol {
     var headers = HeaderList()
     headers.append(
       "Content-Range", "bytes \(chunk.range.lowerBound)-\(chunk.range.upperBound - 1)/\(source.size)")
-    if let digest = chunk.sha256 { headers.append("X-Chunk-Hash", "sha256=\(digest)") }
+    if let digest = chunk.digests[.sha256] { headers.append("X-Chunk-Hash", "sha256=\(digest)") }
     headers.append("Content-Type", "application/octet-stream")
     for (name, value) in (session?.requiredHeaders ?? [:]).sorted(by: { $0.key < $1.key }) {
       headers.set(name, value)
@@ -104,13 +109,15 @@ package struct SessionUpload: UploadProtocol {
   }
 
   package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
-    let body: JSON = source.sha256.map { ["fileHashSha256": .string($0)] } ?? .object([])
+    let body: JSON = source.digests[.sha256].map { ["fileHashSha256": .string($0)] } ?? .object([])
     return Request(
       "POST", place(session).appending("finalize"), headers: ["Content-Type": "application/json"],
       body: .bytes(Array(body.text.utf8)))
   }
 
-  package func finalized(_ answer: Answer, now: Double) -> Verdict<UploadedFile> {
+  package func finalized(
+    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Verdict<UploadedFile> {
     guard answer.status == 200 || answer.status == 201 else { return refused(answer, "finalize", now) }
     guard let members = object(answer), let id = members["remoteFileId"] as? String, !id.isEmpty else {
       return .failure(violation("\(answer.url) finalized without a remoteFileId", answer))

@@ -88,7 +88,7 @@ extension Download {
   }
 
   private func fetch() async throws {
-    if let request = remote.describe(), object == RemoteObject() || map.have.total > 0 {
+    if let request = remote.describe(object), object == RemoteObject() || map.have.total > 0 {
       let seen = try value(remote.described(try await requester.call(request), now: context.clock.now()))
       if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw Restart.changed(seen) }
       try learn(seen)
@@ -156,6 +156,7 @@ extension Download {
         // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
         if run == nil || isSingleStream { startOver() } else if map.have.total > before { tries = 1 }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
+        if await requester.renewsCredential(after: failure) { continue }
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
@@ -177,7 +178,7 @@ extension Download {
       try await requester.send(request, body: .none) { sink }
       if let head = sink.answerHead, head.status >= 300, head.status != 416 {
         let answer = Answer(head: head, body: sink.text, url: request.url)
-        throw HTTPFailure.of(answer, doing: "download", now: context.clock.now())
+        throw remote.refusal(answer, doing: "download", now: context.clock.now())
       }
       guard sink.isComplete else {
         throw Failure(
@@ -209,8 +210,9 @@ extension Download {
   private func accept(
     _ head: AnswerHead, wanted: Range<Int64>?, url: WebURL
   ) throws -> BodyPlace {
-    let seen = ObjectFacts.read(head, now: context.clock.now())
-    switch RangeAnswer.judge(head, wanted: wanted, object: object, url: url, now: context.clock.now()) {
+    let now = context.clock.now()
+    let seen = remote.facts(head, now: now)
+    switch remote.judge(head, wanted: wanted, object: object, seen: seen, now: now) {
     case .refused where head.status == 416 && wanted?.lowerBound == 0 && object.size == nil:
       // Nothing to take a range of, or no ranges at all: the whole answer tells which.
       throw Restart.noRanges

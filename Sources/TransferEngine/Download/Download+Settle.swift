@@ -210,6 +210,7 @@ extension DigestAlgorithm {
     case .sha1: .sha1
     case .md5: .md5
     case .crc32c: .crc32c
+    case .crc64nvme: .crc64nvme
     }
   }
 

@@ -127,7 +127,7 @@ extension Download {
     try await context.writer.barrier()
     try folder.rename(part.name, to: name, keepingOld: settings.ifExists != .replace && !isReplacingOwn)
     book.progress.destination = try part.file.facts()
-    book.progress.remoteID = remote.remoteID
+    book.progress.remoteID = remote.remoteID(of: object)
     book.progress.bootID = context.bootID
     book.progress.isSynced = false
     book.progress.size = facts.size

@@ -22,8 +22,11 @@ actor Authenticator {
     }
   }
 
-  func sign(_ headers: inout HeaderList, with authentication: Authentication) async throws {
-    switch authentication {
+  /// Puts an endpoint's credential on a request that is otherwise complete.
+  func authorise(
+    _ method: String, _ url: WebURL, _ headers: inout HeaderList, for endpoint: Endpoint
+  ) async throws {
+    switch endpoint.authentication {
     case .none: break
     case .bearer(let reference):
       headers.set("Authorization", "Bearer \(try await value(reference))", isSecret: true)

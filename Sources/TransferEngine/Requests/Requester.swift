@@ -14,19 +14,24 @@ final class Requester {
   private let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
+  private let remote: any RemoteProtocol
   private let settings: TransferSettings
   private let throttle: Throttle
   private let id: String
   private(set) var tally = Tally()
+  /// The credential was renewed since the last success.
+  private var hasRenewed = false
   private let live: LiveTransfer
 
   init(
-    context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?, settings: TransferSettings,
+    context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
+    remote: any RemoteProtocol = HTTPRefusals(), settings: TransferSettings,
     throttle: Throttle, id: String, live: LiveTransfer
   ) {
     self.context = context
     self.authenticator = authenticator
     self.endpoint = endpoint
+    self.remote = remote
     self.settings = settings
     self.throttle = throttle
     self.id = id
@@ -48,8 +53,9 @@ final class Requester {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
       let answer = Answer(head: head, body: sink.bytes, url: url)
-      if [429, 500, 502, 503, 504].contains(head.status) {
-        throw HTTPFailure.of(answer, doing: "\(request.method)", now: self.context.clock.now())
+      if head.status >= 400 {
+        let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
+        if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
       }
       return answer
     }
@@ -65,11 +71,25 @@ final class Requester {
         return try await body()
       } catch {
         let failure = try Self.failure(error)
+        if await renewsCredential(after: failure) { continue }
         guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else { throw failure }
         try await pause(after: failure, attempt: attempt)
         attempt += 1
       }
     }
+  }
+
+  /// A credential that the service calls expired under another status than 401, which `send` sees to itself.
+  private func isExpiredCredential(_ failure: Failure) -> Bool {
+    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential && !hasRenewed
+  }
+
+  /// Forgets an expired credential; true where the request may be made again with a new one.
+  nonisolated(nonsending) func renewsCredential(after failure: Failure) async -> Bool {
+    guard isExpiredCredential(failure), let endpoint else { return false }
+    hasRenewed = true
+    await authenticator.forget(endpoint.authentication)
+    return true
   }
 
   /// Waits before try `attempt` + 1, and says so.
@@ -131,7 +151,9 @@ final class Requester {
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
       switch guarded.detour {
-      case nil: return url
+      case nil:
+        if let status = guarded.status, status < 300 { self.hasRenewed = false }
+        return url
       case .renewal:
         hasRenewed = true
         try rewind(body)
@@ -162,10 +184,12 @@ final class Requester {
   ) async throws -> WireRequest {
     var headers = request.headers
     // Headers of policy and endpoint are defaults; what the transfer says wins.
-    try await authenticator.add(settings.policy.headers + (endpoint?.headers ?? []), to: &headers)
-    try await authenticator.add(settings.headers, to: &headers)
+    if request.isAuthorised {
+      try await authenticator.add(settings.policy.headers + (endpoint?.headers ?? []), to: &headers)
+      try await authenticator.add(settings.headers, to: &headers)
+    }
     if request.isAuthorised, let endpoint {
-      try await authenticator.sign(&headers, with: endpoint.authentication)
+      try await authenticator.authorise(request.method, url, &headers, for: endpoint)
     }
     // Credentials and secret headers stay with the origin that they were given for.
     if url.origin != request.url.origin { headers.removeSecrets() }
@@ -180,6 +204,9 @@ final class Requester {
       throttle: throttle)
   }
 }
+
+/// Refusals in HTTP's own words, for requests that no protocol value speaks for.
+struct HTTPRefusals: RemoteProtocol {}
 
 /// A fresh start of the transfer, asked for from within a request.
 enum Restart: Error {

@@ -27,21 +27,26 @@ package struct Forecast: Sendable, Hashable {
     let size =
       source?.size ?? remote?.size ?? transfer.progress.size ?? transfer.knownSize ?? transfer.expect.size
     var forecast = Forecast(action: .transfer, size: size)
-    let kind = endpoint(transfer, endpoints)?.kind
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
-    switch (kind ?? .http, isUpload) {
-    case (.session, _):
-      known.insert("sha256")
-      (forecast.isResumable, forecast.isParallel) = (true, true)
-    case (_, true): (forecast.isResumable, forecast.isParallel) = (false, false)
-    case (_, false):
-      let ranges = remote?.servesRanges ?? transfer.progress.remote.servesRanges
+    var abilities: UploadAbilities?
+    if isUpload {
+      let upload = try? ProtocolChoice.upload(transfer.destination, endpoints: endpoints)
+      abilities = upload?.abilities(of: size)
+      (forecast.isResumable, forecast.isParallel) = (abilities?.resumes, abilities?.isParallel)
+      known.formUnion(abilities?.fileDigests.map(\.rawValue) ?? [])
+    } else {
+      let download = try? ProtocolChoice.download(transfer.source, endpoints: endpoints)
+      let promised = download?.promisedDigests ?? []
+      let ranges =
+        remote?.servesRanges ?? transfer.progress.remote.servesRanges ?? (promised.isEmpty ? nil : true)
       (forecast.isResumable, forecast.isParallel) = (ranges, ranges)
       known.formUnion((remote ?? transfer.progress.remote).digests.keys.map(\.rawValue))
+      known.formUnion(promised.map(\.rawValue))
     }
     forecast.verifiedBy = known.sorted() + (size == nil && transfer.expect.size == nil ? [] : ["size"])
     let isWhole = isUpload && forecast.isResumable == false
-    let chunk = isWhole ? size : transfer.progress.chunkSize ?? transfer.settings.chunkBytes(size)
+    var chunk = isWhole ? size : transfer.progress.chunkSize ?? transfer.settings.chunkBytes(size)
+    if let size, let wanted = chunk, let abilities { chunk = abilities.chunkSize(wanted: wanted, of: size) }
     forecast.chunkSize = chunk
     forecast.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
@@ -95,11 +100,6 @@ package struct Forecast: Sendable, Hashable {
     guard let path = place.localPath else { return nil }
     return try? OpenFile.reading(path.hasPrefix("/") ? path : folder.path + "/" + path).facts()
   }
-
-  private static func endpoint(_ transfer: LedgerTransfer, _ endpoints: [String: Endpoint]) -> Endpoint? {
-    ProtocolChoice.endpoint(
-      transfer.settings.direction == .download ? transfer.source : transfer.destination, endpoints: endpoints)
-  }
 }
 
 extension TransferSettings {
@@ -128,12 +128,12 @@ package actor Prober {
   /// What the server says of a download's source.
   package func probe(_ transfer: LedgerTransfer) async throws -> RemoteObject {
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .download)
+    let remote = try ProtocolChoice.download(transfer.source, endpoints: context.endpoints)
     let requester = Requester(
       context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(transfer.source, endpoints: context.endpoints),
+      endpoint: ProtocolChoice.endpoint(transfer.source, endpoints: context.endpoints), remote: remote,
       settings: transfer.settings,
       throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
-    let remote = try ProtocolChoice.download(transfer.source, endpoints: context.endpoints)
     return try await Download(transfer, remote: remote, requester: requester, context: context, live: live)
       .probe()
   }

@@ -20,8 +20,7 @@ enum Retirement {
       let requester = Requester(
         context: context, authenticator: authenticator,
         endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
-        settings: settings,
-        throttle: Throttle(settings.policy), id: transfer.id,
+        remote: remote, settings: settings, throttle: Throttle(settings.policy), id: transfer.id,
         live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
       _ = try? await requester.call(request)
     }

@@ -118,10 +118,12 @@ package actor TransferEngine {
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     let throttle = slots.throttle(key, transfer.settings.policy)
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
-    let requester = Requester(
-      context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), settings: transfer.settings,
-      throttle: throttle, id: transfer.id, live: live)
+    let requester = { [context, authenticator] (remote: any RemoteProtocol) in
+      Requester(
+        context: context, authenticator: authenticator,
+        endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), remote: remote,
+        settings: transfer.settings, throttle: throttle, id: transfer.id, live: live)
+    }
     context.board.enter(live)
     let stop = StopFlag()
     let work: Work
@@ -130,12 +132,14 @@ package actor TransferEngine {
       case .download:
         let remote = try ProtocolChoice.download(place, endpoints: context.endpoints)
         work = .download(
-          Download(transfer, remote: remote, requester: requester, context: context, live: live, stop: stop))
+          Download(
+            transfer, remote: remote, requester: requester(remote), context: context, live: live, stop: stop))
       case .upload:
         let remote = try ProtocolChoice.upload(place, endpoints: context.endpoints)
         work = .upload(
           Upload(
-            transfer, remote: remote, requester: requester, context: context, live: live, budget: budget,
+            transfer, remote: remote, requester: requester(remote), context: context, live: live,
+            budget: budget,
             stop: stop))
       }
     } catch {

@@ -10,7 +10,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private let range: Range<Int64>
   private let buffer: [UInt8]?
   private let loan: BufferBudget.Loan?
-  private let expected: String?
+  private let expected: (kind: DigestKind, hex: String)?
   private var digest: StreamingDigest?
   private var offset: Int64 = 0
   private let moved: (Int) -> Void
@@ -19,7 +19,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private(set) var sent: Int64 = 0
 
   init(
-    file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?, sha256: String?,
+    file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?,
+    proof: (kind: DigestKind, hex: String)?,
     canAsk: Bool = false,
     moved: @escaping (Int) -> Void
   ) throws {
@@ -29,8 +30,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     self.loan = loan
     self.moved = moved
     self.canAsk = canAsk
-    expected = buffer == nil ? sha256 : nil
-    digest = expected == nil ? nil : try StreamingDigest(.sha256)
+    expected = buffer == nil ? proof : nil
+    digest = try expected.map { try StreamingDigest($0.kind) }
   }
 
   var length: Int64 { Int64(range.count) }
@@ -49,7 +50,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     }
     offset += Int64(want)
     // The last bytes are held back until the whole chunk is known to be what its hash says.
-    if offset == length, let expected, let digest, digest.finishHex() != expected {
+    if offset == length, let expected, let digest, digest.finishHex() != expected.hex {
       throw changed("has other bytes")
     }
     sent += Int64(want)
@@ -61,7 +62,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
 
   func rewind() throws {
     offset = 0
-    if expected != nil { digest = try StreamingDigest(.sha256) }
+    digest = try expected.map { try StreamingDigest($0.kind) }
   }
 
   private func changed(_ what: String) -> Failure {

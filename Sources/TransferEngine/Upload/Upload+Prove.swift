@@ -7,7 +7,6 @@ import Protocols
 extension Upload {
   func prove(_ uploaded: UploadedFile) async throws {
     var file = uploaded
-    let mine = settings.verify == .size && expect.digests.isEmpty ? [:] : try await wholeDigests()
     try checkSource()
     var seen = RemoteObject()
     if file.digests.isEmpty, let request = remote.inspect(file) {
@@ -18,6 +17,10 @@ extension Upload {
         file.etag = object.etag ?? file.etag
       }
     }
+    let mine =
+      settings.verify == .size && expect.digests.isEmpty
+      ? [:] : try await wholeDigests(also: file.digests.keys)
+    try checkSource()
     if let size = expect.size {
       book.check(Verification("size", .manifest, size == source.size ? .match : .mismatch))
     }
@@ -38,6 +41,13 @@ extension Upload {
 
   private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws {
     var compared = false
+    for check in file.checks {
+      book.check(check)
+      compared = compared || check.result == .match
+      guard check.result != .mismatch else {
+        throw Failure(.integrityMismatch, "\(remote.url): the server's \(check.check) is not the source's")
+      }
+    }
     for (algorithm, theirs) in file.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       guard let ours = mine[algorithm] else { continue }
       compared = true
@@ -68,7 +78,8 @@ extension Upload {
       let url = try await self.requester.send(request, body: .none) { sink }
       guard let head = sink.answerHead, head.status == 200 else {
         let head = sink.answerHead ?? AnswerHead(status: 0)
-        throw HTTPFailure.of(Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
+        throw download.refusal(
+          Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
       }
       return sink.finish()
     }

@@ -77,14 +77,16 @@ extension Upload {
 
   /// Asks again what the session holds; true where something is missing and can be sent.
   private func dropWhatDiffers() async throws -> Bool {
-    guard let session = book.progress.session, let request = remote.query(session) else { return false }
-    let answer = try await requester.call(request)
-    guard
-      case .value(let holdings) = remote.queried(
-        answer, session: session, source: source, now: context.clock.now())
+    guard let session = book.progress.session, case .value(let holdings) = try await holdings(of: session),
+      holdings.offset == nil
     else { return false }
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
-    let lost = held.values.filter { !holdings.chunks.contains(Int($0.offset / layout.chunkSize)) }
+    var lost: [ChunkRecord] = []
+    for record in held.values {
+      let chunk = holdings.chunks[Int(record.offset / layout.chunkSize)]
+      if let chunk, try await vouched(chunk, record.range, record) != nil { continue }
+      lost.append(record)
+    }
     for record in lost {
       held[record.offset] = nil
       book.progress.discarded += record.length
@@ -96,10 +98,10 @@ extension Upload {
   /// One pass: session, chunks, finalize.
   private func sendOnce() async throws -> UploadedFile {
     beginDigest()
+    if source.size == 0, abilities.emptyFile == .refused {
+      throw Failure(.protocolViolation, "this endpoint takes no empty file: `\(book.transfer.source.text)`")
+    }
     if remote.open(source, renewing: nil) == nil {
-      if source.size == 0, remote.abilities.emptyFile == .refused {
-        throw Failure(.protocolViolation, "this endpoint takes no empty file: `\(book.transfer.source.text)`")
-      }
       // Nothing comes after the only request that could still refuse bad bytes.
       if !expect.digests.isEmpty { try checkExpected(try await wholeDigests()) }
       try await checkType()
@@ -107,26 +109,45 @@ extension Upload {
     }
     let (session, finished) = try await openSession()
     if let finished { return finished }
-    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
-    book.progress.chunksTotal = layout.count
+    let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
     book.save()
-    let missing = (0..<layout.count).filter { held[layout.range($0).lowerBound] == nil }
-    let workers = remote.abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
+    let workers = abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
     if !missing.isEmpty {
       pending = ChunkQueue(missing)
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<max(1, workers) { group.addTask { try await self.work(session, layout) } }
+        for _ in 0..<max(1, workers) { group.addTask { try await self.work(session) } }
         try await group.waitForAll()
       }
     }
     return try await finalize(session)
   }
 
-  private func work(_ session: RemoteSession, _ layout: ChunkLayout) async throws {
-    while let index = pending.next() {
-      let chunk = UploadChunk(index: index, range: layout.range(index))
-      try await send(chunk, session: session)
+  /// What the session does not hold: whole chunks, or what is missing at the end of one.
+  private func missingChunks(_ layout: ChunkLayout) -> [UploadChunk] {
+    guard layout.count > 0 else {
+      let takesOne = abilities.emptyFile == .oneEmptyChunk
+      book.progress.chunksTotal = takesOne ? 1 : 0
+      return takesOne && held[0] == nil ? [UploadChunk(index: 0, range: 0..<0)] : []
     }
+    book.progress.chunksTotal = layout.count
+    var ends: [Int: Int64] = [:]
+    for record in held.values {
+      let index = Int(record.offset / layout.chunkSize)
+      ends[index] = max(ends[index] ?? 0, record.range.upperBound)
+      // A fill before the first record may span chunks.
+      for index in (index + 1)..<max(index + 1, Int((record.range.upperBound - 1) / layout.chunkSize) + 1) {
+        ends[index] = max(ends[index] ?? 0, record.range.upperBound)
+      }
+    }
+    return (0..<layout.count).compactMap { index in
+      let range = layout.range(index)
+      let rest = max(range.lowerBound, min(ends[index] ?? 0, range.upperBound))..<range.upperBound
+      return rest.isEmpty ? nil : UploadChunk(index: index, range: rest)
+    }
+  }
+
+  private func work(_ session: RemoteSession) async throws {
+    while let chunk = pending.next() { try await send(chunk, session: session) }
   }
 
   private func sendWhole() async throws -> UploadedFile {
@@ -134,19 +155,22 @@ extension Upload {
     book.progress.chunksTotal = 1
     book.save()
     let receipt = try await send(chunk, session: nil)
-    return UploadedFile(etag: receipt?.token)
+    return remote.closed(nil, receipt: receipt)
   }
 
   /// Sends one chunk until the server has it.
   @discardableResult
   private func send(_ bare: UploadChunk, session: RemoteSession?) async throws -> ChunkReceipt? {
     guard let file else { throw Failure(.internal, "the source is not open") }
+    var bare = bare
     var tries = 1
+    var refusedTickets = 0
     while true {
       var sent: Int64 = 0
       do {
-        let (chunk, body) = try await prepare(bare, file)
+        var (chunk, body) = try await prepare(bare, file)
         defer { sent = body.sent }
+        if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
         let sink = CollectingSink(limit: 1 << 20)
         let request = remote.put(chunk, session: session, source: source)
         do {
@@ -157,6 +181,8 @@ extension Upload {
           }
           let answer = Answer(head: head, body: sink.bytes, url: url)
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
+          try compare(receipt, chunk)
+          tickets[chunk.index] = nil
           book.progress.discarded += body.sent - body.length
           record(chunk, receipt, tries)
           return receipt
@@ -171,18 +197,31 @@ extension Upload {
         live.add(-(sent))
         let failure = try Requester.failure(error)
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
-        // The answer may be lost where the chunk is not.
-        if let session, failure.code == .networkUnreachable || failure.code == .timeout,
-          try await holds(bare.index, session)
+        // The answer may be lost where the chunk, or a part of it, is not.
+        if let session, mayHaveArrived(failure),
+          let (arrived, receipt) = try await arrived(of: bare, session)
         {
-          live.add(Int64(bare.range.count))
-          book.progress.discarded += max(0, sent - Int64(bare.range.count))
-          record(
-            UploadChunk(index: bare.index, range: bare.range, sha256: try await digest(of: bare.range)), nil,
-            tries)
-          return nil
+          live.add(Int64(arrived.count))
+          book.progress.discarded += max(0, sent - Int64(arrived.count))
+          let part = UploadChunk(
+            index: bare.index, range: arrived, digests: try await digests(of: arrived, abilities.chunkDigests)
+          )
+          record(part, receipt, tries)
+          if arrived.upperBound == bare.range.upperBound { return nil }
+          bare.range = arrived.upperBound..<bare.range.upperBound
+          tries = 1
+          try await requester.pause(after: failure, attempt: tries)
+          continue
         }
         book.progress.discarded += sent
+        if tickets[bare.index] != nil, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2
+        {
+          // What was handed out together expires together.
+          tickets = [:]
+          refusedTickets += 1
+          continue
+        }
+        if await requester.renewsCredential(after: failure) { continue }
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
@@ -190,23 +229,59 @@ extension Upload {
     }
   }
 
-  /// Whether the server has the chunk all the same; false where it can't be asked now.
-  private func holds(_ index: Int, _ session: RemoteSession) async throws -> Bool {
-    guard let request = remote.query(session) else { return false }
-    guard let answer = try? await requester.call(request) else {
-      try Task.checkCancellation()
-      return false
+  /// Nobody knows whether the bytes arrived; a server that counts bytes may also have kept some of them.
+  private func mayHaveArrived(_ failure: Failure) -> Bool {
+    switch failure.code {
+    case .networkUnreachable, .timeout: true
+    case .serverError, .chunkConflict: abilities.order == .byOffset
+    default: false
     }
-    guard
-      case .value(let holdings) = remote.queried(
-        answer, session: session, source: source, now: context.clock.now())
-    else { return false }
-    return holdings.chunks.contains(index)
   }
 
-  private func digest(of range: Range<Int64>) async throws -> String {
-    guard let file else { return "" }
-    return try await context.pool.run { try Self.sha256(range, of: file) }
+  /// What the server has of a chunk all the same; nil where it can't be asked now.
+  private func arrived(
+    of chunk: UploadChunk, _ session: RemoteSession
+  ) async throws -> (Range<Int64>, ChunkReceipt?)? {
+    let told: Verdict<SessionHoldings>?
+    do {
+      told = try await holdings(of: session)
+    } catch {
+      try Task.checkCancellation()
+      return nil
+    }
+    guard case .value(let holdings) = told else { return nil }
+    let range = chunk.range
+    if let offset = holdings.offset {
+      guard offset >= range.lowerBound else {
+        throw SessionGone(
+          failure: Failure(
+            .protocolViolation,
+            "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken"))
+      }
+      guard offset > range.lowerBound else { return nil }
+      return (range.lowerBound..<min(offset, range.upperBound), nil)
+    }
+    guard let there = holdings.chunks[chunk.index], let record = try await vouched(there, range, nil) else {
+      return nil
+    }
+    return (range, ChunkReceipt(token: record.receipt))
+  }
+
+  /// What the server says of the chunk that it took is compared with what was sent.
+  private func compare(_ receipt: ChunkReceipt, _ chunk: UploadChunk) throws {
+    for (algorithm, theirs) in receipt.digests {
+      guard let ours = chunk.digests[algorithm], ours != theirs else { continue }
+      throw Failure(
+        .integrityMismatch, "\(remote.url) took chunk \(chunk.index) with another \(algorithm.rawValue)",
+        chunk: chunk.index, expected: ours, actual: theirs)
+    }
+  }
+
+  func digests(
+    of range: Range<Int64>, _ algorithms: [DigestAlgorithm]
+  ) async throws -> [DigestAlgorithm: String] {
+    guard let file, !algorithms.isEmpty else { return [:] }
+    return try await context.pool.run { try ChunkDigests.of(range, of: file, algorithms) }
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
@@ -219,52 +294,43 @@ extension Upload {
         upload.context.board.count(count)
       }
     }
-    guard remote.abilities.hashesChunks else {
+    let algorithms = abilities.chunkDigests
+    guard let first = algorithms.first else {
       return (
-        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, sha256: nil, moved: moved)
+        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, moved: moved)
       )
     }
     let loan = budget.take(bare.range.count)
     let range = bare.range
     if loan != nil {
-      let (bytes, digest) = try await context.pool.run {
+      let (bytes, found) = try await context.pool.run {
         let bytes = try file.bytes(at: range.lowerBound, count: range.count)
-        return (bytes, try Digest.hex(of: bytes, .sha256))
+        return (bytes, try ChunkDigests.of(bytes, algorithms))
       }
       guard bytes.count == range.count else {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }
-      chunk.sha256 = digest
+      chunk.digests = found
       return (
         chunk,
         try ChunkBody(
-          file: file, range: range, buffer: bytes, loan: loan, sha256: digest, canAsk: true, moved: moved)
+          file: file, range: range, buffer: bytes, loan: loan, proof: nil, canAsk: true, moved: moved)
       )
     }
-    chunk.sha256 = try await context.pool.run { try Self.sha256(range, of: file) }
+    chunk.digests = try await context.pool.run { try ChunkDigests.of(range, of: file, algorithms) }
     return (
       chunk,
       try ChunkBody(
-        file: file, range: range, buffer: nil, loan: nil, sha256: chunk.sha256, canAsk: true, moved: moved)
+        file: file, range: range, buffer: nil, loan: nil,
+        proof: chunk.digests[first].map { (first.kind, $0) }, canAsk: true, moved: moved)
     )
-  }
-
-  private static func sha256(_ range: Range<Int64>, of file: OpenFile) throws -> String {
-    let digest = try StreamingDigest(.sha256)
-    let count = try file.scan(range) { bytes in
-      digest.update(bytes)
-      return true
-    }
-    guard count == Int64(range.count) else {
-      throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
-    }
-    return digest.finishHex()
   }
 
   private func record(_ chunk: UploadChunk, _ receipt: ChunkReceipt?, _ tries: Int) {
     book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
     let record = ChunkRecord(
-      offset: chunk.range.lowerBound, length: Int64(chunk.range.count), digest: chunk.sha256 ?? "",
+      offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
+      digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()
@@ -274,9 +340,10 @@ extension Upload {
   }
 }
 
-/// Indexes of chunks that wait to be sent.
+/// Chunks that wait to be sent.
 struct ChunkQueue {
-  private var waiting: ArraySlice<Int>
-  init(_ indexes: [Int] = []) { waiting = indexes[...] }
-  mutating func next() -> Int? { waiting.popFirst() }
+  private var waiting: ArraySlice<UploadChunk>
+  init(_ chunks: [UploadChunk] = []) { waiting = chunks[...] }
+  mutating func next() -> UploadChunk? { waiting.popFirst() }
+  func coming(_ count: Int) -> [Int] { waiting.prefix(count).map(\.index) }
 }

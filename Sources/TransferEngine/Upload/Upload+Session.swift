@@ -20,13 +20,18 @@ extension Upload {
 
   private func recover(_ old: RemoteSession) async throws -> (RemoteSession, finished: UploadedFile?)? {
     var session = old
-    if let expiry = old.expiresAt, expiry - context.clock.now() < Self.renewalMargin {
+    if abilities.renewsSessions, let expiry = old.expiresAt,
+      expiry - context.clock.now() < Self.renewalMargin
+    {
       // The new session holds what the old one held, if the server knows how.
       do { session = try await create(renewing: old) } catch is SessionGone { return nil }
     }
-    guard let request = remote.query(session) else { return nil }
-    let answer = try await requester.call(request)
-    switch remote.queried(answer, session: session, source: source, now: context.clock.now()) {
+    switch try await holdings(of: session) {
+    case nil:
+      // Nobody but us can say what arrived.
+      guard abilities.resumes else { return nil }
+      try await takeOver(nil, session)
+      return (session, nil)
     case .failure(let failure): throw failure
     case .sessionLost:
       // Stopped between the finalize and its record: the file may be there.
@@ -45,18 +50,41 @@ extension Upload {
     }
   }
 
-  /// Takes the server's word for what it holds; what only we believed in is sent again.
-  private func takeOver(_ holdings: SessionHoldings, _ session: RemoteSession) async throws {
-    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+  /// All pages of what the session holds; nil where the server can't be asked.
+  func holdings(of session: RemoteSession) async throws -> Verdict<SessionHoldings>? {
+    var all: SessionHoldings?
+    while let request = remote.query(session, after: all) {
+      let answer = try await requester.call(request)
+      switch remote.queried(answer, session: session, source: source, now: context.clock.now()) {
+      case .value(var page):
+        page.chunks.merge(all?.chunks ?? [:]) { new, _ in new }
+        guard page.nextPage != nil else { return .value(page) }
+        all = page
+      case .failure(let failure): return .failure(failure)
+      case .sessionLost(let failure): return .sessionLost(failure)
+      }
+    }
+    return all.map { .value($0) }
+  }
+
+  /// Takes the server's word for what it holds, our own where it can't be asked; what only we believed in is sent
+  /// again.
+  private func takeOver(_ holdings: SessionHoldings?, _ session: RemoteSession) async throws {
     var recorded: [Int64: ChunkRecord] = [:]
     for record in try context.ledger.chunks(of: book.transfer.seq) { recorded[record.offset] = record }
     held = [:]
-    for index in holdings.chunks where index >= 0 && index < layout.count {
-      let range = layout.range(index)
-      held[range.lowerBound] =
-        recorded[range.lowerBound]
-        ?? ChunkRecord(offset: range.lowerBound, length: Int64(range.count), digest: "", attempts: 0)
+    if let offset = holdings?.offset {
+      takeOver(upTo: min(offset, source.size), recorded)
+    } else if let holdings {
+      let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+      for (index, chunk) in holdings.chunks where index >= 0 && index < max(1, layout.count) {
+        let range = layout.count == 0 ? 0..<0 : layout.range(index)
+        held[range.lowerBound] = try await vouched(chunk, range, recorded[range.lowerBound])
+      }
+    } else {
+      held = recorded
     }
+    try await checkHeldChunks()
     let missing = recorded.values.filter { held[$0.offset] == nil }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
     for record in missing { book.progress.discarded += record.length }
@@ -64,7 +92,61 @@ extension Upload {
     book.progress.reused = reused
     book.progress.chunksReused = held.count
     live.setDone(reused)
-    if let expiry = holdings.expiresAt { book.progress.session?.expiresAt = expiry }
+    if let expiry = holdings?.expiresAt { book.progress.session?.expiresAt = expiry }
+  }
+
+  /// What lies before the byte that the server names; it may end within a chunk.
+  private func takeOver(upTo offset: Int64, _ recorded: [Int64: ChunkRecord]) {
+    var position: Int64 = 0
+    func fill(to end: Int64) {
+      guard end > position else { return }
+      held[position] = ChunkRecord(offset: position, length: end - position, digest: "", attempts: 0)
+    }
+    for record in recorded.values.sorted(by: { $0.offset < $1.offset })
+    where record.offset >= position && record.range.upperBound <= offset {
+      fill(to: record.offset)
+      held[record.offset] = record
+      position = record.range.upperBound
+    }
+    fill(to: offset)
+  }
+
+  /// The record of a chunk that the server says it holds; nil where something speaks against it.
+  func vouched(
+    _ chunk: HeldChunk, _ range: Range<Int64>, _ record: ChunkRecord?
+  ) async throws -> ChunkRecord? {
+    if let size = chunk.size, size != Int64(range.count) { return nil }
+    if var record, record.range == range {
+      if let theirs = chunk.receipt, let ours = record.receipt, theirs != ours { return nil }
+      record.receipt = record.receipt ?? chunk.receipt
+      return record
+    }
+    // Acknowledged, and our record of it lost: its digest tells, or else the whole file's will.
+    guard !chunk.digests.isEmpty || abilities.provesWholeFile else { return nil }
+    var digest = ""
+    if !chunk.digests.isEmpty {
+      let ours = try await digests(of: range, Array(Set(chunk.digests.keys).union(abilities.chunkDigests)))
+      guard chunk.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
+      digest = abilities.chunkDigests.first.flatMap { ours[$0] } ?? ""
+    }
+    return ChunkRecord(
+      offset: range.lowerBound, length: Int64(range.count), digest: digest, receipt: chunk.receipt,
+      attempts: 0)
+  }
+
+  /// Reads again what was sent by earlier attempts, where no digest of the server's will close the proof.
+  private func checkHeldChunks() async throws {
+    guard let algorithm = abilities.chunkDigests.first, !abilities.provesWholeFile || context.checksEverything
+    else { return }
+    for record in held.values.sorted(by: { $0.offset < $1.offset }) where !record.digest.isEmpty {
+      let now = try await digests(of: record.range, [algorithm])
+      guard now[algorithm] == record.digest else {
+        throw Failure(
+          .sourceChanged,
+          "`\(file?.path ?? "")` is not what was sent of it: bytes from \(record.offset) differ",
+          expected: record.digest, actual: now[algorithm])
+      }
+    }
   }
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
@@ -100,15 +182,17 @@ extension Upload {
     if !expect.digests.isEmpty { try checkExpected(mine) }
     try await checkType()
     try checkSource()
-    source.sha256 = mine[.sha256]
+    source.digests = mine
     book.progress.sessionState = .finalizing
     book.save()
     let chunks = held.values.sorted { $0.offset < $1.offset }
     guard let request = remote.finalize(session, source: source, chunks: chunks) else {
-      return UploadedFile()
+      return remote.closed(session, receipt: nil)
     }
     let answer = try await requester.call(request)
-    switch remote.finalized(answer, now: context.clock.now()) {
+    switch remote.finalized(
+      answer, session: session, source: source, chunks: chunks, now: context.clock.now())
+    {
     case .value(let file): return file
     case .failure(let failure): throw failure
     case .sessionLost(let failure):
@@ -119,12 +203,14 @@ extension Upload {
   }
 
   private func finishedAlready(_ mine: [DigestAlgorithm: String]) async throws -> UploadedFile? {
-    guard let digest = mine[.sha256], let request = remote.look() else { return nil }
+    guard !mine.isEmpty, let request = remote.look() else { return nil }
     let answer = try await requester.call(request)
     guard case .value(let object) = remote.inspected(answer, now: context.clock.now()),
-      object.digests[.sha256] == digest, object.size == source.size
+      object.size == source.size, !object.digests.isEmpty
     else { return nil }
-    return UploadedFile(etag: object.etag, digests: object.digests)
+    let ours = try await wholeDigests(also: object.digests.keys)
+    guard object.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
+    return UploadedFile(version: object.version, etag: object.etag, digests: object.digests)
   }
 
   func checkType() async throws {

@@ -10,7 +10,7 @@ extension Upload {
       forgetCompletion()
       return nil
     }
-    guard settings.ifExists != .replace || remote.abilities.provesWholeFile, book.progress.session == nil,
+    guard settings.ifExists != .replace || abilities.provesWholeFile, book.progress.session == nil,
       let request = remote.look()
     else { return nil }
     let answer = try await requester.call(request)
@@ -19,10 +19,10 @@ extension Upload {
     if answer.status >= 300, settings.ifExists == .replace { return nil }
     let object = try value(remote.inspected(answer, now: context.clock.now()))
     if object.size == source.size, !object.digests.isEmpty {
-      let mine = try await wholeDigests()
+      let mine = try await wholeDigests(also: object.digests.keys)
       try checkExpected(mine)
-      if let digest = object.digests[.sha256], digest == mine[.sha256] {
-        book.check(Verification("sha256", .server, .match))
+      if object.digests.allSatisfy({ mine[$0.key] == $0.value }) {
+        for algorithm in object.digests.keys { book.check(Verification(algorithm.rawValue, .server, .match)) }
         complete(UploadedFile(etag: object.etag, digests: object.digests), digests: mine)
         book.progress.reused = source.size
         book.progress.completedAt = context.clock.now()
@@ -67,10 +67,10 @@ extension Upload {
       if ![401, 403, 405, 501].contains(answer.status) {
         let seen = try value(remote.inspected(answer, now: context.clock.now()))
         if let size = seen.size, size != source.size { return nil }
-        if let digest = seen.digests[.sha256], let mine = book.progress.digests[.sha256], digest != mine {
-          return nil
-        }
-        if seen.digests.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new {
+        let known = book.progress.digests
+        let told = seen.digests.filter { known[$0.key] != nil }
+        if told.contains(where: { known[$0.key] != $0.value }) { return nil }
+        if told.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new {
           return nil
         }
       }

@@ -23,6 +23,9 @@ actor Upload {
   /// Chunks that the server holds, by offset.
   var held: [Int64: ChunkRecord] = [:]
   var lostSessions = 0
+  /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
+  var tickets: [Int: WebURL] = [:]
+  var ticketTask: Task<Void, any Error>?
   var pending = ChunkQueue()
   /// What the source was when its snapshot was taken: a later run compares the source with this.
   var snapshotOriginal: FileFacts?
@@ -41,6 +44,7 @@ actor Upload {
   }
 
   var settings: TransferSettings { book.transfer.settings }
+  var abilities: UploadAbilities { remote.abilities(of: source.size) }
   var expect: Expectation { book.transfer.expect }
 
   func run(release: @Sendable () -> Void) async {
@@ -91,8 +95,8 @@ actor Upload {
     }
     source = UploadSource(
       size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
-      chunkSize: wantedChunk(facts.size),
-      fingerprint: facts.fingerprint)
+      chunkSize: wantedChunk(facts.size), fingerprint: facts.fingerprint,
+      mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
     currentFacts = facts
     if let size = expect.size, size != facts.size {
       throw Failure(
@@ -154,17 +158,39 @@ actor Upload {
       case .bytes(let bytes): bytes
       case .auto: ChunkLayout.automatic(size: size)
       }
-    return min(ChunkLayout.largestChunk, max(1, configured, min(remote.abilities.minimumChunk, max(1, size))))
+    let abilities = remote.abilities(of: size)
+    let taken = abilities.chunkSize(wanted: configured, of: size)
+    if taken != configured, size > min(taken, configured), abilities.minimumChunk < .max {
+      book.warn(
+        "chunks are \(taken) bytes, as the protocol demands, in place of \(configured)",
+        hint: "set `chunk_size: \(taken)` to say so yourself")
+    }
+    return taken
   }
 
-  /// Digests to compute of the source: SHA-256 always, and what the manifest expects.
+  /// Digests to compute of the source: SHA-256 always, what the manifest expects, what the server tells.
+  private var wantedKinds: Set<DigestKind> {
+    Set(expect.digests.keys.map(\.kind)).union(abilities.fileDigests.map(\.kind)).union([.sha256])
+  }
+
+  /// `wholeDigests()`, and these besides: what was not foreseen takes another reading.
+  func wholeDigests(also more: some Sequence<DigestAlgorithm>) async throws -> [DigestAlgorithm: String] {
+    var found = try await wholeDigests()
+    let missing = Set(more).subtracting(found.keys)
+    guard !missing.isEmpty, let file else { return found }
+    let late = try await TrailingDigest(Set(missing.map(\.kind)), of: file, pool: context.pool)
+      .finish(size: source.size)
+    found.merge(DigestAlgorithm.named(late)) { old, _ in old }
+    return found
+  }
+
   func wholeDigests() async throws -> [DigestAlgorithm: String] {
     guard let file else { throw Failure(.internal, "the source is not open") }
     let task: Task<[DigestKind: String], any Error>
     if let digests {
       task = digests
     } else {
-      let kinds = Set(expect.digests.keys.map(\.kind)).union([.sha256])
+      let kinds = wantedKinds
       let (size, pool) = (source.size, context.pool)
       task = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
       digests = task
@@ -180,7 +206,7 @@ actor Upload {
   /// Begins the digest, so that it goes on beside the sending.
   func beginDigest() {
     guard digests == nil, let file, settings.verify != .size || !expect.digests.isEmpty else { return }
-    let kinds = Set(expect.digests.keys.map(\.kind)).union([.sha256])
+    let kinds = wantedKinds
     let (size, pool) = (source.size, context.pool)
     digests = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
   }
@@ -190,6 +216,7 @@ actor Upload {
     book.forgetChunks()
     book.progress.session = nil
     book.progress.sessionState = .none
+    tickets = [:]
     live.setDone(0)
   }
 

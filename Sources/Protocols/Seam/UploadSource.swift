@@ -1,0 +1,44 @@
+package import JobModel
+
+/// The file that is uploaded, as far as requests speak of it.
+package struct UploadSource: Sendable, Hashable {
+  package var size: Int64
+  package var contentType: String
+  /// Bytes a chunk that we would like.
+  package var chunkSize: Int64
+  /// Whole-file digests, lower-case hex, as far as they are known by now.
+  package var digests: [DigestAlgorithm: String]
+  package var fingerprint: String?
+  /// Nothing may stand at the destination yet (`if_exists: fail`, `keep`).
+  package var mustBeNew: Bool
+
+  package init(
+    size: Int64, contentType: String, chunkSize: Int64, digests: [DigestAlgorithm: String] = [:],
+    fingerprint: String? = nil, mustBeNew: Bool = false
+  ) {
+    self.size = size
+    self.contentType = contentType
+    self.chunkSize = chunkSize
+    self.digests = digests
+    self.fingerprint = fingerprint
+    self.mustBeNew = mustBeNew
+  }
+}
+
+package struct UploadChunk: Sendable, Hashable {
+  package var index: Int
+  package var range: Range<Int64>
+  /// Lower-case hex, one for each of the protocol's `chunkDigests`.
+  package var digests: [DigestAlgorithm: String]
+  /// The URL that the server handed out for it.
+  package var ticket: WebURL?
+
+  package init(
+    index: Int, range: Range<Int64>, digests: [DigestAlgorithm: String] = [:], ticket: WebURL? = nil
+  ) {
+    self.index = index
+    self.range = range
+    self.digests = digests
+    self.ticket = ticket
+  }
+}
