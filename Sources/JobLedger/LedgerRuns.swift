@@ -104,8 +104,8 @@ extension JobLedger {
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL
-          WHERE state = 'running' OR (state = 'paused' AND reason IS NOT 'user')
-            OR (state = 'queued' AND reason IS NOT NULL)
+          WHERE state IN ('running', 'paused') AND (state = 'running' OR reason IS NOT 'user');
+          UPDATE transfer SET reason = NULL WHERE state = 'queued' AND live = 1 AND reason IS NOT NULL;
           """)
     }
     guard let run = try run(number: number) else {
@@ -146,7 +146,10 @@ extension JobLedger {
   package func settleInterrupted() throws {
     try write { db in
       try db.execute(
-        sql: "UPDATE transfer SET state = 'paused', reason = 'interrupted' WHERE state = 'running'")
+        sql: """
+          UPDATE transfer SET state = 'paused', reason = 'interrupted'
+          WHERE state IN ('running', 'paused') AND state = 'running'
+          """)
     }
   }
 

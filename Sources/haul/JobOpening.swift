@@ -43,8 +43,9 @@ struct JobOpening {
       try checkOwner(job, ledger, file, adopt: adopt)
       let now = Date().timeIntervalSince1970
       let id = continued?.id ?? ULID.make(now: now)
-      let compiled = try PlanCompiler.compile(
-        job, run: RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now)), into: ledger)
+      let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
+      let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      let compiled = try PlanCompiler.compile(job, run: values, mark: mark, into: ledger)
       try remember(job, ledger, file)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,

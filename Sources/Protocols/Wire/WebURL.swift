@@ -1,3 +1,5 @@
+import JobModel
+
 /// An absolute http(s) URL in its parts, as text: nothing is decoded or normalised, so that what a user wrote is
 /// what is sent. It prints without its query and user info, which may be secrets.
 package struct WebURL: Sendable, Hashable, CustomStringConvertible {
@@ -12,17 +14,15 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads an absolute URL (RFC 3986); nil for another scheme, user info, an empty host or a bad port.
   package init?(_ text: String) {
-    guard let colon = text.firstIndex(of: ":") else { return nil }
-    let scheme = text[..<colon].lowercased()
-    guard scheme == "http" || scheme == "https" else { return nil }
-    var rest = text[text.index(after: colon)...]
-    guard rest.hasPrefix("//") else { return nil }
-    rest = rest.dropFirst(2)
-    let fragment = rest.firstIndex(of: "#") ?? rest.endIndex
-    rest = rest[..<fragment]
-    let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-    let authority = rest[..<end]
-    guard !authority.contains("@"), !authority.contains("\\") else { return nil }
+    // Bytes, not characters: a plan of a million URLs reads each of them several times.
+    guard let skipped = URLRule.schemeLength(text) else { return nil }
+    let scheme = skipped == 8 ? "https" : "http"
+    let rest = Substring(text.utf8.dropFirst(skipped).prefix { $0 != UInt8(ascii: "#") })
+    let authority = Substring(rest.utf8.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") })
+    let end = authority.endIndex
+    guard !authority.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "\\") }) else {
+      return nil
+    }
     var host = authority
     var port = scheme == "https" ? 443 : 80
     if let mark = authority.lastIndex(of: ":"), !authority[mark...].contains("]") {
@@ -40,12 +40,12 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     guard isBracketed || !host.contains(where: { ":[]".contains($0) }) else { return nil }
     let tail = rest[end...]
-    let question = tail.firstIndex(of: "?") ?? tail.endIndex
+    let question = tail.utf8.firstIndex(of: UInt8(ascii: "?")) ?? tail.endIndex
     self.scheme = scheme
     self.host = host.lowercased()
     self.port = port
     path = tail[..<question].isEmpty ? "/" : String(tail[..<question])
-    query = question < tail.endIndex ? String(tail[tail.index(after: question)...]) : nil
+    query = question < tail.endIndex ? String(tail[tail.utf8.index(after: question)...]) : nil
   }
 
   /// Everything before the path: what credentials belong to (RFC 6454).

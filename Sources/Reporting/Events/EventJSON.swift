@@ -38,7 +38,7 @@ struct EventJSON {
         [
           .init("transfers", .int(transfers)), .init("added", .int(change.added)),
           .init("kept", .int(change.kept)), .init("adjusted", .int(change.adjusted)),
-          .init("retired", .int(change.retired)),
+          .init("retired", .int(change.retired)), .init("unchanged", .bool(change.isUnchanged)),
         ]
       )
     case .progress(let counts, let sums, let rate):

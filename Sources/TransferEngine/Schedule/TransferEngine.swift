@@ -88,7 +88,8 @@ package actor TransferEngine {
   private func fill() throws {
     while stopCause == nil, !isApplying, active.count < Self.activeLimit {
       if waiting.count < 64, !reachedEnd {
-        let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
+        let more = try context.ledger.queued(
+          after: cursor, excluding: blocked, prefix: scope?.prefix ?? "", limit: 256)
         cursor = more.last?.seq ?? cursor
         reachedEnd = more.isEmpty
         waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
