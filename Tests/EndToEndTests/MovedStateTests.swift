@@ -41,6 +41,8 @@ struct MovedStateTests {
     }
     running.signal(SIGKILL)
     try await running.wait(.seconds(10))
+    // What was under way is logged when depot notices the end.
+    try await Task.sleep(for: .milliseconds(1500))
     var moved = MovedAgain()
     let before = try await depot.log()
     moved.take(before[...])
