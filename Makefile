@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart clean
+.PHONY: setup build release lint imports test check quickstart torture clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -27,6 +27,12 @@ test: imports
 	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error
 
 check: lint test
+
+## Kills haul and depot 500 times at seeded instants; the seed is printed, and taken from HAUL_TORTURE_SEED.
+torture: imports
+	HAUL_TORTURE_KILLS=$${HAUL_TORTURE_KILLS:-500} \
+	HAUL_TORTURE_SEED=$${HAUL_TORTURE_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} \
+	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error --filter TortureTests
 
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build

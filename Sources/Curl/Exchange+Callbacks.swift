@@ -24,6 +24,12 @@ extension Exchange {
     return exchange.rewind() ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
   }
 
+  static let onProgress: haul_curl_progress = { context, _, _, _, uploaded in
+    guard let exchange = Exchange.from(context) else { return 0 }
+    exchange.bytesUploaded = max(exchange.bytesUploaded, Int64(uploaded))
+    return 0
+  }
+
   /// Connected, and about to send.
   static let onReady: haul_curl_prereq = { context, _, _, _, _ in
     Exchange.from(context)?.watch.begin(Monotonic.now)
@@ -104,6 +110,8 @@ extension Exchange {
   }
 
   private func rewind() -> Bool {
+    bytesSentBefore += bytesUploaded
+    bytesUploaded = 0
     bytesGiven = 0
     return kept { try source?.rewind() }
   }

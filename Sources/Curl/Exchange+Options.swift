@@ -48,6 +48,9 @@ extension Exchange {
     try easy.set(CURLOPT_READDATA, context)
     try easy.check(haul_curl_set_seek(easy.pointer, Self.onSeek))
     try easy.set(CURLOPT_SEEKDATA, context)
+    try easy.check(haul_curl_set_progress(easy.pointer, Self.onProgress))
+    try easy.set(CURLOPT_XFERINFODATA, context)
+    try easy.set(CURLOPT_NOPROGRESS, false)
   }
 
   /// libcurl's spelling: `Name;` sends an empty value, `Name:` keeps libcurl from sending its own.

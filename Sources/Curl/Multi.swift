@@ -142,6 +142,7 @@ final class Multi {
 
   private func end(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
     guard live.removeValue(forKey: exchange.request.id) != nil, let easy = exchange.easy else { return }
+    exchange.source?.settle(sent: exchange.bytesSent)
     curl_multi_remove_handle(pointer, easy.pointer)
     exchange.easy = nil
     idle.append(easy)

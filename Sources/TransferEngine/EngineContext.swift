@@ -24,6 +24,8 @@ package struct EngineContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
   package var board: LiveBoard
+  /// The run's ULID: what one run asks for twice is known by it.
+  package var runID = ""
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
   let claims = DestinationClaims()
@@ -85,9 +87,17 @@ package struct SecretSource: Sendable {
   }
 }
 
+/// Bytes of one transfer in one run.
+package struct MovedBytes: Sendable, Hashable {
+  package var transferred: Int64
+  package var reused: Int64
+  package var discarded: Int64
+}
+
 /// What happens while a plan runs.
 package enum EngineEvent: Sendable {
-  case state(id: String, from: TransferState, to: TransferState, failure: Failure?)
+  /// `bytes`: of the transfer in this run, where its work has just ended.
+  case state(id: String, from: TransferState, to: TransferState, failure: Failure?, bytes: MovedBytes? = nil)
   case chunk(id: String, index: Int, bytes: Int64, attempts: Int)
   case retry(id: String, delay: Double, failure: Failure)
   case checked(id: String, Verification)

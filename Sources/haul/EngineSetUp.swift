@@ -28,6 +28,7 @@ struct EngineSetUp {
       events: events,
       clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) }),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
+    context.runID = try ledger.run(number: run)?.id ?? ""
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }

@@ -23,7 +23,7 @@ struct RunLog: Sendable {
 
   func tell(_ event: EngineEvent) {
     switch event {
-    case .state(let id, let old, let new, let failure):
+    case .state(let id, let old, let new, let failure, _):
       let text = "\(old.word) -> \(new.word)\(new.reason.map { " (\($0))" } ?? "")"
       if case .failed = new {
         logger.error("\(text)", metadata: facts(id, failure))

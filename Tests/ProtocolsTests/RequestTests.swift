@@ -112,6 +112,13 @@ struct SessionRequestTests {
     }
     let renewal = try upload().open(source, renewing: RemoteSession(id: "old", chunkSize: 10))
     #expect(try body(renewal)["resumeFrom"] as? String == "old")
+    // A create that may be repeated says so; a renewal is known by what it renews.
+    var keyed = source
+    keyed.key = "k1"
+    #expect(try upload().open(keyed, renewing: nil)?.headers["Idempotency-Key"] == "\"k1\"")
+    #expect(try upload().open(source, renewing: nil)?.headers["Idempotency-Key"] == nil)
+    let old = RemoteSession(id: "old", chunkSize: 10)
+    #expect(try upload().open(keyed, renewing: old)?.headers["Idempotency-Key"] == nil)
   }
 
   @Test func created() throws {

@@ -27,9 +27,11 @@ package struct SessionUpload: UploadProtocol {
     ]
     if let digest = source.digests[.sha256] { members.append(.init("fileHashSha256", .string(digest))) }
     if let old { members.append(.init("resumeFrom", .string(old.id))) }
+    var headers: HeaderList = ["Content-Type": "application/json"]
+    // A renewal has `resumeFrom` for the same purpose.
+    if let key = source.key, old == nil { headers.append("Idempotency-Key", "\"\(key)\"") }
     return Request(
-      "POST", url, headers: ["Content-Type": "application/json"],
-      body: .bytes(Array(JSON.object(members).text.utf8)))
+      "POST", url, headers: headers, body: .bytes(Array(JSON.object(members).text.utf8)))
   }
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {

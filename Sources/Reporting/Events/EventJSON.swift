@@ -58,13 +58,13 @@ struct EventJSON {
 
   private func content(_ event: EngineEvent) -> (String, [JSON.Member]) {
     switch event {
-    case .state(let id, let from, let to, let failure):
+    case .state(let id, let from, let to, let failure, let bytes):
       (
         "transfer_state",
         [
           .init("id", .string(id)), .init("from", .string(from.word)), .init("to", .string(to.word)),
           .init("reason", .text(to.reason)), .init("error", error(failure)),
-        ]
+        ] + (bytes.map { [.init("bytes", sums($0))] } ?? [])
       )
     case .chunk(let id, let index, let bytes, let attempts):
       (
@@ -90,6 +90,13 @@ struct EventJSON {
     case .diagnostic(let diagnostic):
       ("diagnostic", CommonJSON.diagnosticMembers(RecordedDiagnostic(diagnostic)))
     }
+  }
+
+  private func sums(_ bytes: MovedBytes) -> JSON {
+    [
+      "transferred": .integer(bytes.transferred), "reused": .integer(bytes.reused),
+      "discarded": .integer(bytes.discarded),
+    ]
   }
 
   /// The event's own time says when.

@@ -49,6 +49,7 @@ extension Download {
     guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
       if !records.isEmpty { book.forgetChunks() }
       if records.isEmpty { object = RemoteObject() }
+      book.keepOnly(0)
       return
     }
     let part = PartFile(folder: folder, name: partName, file: file)
@@ -58,17 +59,17 @@ extension Download {
     if !lost.isEmpty {
       context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
       book.warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
-      for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
     }
     map.restore(good)
     let reused = good.reduce(0) { $0 + $1.length }
+    book.keepOnly(reused)
     book.progress.reused = reused
     book.progress.chunksReused = good.count
     live.setDone(reused)
   }
 
   private func startOver() {
-    book.progress.discarded += map.have.total
+    book.keepOnly(0)
     book.progress.reused = 0
     book.forgetChunks()
     map = RangeMap()
@@ -341,10 +342,13 @@ extension Download {
     map.add(chunk)
     digest?.advance(to: map.have.contiguous)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
-    if let size = object.size, chunk.length == size { return }
-    let end = chunk.offset + chunk.length
-    book.record(
-      chunk, index: Int(chunk.offset / chunkSize), completes: end % chunkSize == 0 || end == object.size)
+    if let size = object.size, chunk.length == size {
+      context.events(.chunk(id: book.id, index: 0, bytes: size, attempts: chunk.attempts))
+      return
+    }
+    let (end, first) = (chunk.offset + chunk.length, chunk.offset / chunkSize * chunkSize)
+    let isWhole = (end % chunkSize == 0 || end == object.size) && map.have.contains(first..<end)
+    book.record(chunk, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
     noteProgress()
     book.count(requester.takeTally())
     book.saveNowAndThen()

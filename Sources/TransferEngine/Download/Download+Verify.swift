@@ -89,7 +89,7 @@ extension Download {
       if !lost.isEmpty {
         book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")
         context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
-        for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
+        for record in records where lost.contains(record.offset) { book.discard(record.length) }
         map = RangeMap()
         map.restore(good)
         return true
@@ -99,7 +99,7 @@ extension Download {
     book.progress.freshStarts = 2
     book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
     book.progress.chunkSize = min(chunkSize, max(65_536, chunkSize / 4))
-    book.progress.discarded += map.have.total
+    book.keepOnly(0)
     book.progress.reused = 0
     book.forgetChunks()
     map = RangeMap()

@@ -73,7 +73,7 @@ actor Download {
     folder?.remove(PartFile.name(for: name, tag: context.tag(book.id)))
     part = nil
     digest = nil
-    book.progress.discarded += map.have.total - map.reused
+    book.keepOnly(0)
     book.forgetChunks()
     map = RangeMap()
   }

@@ -55,8 +55,11 @@ final class PartSink: AnswerSink, @unchecked Sendable {
     chunk = OpenChunk(offset: 0)
   }
 
+  /// Bytes that came and were not written.
+  private var refused: Int64 = 0
+
   /// Bytes of the chunk that is not complete: lost when the request ends here.
-  var pending: Int64 { position - chunk.offset }
+  var pending: Int64 { position - chunk.offset + refused }
 
   /// The body that was promised is all there.
   var isComplete: Bool {
@@ -81,11 +84,13 @@ final class PartSink: AnswerSink, @unchecked Sendable {
       return
     }
     moved(bytes.count)
+    refused = Int64(bytes.count)
     guard Int64(bytes.count) <= end - position else {
       throw Failure(
         .protocolViolation, "the body is longer than the \(end - position + written) bytes promised")
     }
     try part.file.write(bytes, at: position)
+    refused = 0
     digest?.update(bytes)
     written += Int64(bytes.count)
     var rest = bytes[...]

@@ -68,6 +68,7 @@ package actor TransferEngine {
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
     try await clearRetired()
+    try StaleSnapshots.clear(context)
     try await settleNeeds()
     while stopCause == nil {
       try fill()

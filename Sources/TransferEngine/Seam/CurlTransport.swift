@@ -112,6 +112,8 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
     return .bytes(count)
   }
 
+  func settle(sent: Int64) { source.settle(sent: sent) }
+
   func rewind() throws {
     // libcurl repeats a request whose kept connection died before the answer; whether it arrived is to be asked first.
     guard source.mayBeRepeated else {

@@ -16,7 +16,10 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private let moved: (Int) -> Void
   /// The server can be asked whether the chunk arrived.
   private let canAsk: Bool
+  /// Bytes that were written to the network; while a request runs, those that were given to it.
   private(set) var sent: Int64 = 0
+  /// Given to the request that runs.
+  private var given: Int64 = 0
 
   init(
     file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?,
@@ -54,6 +57,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
       throw changed("has other bytes")
     }
     sent += Int64(want)
+    given += Int64(want)
     moved(want)
     return want
   }
@@ -63,6 +67,12 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   func rewind() throws {
     offset = 0
     digest = try expected.map { try StreamingDigest($0.kind) }
+  }
+
+  func settle(sent settled: Int64) {
+    sent += settled - given
+    moved(Int(settled - given))
+    given = 0
   }
 
   private func changed(_ what: String) -> Failure {

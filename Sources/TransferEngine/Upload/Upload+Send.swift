@@ -15,7 +15,7 @@ extension Upload {
         lostSessions += 1
         guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
         book.warn("the server no longer knows the upload session: a new one is opened")
-        book.progress.discarded += held.values.reduce(0) { $0 + $1.length }
+        book.keepOnly(0)
         forgetChunks()
         try await requester.pause(after: gone.failure, attempt: lostSessions)
       } catch let failure as Failure where failure.code == .sourceChanged {
@@ -53,7 +53,7 @@ extension Upload {
 
   private func startOver() async throws {
     await abandonSession()
-    book.progress.discarded += held.values.reduce(0) { $0 + $1.length }
+    book.keepOnly(0)
     forgetChunks()
     digests?.cancel()
     digests = nil
@@ -89,7 +89,7 @@ extension Upload {
     }
     for record in lost {
       held[record.offset] = nil
-      book.progress.discarded += record.length
+      book.discard(record.length)
     }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
     return !lost.isEmpty || holdings.chunks.count < layout.count
@@ -183,7 +183,7 @@ extension Upload {
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
           try compare(receipt, chunk)
           tickets[chunk.index] = nil
-          book.progress.discarded += body.sent - body.length
+          book.progress.discarded += max(0, body.sent - body.length)
           record(chunk, receipt, tries)
           return receipt
         } catch {
@@ -195,7 +195,11 @@ extension Upload {
         throw gone
       } catch {
         live.add(-(sent))
-        let failure = try Requester.failure(error)
+        let failure: Failure
+        do { failure = try Requester.failure(error) } catch {
+          book.progress.discarded += sent
+          throw error
+        }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
         // The answer may be lost where the chunk, or a part of it, is not.
         if let session, mayHaveArrived(failure),
@@ -334,7 +338,7 @@ extension Upload {
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()
-    book.record(record, index: chunk.index)
+    book.record(record, index: chunk.index, completing: record.length)
     book.count(requester.takeTally())
     book.saveNowAndThen()
   }

@@ -14,8 +14,16 @@ extension Upload {
       if let recovered = try await recover(old) { return recovered }
     }
     held = [:]
+    book.keepOnly(0)
     let session = try await create(renewing: nil)
+    // A create that was answered before, to an attempt that was killed, gives that session again.
+    if isReplayed { try await askWhatIsHeld(session) }
     return (session, nil)
+  }
+
+  private func askWhatIsHeld(_ session: RemoteSession) async throws {
+    guard let told = try await holdings(of: session) else { return }
+    try await takeOver(try value(told), session)
   }
 
   private func recover(_ old: RemoteSession) async throws -> (RemoteSession, finished: UploadedFile?)? {
@@ -87,8 +95,8 @@ extension Upload {
     try await checkHeldChunks()
     let missing = recorded.values.filter { held[$0.offset] == nil }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
-    for record in missing { book.progress.discarded += record.length }
     let reused = held.values.reduce(0) { $0 + $1.length }
+    book.keepOnly(reused)
     book.progress.reused = reused
     book.progress.chunksReused = held.count
     live.setDone(reused)
@@ -150,6 +158,7 @@ extension Upload {
   }
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
+    source.key = old == nil ? try creationKey() : nil
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
@@ -159,6 +168,7 @@ extension Upload {
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
     let session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+    isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
     if session.chunkSize != source.chunkSize {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
@@ -169,6 +179,16 @@ extension Upload {
     book.progress.source = currentFacts
     book.save()
     return session
+  }
+
+  /// What this version of the source is known by when a session is opened for it; after a loss, another one.
+  private func creationKey() throws -> String? {
+    guard !context.runID.isEmpty else { return nil }
+    // A snapshot's own times say nothing: it is made anew by an attempt that knows of no session.
+    let facts = "\(source.size) \((snapshotOriginal ?? currentFacts)?.mtime ?? 0) \(source.fingerprint ?? "")"
+    let count = "\(book.progress.freshStarts) \(lostSessions)"
+    let text = [context.runID, book.id, facts, count].joined(separator: "\0")
+    return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }
 
   /// The number in a 413 that names the largest chunk allowed.
@@ -185,6 +205,8 @@ extension Upload {
     source.digests = mine
     book.progress.sessionState = .finalizing
     book.save()
+    // The intent is on record before the file can appear: a kill in between never takes our own file for a stranger's.
+    try await context.writer.barrier()
     let chunks = held.values.sorted { $0.offset < $1.offset }
     guard let request = remote.finalize(session, source: source, chunks: chunks) else {
       return remote.closed(session, receipt: nil)
