@@ -184,7 +184,9 @@ extension Upload {
           try compare(receipt, chunk)
           tickets[chunk.index] = nil
           book.progress.discarded += body.sent - body.length
-          record(chunk, receipt, tries)
+          var acknowledged = chunk
+          if let kept = recordedDigest, let given = body.given { acknowledged.digests[kept] = given }
+          record(acknowledged, receipt, tries)
           return receipt
         } catch {
           sent = body.sent
@@ -204,7 +206,7 @@ extension Upload {
           live.add(Int64(arrived.count))
           book.progress.discarded += max(0, sent - Int64(arrived.count))
           let part = UploadChunk(
-            index: bare.index, range: arrived, digests: try await digests(of: arrived, abilities.chunkDigests)
+            index: bare.index, range: arrived, digests: try await digests(of: arrived, recordedDigests)
           )
           record(part, receipt, tries)
           if arrived.upperBound == bare.range.upperBound { return nil }
@@ -297,7 +299,10 @@ extension Upload {
     let algorithms = abilities.chunkDigests
     guard let first = algorithms.first else {
       return (
-        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, moved: moved)
+        chunk,
+        try ChunkBody(
+          file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, keeping: recordedDigest?.kind,
+          moved: moved)
       )
     }
     let loan = budget.take(bare.range.count)
@@ -330,7 +335,7 @@ extension Upload {
     book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
-      digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "",
+      digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()

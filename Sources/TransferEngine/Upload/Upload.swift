@@ -214,6 +214,7 @@ actor Upload {
   func forgetChunks() {
     held = [:]
     book.forgetChunks()
+    book.progress.reused = 0
     book.progress.session = nil
     book.progress.sessionState = .none
     tickets = [:]
