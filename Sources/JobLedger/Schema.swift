@@ -13,6 +13,7 @@ enum Schema {
           WHERE destination_facts IS NOT NULL
           """)
     }
+    migrator.registerMigration("4 where part files lie") { db in try db.execute(sql: fileSystems) }
     return migrator
   }
 
@@ -27,6 +28,15 @@ enum Schema {
       requested_at REAL NOT NULL,
       applied_at REAL,
       changed INTEGER
+    ) STRICT;
+    """
+
+  private static let fileSystems = """
+    -- Downloads whose part file is on another file system than the job's folder; ids as statvfs(3) has them.
+    CREATE TABLE file_systems (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      home INTEGER NOT NULL,
+      away INTEGER NOT NULL
     ) STRICT;
     """
 

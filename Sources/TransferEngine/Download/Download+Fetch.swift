@@ -7,6 +7,8 @@ import Protocols
 extension Download {
   /// A file up to this size that comes in one piece is hashed as it passes.
   private static var inlineLimit: Int64 { 1 << 20 }
+  /// Bytes of a body of unknown length between two looks at the space left.
+  private static var spaceCheckInterval: Int { 4 << 20 }
 
   func fetchAndVerify() async throws {
     var repairs = 0
@@ -47,8 +49,14 @@ extension Download {
     let partName = PartFile.name(for: name, tag: context.tag(book.id))
     let records = try context.ledger.chunks(of: book.transfer.seq)
     guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
-      if !records.isEmpty { book.forgetChunks() }
-      if records.isEmpty { object = RemoteObject() }
+      if records.isEmpty {
+        object = RemoteObject()
+      } else {
+        try expectFileSystem()
+        book.warn("the part file is gone: its \(records.count) recorded chunks are fetched again")
+        for record in records { book.progress.discarded += record.length }
+        book.forgetChunks()
+      }
       return
     }
     let part = PartFile(folder: folder, name: partName, file: file)
@@ -109,6 +117,8 @@ extension Download {
     if isSingleStream {
       guard let size = object.size, map.isComplete(size) else { return try await stream() }
     } else if let size = object.size, !map.isComplete(size) {
+      // Room is reserved before a byte is asked for.
+      try openPart()
       let workers = min(
         settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -172,7 +182,7 @@ extension Download {
       decide: { [unowned self] head in
         try assumeIsolated { try $0.accept(head, wanted: wanted, url: request.url) }
       },
-      moved: { [unowned self] count in assumeIsolated { $0.moved(count) } },
+      moved: { [unowned self] count in try assumeIsolated { try $0.moved(count) } },
       record: { [unowned self] chunk in assumeIsolated { $0.received(chunk) } })
     do {
       try await requester.send(request, body: .none) { sink }
@@ -313,6 +323,7 @@ extension Download {
       }
       opened = PartFile(folder: folder, name: partName, file: file)
       part = opened
+      try noteFileSystem(of: folder)
     }
     try opened.checkSpace(for: object.size ?? 0, leaving: settings.policy.minFree)
     if let size = object.size {
@@ -331,10 +342,16 @@ extension Download {
     return opened
   }
 
-  private func moved(_ count: Int) {
+  private func moved(_ count: Int) throws {
     book.progress.transferred += Int64(count)
     live.add(Int64(count))
     context.board.count(count)
+    // Room for a body of unknown length can't be looked for before it begins.
+    guard object.size == nil else { return }
+    sinceSpaceCheck += count
+    guard sinceSpaceCheck >= Self.spaceCheckInterval else { return }
+    sinceSpaceCheck = 0
+    try part?.checkSpace(for: 0, leaving: settings.policy.minFree)
   }
 
   private func received(_ chunk: ChunkRecord) {
