@@ -21,7 +21,7 @@ enum PlanCompiler {
   }
 
   /// Missing sources are named up to this many, and counted beyond.
-  private static let missingLimit = 100
+  static let missingLimit = 100
 
   static func compile(_ job: Job, run: RunValues, into ledger: JobLedger) throws -> Compiled {
     var diagnostics: [Diagnostic] = []
