@@ -191,6 +191,12 @@ extension Download {
         throw remote.refusal(answer, doing: "download", now: context.clock.now())
       }
       guard sink.isComplete else {
+        // Chunked coding has an end of its own: what came is all there is, however much was told before.
+        if let head = sink.answerHead, head.status == 200, head.headers["Transfer-Encoding"] != nil {
+          throw Failure(
+            .lengthMismatch, "\(request.url) sent \(sink.position) bytes of a file of \(object.size ?? 0)",
+            httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.position))
+        }
         throw Failure(
           .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
       }
@@ -263,7 +269,8 @@ extension Download {
       var whole = seen
       whole.servesRanges = wanted == nil ? object.servesRanges : false
       try learn(whole)
-      return .file(try openPart(), inlineDigest, start: 0, end: length ?? .max, chunkSize: chunkSize)
+      let end = length ?? object.size ?? .max
+      return .file(try openPart(), inlineDigest, start: 0, end: end, chunkSize: chunkSize)
     }
   }
 
