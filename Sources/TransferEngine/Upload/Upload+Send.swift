@@ -44,11 +44,12 @@ extension Upload {
   }
 
   private func diagnosis(_ failure: Failure) -> String {
-    let chunks = held.values.sorted { $0.offset < $1.offset }.prefix(32).map {
-      "\($0.offset / max(1, source.chunkSize)):\($0.digest.prefix(16))"
-    }
+    let size = book.progress.session?.chunkSize ?? source.chunkSize
+    let chunks = held.values.sorted { $0.offset < $1.offset }
+    let named = chunks.prefix(32).map { "\($0.offset / max(1, size)):\($0.digest)" }.joined(separator: " ")
+    let more = chunks.count > 32 ? " and \(chunks.count - 32) more" : ""
     return
-      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(chunks.joined(separator: " "))"
+      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(named)\(more)"
   }
 
   private func startOver() async throws {
