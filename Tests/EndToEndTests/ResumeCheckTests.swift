@@ -90,7 +90,7 @@ struct ResumeCheckTests {
     #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))
     let finalizes = try await depot.log().count(where: \.isFinalize)
     if check == "full" {
-      #expect(run.remarks.contains("differs from what an earlier attempt sent"), "\(run.remarks)")
+      #expect(run.remarks.contains("is not what was sent of it"), "\(run.remarks)")
       #expect(finalizes == 1)
       #expect(run["up"]["chunks"]["reused"].int == 0)
     } else {

@@ -60,9 +60,10 @@ extension Download {
       return
     }
     let part = PartFile(folder: folder, name: partName, file: file)
-    self.part = part
     let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
+    // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
+    self.part = part
     if !lost.isEmpty {
       context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
       book.warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
