@@ -201,7 +201,7 @@ struct DiskTests {
 
   /// Two jobs race for one name: where neither may overwrite, exactly one wins, whole.
   @Test func twoJobsRaceForOneName() async throws {
-    let (bench, depot) = try await bench(rate: "2MiB")
+    let (bench, depot) = try await bench(rate: "512KiB")
     func yaml(_ name: String) -> String {
       job(depot, more: ", if_exists: fail").replacing("job: disk", with: "job: \(name)")
         .replacing("to: b.bin", with: "to: \(name).bin")
@@ -215,6 +215,11 @@ struct DiskTests {
       let running = try bench.start(["run", name + ".yaml", "--report", report, "--no-progress"])
       racers.append((name, running, report))
     }
+    // Both are under way before either has the name.
+    while bench.parts().count < 2, racers.allSatisfy(\.1.isAlive) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(!bench.exists("out/a.bin"))
     var states: [String: String] = [:]
     for (name, running, report) in racers {
       let run = try await HaulRun(try await running.wait(), reportPath: report)
