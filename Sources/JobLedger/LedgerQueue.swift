@@ -41,6 +41,29 @@ extension JobLedger {
     }
   }
 
+  /// Uploads that have begun and not ended, in order, a page at a time.
+  package func begunUploads(after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM progress p JOIN transfer t ON t.seq = p.transfer
+          WHERE t.live = 1 AND t.seq > ? AND p.session IS NOT NULL AND p.source_facts IS NOT NULL
+            AND p.completed_at IS NULL AND t.state NOT IN ('skipped', 'canceled')
+          ORDER BY t.seq LIMIT ?
+          """, [seq, limit])
+    }
+  }
+
+  /// The file systems of the job's folder and of a download's part file, where they were two.
+  package func fileSystems(of seq: Int64) throws -> (home: Int64, away: Int64)? {
+    try read { db in
+      try Row.fetchOne(db, sql: "SELECT * FROM file_systems WHERE transfer = ?", arguments: [seq]).map {
+        (home: $0["home"], away: $0["away"])
+      }
+    }
+  }
+
   /// Profiles of queued transfers that need others.
   package func waitingProfiles() throws -> [(id: Int64, settings: TransferSettings)] {
     try read { db in

@@ -125,6 +125,17 @@ extension JobLedger {
     }
   }
 
+  /// What is complete has its turn again, so that it is read before it counts (`--resume-check full`).
+  package func reopenCompleted() throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE live = 1 AND state IN ('completed', 'up_to_date')
+          """)
+    }
+  }
+
   /// Records how the attempt, and with it the run, ended.
   package func endAttempt(
     run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?,

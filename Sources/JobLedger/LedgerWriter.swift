@@ -129,6 +129,9 @@ package final class LedgerWriter: Sendable {
       let statement = try db.cachedStatement(
         sql: "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?")
       for seq in seqs { try statement.execute(arguments: [seq]) }
+    case .fileSystems(let seq, let home, let away):
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
+        arguments: [seq, home, away])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .diagnostic(let run, let diagnostic):

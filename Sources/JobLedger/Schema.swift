@@ -21,6 +21,7 @@ enum Schema {
           CREATE INDEX transfer_retired ON transfer (seq) WHERE live = 0;
           """)
     }
+    migrator.registerMigration("5 where part files lie") { db in try db.execute(sql: fileSystems) }
     return migrator
   }
 
@@ -35,6 +36,15 @@ enum Schema {
       requested_at REAL NOT NULL,
       applied_at REAL,
       changed INTEGER
+    ) STRICT;
+    """
+
+  private static let fileSystems = """
+    -- Downloads whose part file is on another file system than the job's folder; ids as statvfs(3) has them.
+    CREATE TABLE file_systems (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      home INTEGER NOT NULL,
+      away INTEGER NOT NULL
     ) STRICT;
     """
 

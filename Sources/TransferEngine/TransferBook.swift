@@ -27,6 +27,19 @@ final class TransferBook {
 
   var id: String { transfer.id }
 
+  /// It was completed by an earlier attempt of this run, and is only looked at once more.
+  var isCompletedInThisRun: Bool { transfer.progress.completedAt != nil && transfer.progress.transferred > 0 }
+
+  /// How it ends where what was recorded still stands.
+  func standing(_ reason: TransferState.UpToDateReason? = nil) -> TransferEnd {
+    isCompletedInThisRun ? .finished : .settled(reason)
+  }
+
+  /// `always` means once a run.
+  var refresh: RefreshRule {
+    isCompletedInThisRun && transfer.settings.refresh == .always ? .changed : transfer.settings.refresh
+  }
+
   /// Takes a transition, records it and tells of it.
   func take(_ event: TransferEvent) -> [TransferAction] {
     guard let next = StateMachine.next(state, event) else { return [] }

@@ -21,7 +21,7 @@ enum PlanCompiler {
   }
 
   /// Missing sources are named up to this many, and counted beyond.
-  private static let missingLimit = 100
+  static let missingLimit = 100
 
   /// - Parameter mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
   static func compile(_ job: Job, run: RunValues, mark: String?, into ledger: JobLedger) throws -> Compiled {

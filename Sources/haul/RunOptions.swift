@@ -21,7 +21,7 @@ struct RunOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
   var only: String?
 
-  @Option(help: "With `strict`, missing sources stop the run before it starts.")
+  @Option(help: "With `strict`, missing or changed sources stop the run before it starts.")
   var precheck = Precheck.warn
 
   @Option(help: "What to do where the job is running already: fail, wait or skip.")

@@ -117,15 +117,18 @@ extension Download {
   /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
   func promote() async throws -> TransferEnd {
     guard let part, let folder else { throw Failure(.internal, "there is no part file to promote") }
-    let mtime = settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
-    try part.dress(mode: settings.mode, mtime: mtime)
+    try part.setTime(sourceTime)
     let facts = try part.file.facts()
     book.progress.intendedInode = facts.inode
     book.count(requester.takeTally())
     noteProgress()
     book.save()
     try await context.writer.barrier()
+    // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
+    _ = try folder.facts(name)
+    try context.folder.expect(folder, beneath: !settings.allowsOutside)
     try folder.rename(part.name, to: name, keepingOld: settings.ifExists != .replace && !isReplacingOwn)
+    try part.file.setMode(settings.mode)
     book.progress.destination = try part.file.facts()
     book.progress.remoteID = remote.remoteID(of: object)
     book.progress.bootID = context.bootID
@@ -140,6 +143,11 @@ extension Download {
     map = RangeMap()
     self.part = nil
     return .finished
+  }
+
+  /// Seconds since 1970, where the file is to have its source's time.
+  private var sourceTime: Double? {
+    settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
   }
 
   /// The file that stands at the destination is one that this transfer wrote before.

@@ -35,7 +35,7 @@ enum BodyPlace {
 /// Used on the transport's executor alone, hence sendable to it.
 final class PartSink: AnswerSink, @unchecked Sendable {
   private let decide: (AnswerHead) throws -> BodyPlace
-  private let moved: (Int) -> Void
+  private let moved: (Int) throws -> Void
   private let record: (ChunkRecord) -> Void
   private var place = BodyPlace.text
   private var chunk: OpenChunk
@@ -46,7 +46,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   private(set) var written: Int64 = 0
 
   init(
-    decide: @escaping (AnswerHead) throws -> BodyPlace, moved: @escaping (Int) -> Void,
+    decide: @escaping (AnswerHead) throws -> BodyPlace, moved: @escaping (Int) throws -> Void,
     record: @escaping (ChunkRecord) -> Void
   ) {
     self.decide = decide
@@ -83,7 +83,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
       if text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
       return
     }
-    moved(bytes.count)
+    try moved(bytes.count)
     refused = Int64(bytes.count)
     guard Int64(bytes.count) <= end - position else {
       throw Failure(

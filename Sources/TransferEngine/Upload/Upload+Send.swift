@@ -44,11 +44,12 @@ extension Upload {
   }
 
   private func diagnosis(_ failure: Failure) -> String {
-    let chunks = held.values.sorted { $0.offset < $1.offset }.prefix(32).map {
-      "\($0.offset / max(1, source.chunkSize)):\($0.digest.prefix(16))"
-    }
+    let size = book.progress.session?.chunkSize ?? source.chunkSize
+    let chunks = held.values.sorted { $0.offset < $1.offset }
+    let named = chunks.prefix(32).map { "\($0.offset / max(1, size)):\($0.digest)" }.joined(separator: " ")
+    let more = chunks.count > 32 ? " and \(chunks.count - 32) more" : ""
     return
-      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(chunks.joined(separator: " "))"
+      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(named)\(more)"
   }
 
   private func startOver() async throws {
@@ -184,7 +185,9 @@ extension Upload {
           try compare(receipt, chunk)
           tickets[chunk.index] = nil
           book.progress.discarded += max(0, body.sent - body.length)
-          record(chunk, receipt, tries)
+          var acknowledged = chunk
+          if let kept = recordedDigest, let given = body.given { acknowledged.digests[kept] = given }
+          record(acknowledged, receipt, tries)
           return receipt
         } catch {
           sent = body.sent
@@ -208,7 +211,7 @@ extension Upload {
           live.add(Int64(arrived.count))
           book.progress.discarded += max(0, sent - Int64(arrived.count))
           let part = UploadChunk(
-            index: bare.index, range: arrived, digests: try await digests(of: arrived, abilities.chunkDigests)
+            index: bare.index, range: arrived, digests: try await digests(of: arrived, recordedDigests)
           )
           record(part, receipt, tries)
           if arrived.upperBound == bare.range.upperBound { return nil }
@@ -301,7 +304,10 @@ extension Upload {
     let algorithms = abilities.chunkDigests
     guard let first = algorithms.first else {
       return (
-        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, moved: moved)
+        chunk,
+        try ChunkBody(
+          file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, keeping: recordedDigest?.kind,
+          moved: moved)
       )
     }
     let loan = budget.take(bare.range.count)
@@ -334,7 +340,7 @@ extension Upload {
     book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
-      digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "",
+      digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()

@@ -133,18 +133,28 @@ extension Upload {
     guard !chunk.digests.isEmpty || abilities.provesWholeFile else { return nil }
     var digest = ""
     if !chunk.digests.isEmpty {
-      let ours = try await digests(of: range, Array(Set(chunk.digests.keys).union(abilities.chunkDigests)))
+      let ours = try await digests(of: range, Array(Set(chunk.digests.keys).union(recordedDigests)))
       guard chunk.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-      digest = abilities.chunkDigests.first.flatMap { ours[$0] } ?? ""
+      digest = recordedDigest.flatMap { ours[$0] } ?? ""
     }
     return ChunkRecord(
       offset: range.lowerBound, length: Int64(range.count), digest: digest, receipt: chunk.receipt,
       attempts: 0)
   }
 
+  /// The digest that is recorded with a chunk: what goes before its body, else SHA-256 where a later attempt has
+  /// nothing else to compare the source with.
+  var recordedDigest: DigestAlgorithm? {
+    abilities.chunkDigests.first ?? (abilities.resumes && !abilities.provesWholeFile ? .sha256 : nil)
+  }
+
+  var recordedDigests: [DigestAlgorithm] {
+    abilities.chunkDigests.isEmpty ? recordedDigest.map { [$0] } ?? [] : abilities.chunkDigests
+  }
+
   /// Reads again what was sent by earlier attempts, where no digest of the server's will close the proof.
   private func checkHeldChunks() async throws {
-    guard let algorithm = abilities.chunkDigests.first, !abilities.provesWholeFile || context.checksEverything
+    guard let algorithm = recordedDigest, !abilities.provesWholeFile || context.checksEverything
     else { return }
     for record in held.values.sorted(by: { $0.offset < $1.offset }) where !record.digest.isEmpty {
       let now = try await digests(of: record.range, [algorithm])

@@ -220,6 +220,7 @@ actor Upload {
   func forgetChunks() {
     held = [:]
     book.forgetChunks()
+    book.progress.reused = 0
     book.progress.session = nil
     book.progress.sessionState = .none
     tickets = [:]
