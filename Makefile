@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart clean
+.PHONY: setup build release lint imports test check rates quickstart clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -27,6 +27,10 @@ test: imports
 	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error
 
 check: lint test
+
+## Rate limits by the server's measure: all rates and numbers of transfers, some ten minutes on a quiet machine.
+rates: imports
+	HAUL_RATES=1 swift test --disable-xctest --skip-build --no-parallel --filter EndToEndTests.RateTests
 
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build

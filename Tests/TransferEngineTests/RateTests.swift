@@ -135,7 +135,7 @@ struct RateTests {
   @Test func aLowRateFeedsFewRequests() {
     let limit = RateLimit(.bytesPerSecond(1000))
     #expect(limit.open() && !limit.open())
-    limit.set(.bytesPerSecond(32_768))
+    limit.set(.bytesPerSecond(65_536))
     #expect(limit.open() && !limit.open())
     limit.close()
     #expect(limit.open())

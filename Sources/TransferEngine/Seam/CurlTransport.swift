@@ -136,7 +136,7 @@ extension CurlOptions {
     let host = request.url.host
     let isNear = host == "localhost" || host.hasPrefix("127.") || host == "[::1]"
     // Two round trips of a far server's, or the window would be the limit.
-    let wanted = max(4096, Int(share * (isNear ? 0.03 : 0.43)))
+    let wanted = max(4096, Int(share * (isNear ? 0.06 : 0.43)))
     // Beyond what every system grants, the kernel's own choice is the larger one.
     let granted = 200 * 1024
     receiveBuffer = isNear ? min(wanted, granted) : wanted <= granted ? wanted : nil

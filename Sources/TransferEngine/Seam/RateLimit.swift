@@ -36,7 +36,7 @@ package final class RateLimit: Sendable {
 
   /// Bytes a second that a connection has at least. One that gets much less is taken for dead by its server, and
   /// what many of them hold in their buffers would be a burst of more than a second's bytes.
-  static let leastShare = 16_384.0
+  static let leastShare = 32_768.0
 
   /// Lets a request begin where the rate can feed one more.
   func open() -> Bool {
