@@ -227,6 +227,24 @@ struct PolicyTimeTests {
     #expect(third.states.filter { $0 == "completed" }.count > done)
   }
 
+  /// A run that lasts beyond the period gives back what the budget held.
+  @Test func aBudgetGoesOnWithTheNextPeriod() async throws {
+    let metered = settings { $0.budget = Budget(bytes: 1500, period: .day) }
+    let late = settings("late") { $0.window = [TimeWindow(from: 2, to: 120)] }
+    let bench = try Bench(at: "2026-06-02T23:59:00Z", [metered, metered, metered, late])
+    let outcome = try await bench.run(step: 1)
+    let midnight = try at("2026-06-03T00:00:00Z")
+    #expect(outcome.states[3] == "completed" && outcome.holds.contains(Hold(.budget, until: midnight)))
+    #expect(outcome.sent.contains { $0.path != "/t3" && $0.at >= midnight }, "\(outcome.states)")
+  }
+
+  @Test func onePolicyRefinedHasItsOwnHours() async throws {
+    let night = settings { $0.window = [TimeWindow(from: 22 * 60, to: 6 * 60)] }
+    let refined = settings { $0.window = [] }
+    let bench = try Bench(at: "2026-06-02T12:00:00Z", [night, refined])
+    #expect(try await bench.run(waits: false).states == ["paused window", "completed"])
+  }
+
   @Test(arguments: [(3, nil, 3), (nil, 0.5, 10), (50, 0.2, 10)] as [(Int?, Double?, Int)])
   func failuresEndARun(failures: Int?, share: Double?, sent: Int) async throws {
     let fragile = settings {

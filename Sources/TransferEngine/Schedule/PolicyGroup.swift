@@ -5,9 +5,35 @@ import JobModel
 ///
 /// Belongs to the engine.
 final class PolicyGroup {
+  /// Those of one name share, unless a level refines what is shared; those without a name where all is equal.
   enum Key: Hashable {
-    case named(String)
+    case named(String, Terms)
     case inline(EffectivePolicy)
+  }
+
+  /// What is shared.
+  struct Terms: Hashable {
+    var transfers: Int
+    var bandwidth: Bandwidth
+    var timezone: String?
+    var schedule: [ScheduleEntry]
+    var window: [TimeWindow]
+    var deadline: Double?
+    var budget: Budget?
+    var failures: Int?
+    var share: Double?
+
+    init(_ policy: EffectivePolicy) {
+      transfers = policy.transfers
+      bandwidth = Bandwidth(download: policy.downloadRate, upload: policy.uploadRate)
+      timezone = policy.timezone
+      schedule = policy.schedule
+      window = policy.window
+      deadline = policy.deadline
+      budget = policy.budget
+      failures = policy.failFastFailures
+      share = policy.failFastShare
+    }
   }
 
   let policy: EffectivePolicy
@@ -35,7 +61,7 @@ final class PolicyGroup {
   private var ended = 0
 
   static func key(_ settings: TransferSettings) -> Key {
-    settings.policyName.map(Key.named) ?? .inline(settings.policy)
+    settings.policyName.map { .named($0, Terms(settings.policy)) } ?? .inline(settings.policy)
   }
 
   /// - Parameters:
@@ -51,7 +77,9 @@ final class PolicyGroup {
     self.began = began
     zone = context.clock.zone(policy.timezone)
     hours = PolicyHours(policy, zone: zone)
-    ledgerName = settings.policyName ?? "inline \(context.tag("\(policy)"))"
+    // Other keys may change from run to run: what is spent stays spent.
+    ledgerName =
+      settings.policyName ?? "inline \(policy.budget?.bytes ?? 0) \(policy.budget?.period.rawValue ?? "")"
     let now = context.clock.now()
     if let budget = policy.budget {
       let period = BudgetPeriod(budget.period, at: now, zone: zone)

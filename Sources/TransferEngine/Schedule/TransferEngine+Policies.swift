@@ -33,7 +33,7 @@ extension TransferEngine {
     let group = try group(transfer)
     if let hold = group.hold {
       pause(transfer, hold)
-      if hold.isWaitedFor { group.held.append(transfer.seq) }
+      if hold.until != nil { group.held.append(transfer.seq) }
       return true
     }
     guard let origin = origin(transfer), let until = rests[origin], until > context.clock.now() else {

@@ -241,9 +241,11 @@ package actor TransferEngine {
     if let group = groups[key(transfer)] {
       count(state, group)
       // It was stopped for a hold that may end within the run, or has ended meanwhile.
-      if case .paused(.window) = state {
+      switch state {
+      case .paused(let reason) where reason == .window || reason == .budget:
         group.held.append(transfer.seq)
-        if group.hold?.reason != .window { release(group, from: .window) }
+        if group.hold?.reason != reason { release(group, from: reason) }
+      case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped: break
       }
     }
     wake()
