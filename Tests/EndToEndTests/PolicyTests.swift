@@ -66,6 +66,30 @@ struct PolicyTests {
     #expect(try bench.isSame("a.bin", "a.bin"))
   }
 
+  /// Our own throttling is neither a stall nor a silent server, whatever the chunk.
+  @Test(arguments: ["8MiB", "700"]) func aKilobyteASecond(chunk: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 4000)
+    try bench.source("u.bin", size: 4000)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: low
+      endpoints: { depot: \(depot.endpoint) }
+      policies: { p: { bandwidth: 1KB/s, timeouts: { request: 2s, stall: 2s } } }
+      defaults: { policy: p, chunk_size: \(chunk) }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+        - { id: b, download: "depot:a.bin", to: b.bin }
+        - { id: u, upload: u.bin, to: "depot:in/u.bin" }
+
+      """)
+    #expect(run.status == 0 && run.totals["retries"].int == 0, "\(run.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+    #expect(try Sums.file(bench.served + "/in/u.bin") == Sums.file(bench.job + "/u.bin"))
+  }
+
   @Test func aDeadlineOfAPolicy() async throws {
     let (bench, _) = try await bench("{ bandwidth: 300KB/s, deadline: 3s }")
     let run = try await bench.run(nil)
