@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart torture clean
+.PHONY: setup build release lint imports test check quickstart torture rates clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -33,6 +33,10 @@ torture: imports
 	HAUL_TORTURE_KILLS=$${HAUL_TORTURE_KILLS:-500} \
 	HAUL_TORTURE_SEED=$${HAUL_TORTURE_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} \
 	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error --filter TortureTests
+
+## Rate limits by the server's measure: all rates and numbers of transfers, some ten minutes on a quiet machine.
+rates: imports
+	HAUL_RATES=1 swift test --disable-xctest --skip-build --no-parallel --filter EndToEndTests.RateTests
 
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build

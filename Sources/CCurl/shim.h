@@ -5,6 +5,7 @@
 
 typedef size_t (*haul_curl_data)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*haul_curl_seek)(void *context, curl_off_t offset, int origin);
+typedef int (*haul_curl_sockopt)(void *context, curl_socket_t socket, curlsocktype purpose);
 typedef int (*haul_curl_prereq)(void *context, char *ip, char *local_ip, int port, int local_port);
 typedef int (*haul_curl_progress)(
     void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
@@ -35,6 +36,10 @@ static inline CURLcode haul_curl_set_data(CURL *easy, CURLoption option, haul_cu
 
 static inline CURLcode haul_curl_set_seek(CURL *easy, haul_curl_seek value) {
   return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_set_sockopt(CURL *easy, haul_curl_sockopt value) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
 }
 
 static inline CURLcode haul_curl_set_prereq(CURL *easy, haul_curl_prereq value) {

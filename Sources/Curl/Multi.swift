@@ -34,8 +34,8 @@ final class Multi {
   /// Ends a poll, or the next one; from any thread.
   func wake() { curl_multi_wakeup(pointer) }
 
-  /// When the time limits are to be looked at next.
-  var deadline: Double? { live.isEmpty ? nil : nextTick }
+  /// When there is something to do next: at once for what was resumed, else a look at the time limits.
+  var deadline: Double? { live.isEmpty ? nil : resumed.isEmpty ? nextTick : 0 }
 
   func start(_ exchange: Exchange) {
     guard !isClosed else { return exchange.finish(.failure(Self.closed)) }

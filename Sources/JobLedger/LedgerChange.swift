@@ -15,4 +15,8 @@ package enum LedgerChange: Sendable {
   case removed(seq: Int64)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)
+  /// More bytes that moved under a policy in a period of its budget.
+  case spent(policy: String, period: String, bytes: Int64)
+  /// A server asked for rest until a moment, seconds since 1970.
+  case rest(origin: String, until: Double)
 }

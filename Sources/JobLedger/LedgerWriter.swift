@@ -144,6 +144,17 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
       ])
+    case .spent(let policy, let period, let bytes):
+      try db.cachedStatement(
+        sql: """
+          INSERT INTO spending VALUES (?,?,?)
+          ON CONFLICT (policy, period) DO UPDATE SET bytes = bytes + excluded.bytes
+          """
+      ).execute(arguments: [policy, period, bytes])
+    case .rest(let origin, let until):
+      try db.cachedStatement(
+        sql: "INSERT INTO rest VALUES (?,?) ON CONFLICT (origin) DO UPDATE SET until = excluded.until"
+      ).execute(arguments: [origin, until])
     }
   }
 }

@@ -70,10 +70,16 @@ package struct EngineClock: Sendable {
   package var now: @Sendable () -> Double
   /// 0 ..< 1.
   package var random: @Sendable () -> Double
+  /// A time zone by its name; the machine's without one.
+  package var zone: @Sendable (String?) -> CivilZone
 
-  package init(now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double) {
+  package init(
+    now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double,
+    zone: @escaping @Sendable (String?) -> CivilZone = { _ in .utc }
+  ) {
     self.now = now
     self.random = random
+    self.zone = zone
   }
 }
 
@@ -102,4 +108,9 @@ package enum EngineEvent: Sendable {
   case retry(id: String, delay: Double, failure: Failure)
   case checked(id: String, Verification)
   case diagnostic(Diagnostic)
+  /// Nothing moves under a policy (or, without a name, under one written in place), or to a server.
+  case held(by: String?, Hold)
+  case released(by: String?, TransferState.PauseReason)
+  /// Other rates hold from now on: a policy's, or for `haul limit` the whole job's; nil is back to the policies.
+  case bandwidth(policy: String?, Bandwidth?)
 }

@@ -30,6 +30,9 @@ struct RunOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Stop after so long, resumable: 90s, 30m, 6h.", valueName: "duration"))
   var deadline: String?
 
+  @Flag(help: "Outside of a policy's window, end with 75 rather than wait.")
+  var noWait = false
+
   @Flag(help: "Stop at the first transfer that fails for good.")
   var failFast = false
 

@@ -98,7 +98,9 @@ struct RunSession {
         log.tell(event)
       })
     defer { setUp.shutDown() }
-    let engine = TransferEngine(setUp.context, scope: scope, failFast: options.failFast)
+    let engine = TransferEngine(
+      setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
+      limit: try ledger.limit())
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let sync = SyncPass(ledger: ledger, writer: writer, folder: setUp.context.folder)
     let (deadline, ledger) = (deadline, ledger)
@@ -127,6 +129,11 @@ struct RunSession {
   /// Applies what other terminals ask.
   private static func obey(_ ledger: JobLedger, _ engine: TransferEngine) async {
     guard let wishes = try? ledger.pendingControls() else { return }
+    for number in (try? ledger.pendingLimits()) ?? [] {
+      guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
+      await engine.setLimit(limit)
+      try? ledger.settleControl(number, changed: 0, at: Date().timeIntervalSince1970)
+    }
     for (number, control) in wishes {
       guard let changed = try? await engine.apply(control) else { continue }
       try? ledger.settleControl(number, changed: changed, at: Date().timeIntervalSince1970)

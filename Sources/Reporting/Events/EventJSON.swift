@@ -87,6 +87,21 @@ struct EventJSON {
           .init("against", .string(check.against.rawValue)), .init("result", .string(check.result.rawValue)),
         ]
       )
+    case .held(let name, let hold):
+      (
+        "policy_held",
+        [
+          .init("policy", .text(name)), .init("reason", .string(hold.reason.rawValue)),
+          .init("until", CommonJSON.time(hold.until)),
+        ]
+      )
+    case .released(let name, let reason):
+      ("policy_released", [.init("policy", .text(name)), .init("reason", .string(reason.rawValue))])
+    case .bandwidth(let name, let bandwidth):
+      (
+        "bandwidth_changed",
+        [.init("policy", .text(name)), .init("bandwidth", CommonJSON.bandwidth(bandwidth))]
+      )
     case .diagnostic(let diagnostic):
       ("diagnostic", CommonJSON.diagnosticMembers(RecordedDiagnostic(diagnostic)))
     }

@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import Protocols
 
@@ -22,6 +23,8 @@ final class Requester {
   /// The credential was renewed since the last success.
   private var hasRenewed = false
   private let live: LiveTransfer
+  /// Whom the last request went to.
+  private var origin = ""
 
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
@@ -95,6 +98,7 @@ final class Requester {
   /// Waits before try `attempt` + 1, and says so.
   nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
     // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
+    noteRest(failure)
     if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 { throw failure }
     let delay = Backoff(settings.policy).delay(
       afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
@@ -102,6 +106,12 @@ final class Requester {
     live.countRetry()
     context.events(.retry(id: id, delay: delay, failure: failure))
     try await context.transport.sleep(seconds: delay)
+  }
+
+  /// Records what a server asked for, so that a run that is started again keeps to it.
+  private func noteRest(_ failure: Failure) {
+    guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
+    context.writer.submit(.rest(origin: origin, until: context.clock.now() + wish))
   }
 
   /// Faults of one request that another try may mend.
@@ -148,6 +158,7 @@ final class Requester {
         origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
         inner: sink())
       tally.requests += 1
+      origin = url.origin
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
       switch guarded.detour {
