@@ -240,7 +240,8 @@ struct SessionRequestTests {
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
     #expect(failureCode(try upload().finalized(answer(200, "{}"))) == .protocolViolation)
     for bad in [
-      #"{"remoteFileId":".."}"#, #"{"remoteFileId":"r","fileHashSha256":"\#(digest)0"}"#,
+      #"{"remoteFileId":".."}"#, #"{"remoteFileId":"a/../../b"}"#,
+      #"{"remoteFileId":"r","fileHashSha256":"\#(digest)0"}"#,
       #"{"remoteFileId":"r","fileHashSha256":"\#(digest.dropLast())\u0301g"}"#,
       #"{"remoteFileId":"r","fileHashSha256":1}"#,
     ] {

@@ -156,8 +156,11 @@ package struct SessionUpload: UploadProtocol {
     url.appending(WebURL.encode(session.id, keepingSlash: false))
   }
 
-  /// Whether an id can be a segment of a path: two dots would lead elsewhere.
-  private func isSegment(_ id: String) -> Bool { !id.isEmpty && id != "." && id != ".." }
+  /// Whether an id can stand in a path: two dots would lead elsewhere.
+  private func isSegment(_ id: String) -> Bool {
+    let parts = id.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return !id.isEmpty && !parts.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+  }
 
   private func object(_ answer: Answer) -> [String: Any]? {
     try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
