@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart clean
+.PHONY: setup build release lint imports test check fuzz quickstart clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -27,6 +27,11 @@ test: imports
 	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error
 
 check: lint test
+
+## Fuzzes what reads strangers' bytes, FUZZ_SECONDS a target; .ci/run only runs the corpus again.
+FUZZ_SECONDS ?= 20
+fuzz: setup
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ./Scripts/fuzz
 
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build
