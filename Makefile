@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart torture rates clean
+.PHONY: setup build release lint imports test check quickstart torture rates fuzz bench clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -38,9 +38,21 @@ torture: imports
 rates: imports
 	HAUL_RATES=1 swift test --disable-xctest --skip-build --no-parallel --filter EndToEndTests.RateTests
 
+## Fuzzes what reads strangers' bytes, FUZZ_SECONDS a target; .ci/run only runs the corpus again.
+FUZZ_SECONDS ?= 20
+fuzz: setup
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ./Scripts/fuzz
+
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build
 	BIN=$(BIN) ./Scripts/quickstart
 
 clean:
 	rm -rf .build
+
+## Measures haul and its peers on the same work (Benchmarks/); ROUNDS runs of each, ROWS of the table.
+ROUNDS ?= 5
+bench: setup
+	./Scripts/setup-bench
+	swift build -c release
+	python3 Benchmarks/bench.py --rounds $(ROUNDS) $(if $(ROWS),--only $(ROWS)) --json .build/bench/results.json --markdown docs/performance.md

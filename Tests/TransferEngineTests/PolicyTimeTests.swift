@@ -172,7 +172,7 @@ struct PolicyTimeTests {
     #expect(before >= 2 && outcome.sent.count { $0.at >= close && $0.at < open } <= 2)
     #expect(outcome.sent.contains { $0.at >= open })
     #expect(
-      outcome.events.contains { if case .state(_, _, .paused(.window), _) = $0 { true } else { false } })
+      outcome.events.contains { if case .state(_, _, .paused(.window), _, _) = $0 { true } else { false } })
   }
 
   @Test func ratesChangeWhenAnEntryBegins() async throws {

@@ -85,7 +85,8 @@ struct TurnQueue {
     }
     let parked = lines.values.flatMap(\.parked.keys)
     guard parked.count < Self.mostParked else { return false }
-    let more = try ledger.queued(after: cursor, excluding: blocked.union(parked), prefix: prefix, limit: Self.page)
+    let more = try ledger.queued(
+      after: cursor, excluding: blocked.union(parked), prefix: prefix, limit: Self.page)
     cursor = more.last?.seq ?? cursor
     reachedEnd = more.isEmpty
     try add(more, key)

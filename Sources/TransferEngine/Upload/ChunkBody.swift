@@ -15,7 +15,7 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private let kept: DigestKind?
   private var digest: StreamingDigest?
   /// The digest of what was given, once that is all of it; the source may hold other bytes by then.
-  private(set) var given: String?
+  private(set) var hashed: String?
   private var offset: Int64 = 0
   private let moved: (Int) -> Void
   /// The server can be asked whether the chunk arrived.
@@ -59,8 +59,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     offset += Int64(want)
     // The last bytes are held back until the whole chunk is known to be what its hash says.
     if offset == length, let digest {
-      given = digest.finishHex()
-      if let expected, given != expected.hex { throw changed("has other bytes") }
+      hashed = digest.finishHex()
+      if let expected, hashed != expected.hex { throw changed("has other bytes") }
     }
     sent += Int64(want)
     given += Int64(want)

@@ -186,7 +186,7 @@ extension Upload {
           tickets[chunk.index] = nil
           book.progress.discarded += max(0, body.sent - body.length)
           var acknowledged = chunk
-          if let kept = recordedDigest, let given = body.given { acknowledged.digests[kept] = given }
+          if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
           record(acknowledged, receipt, tries)
           return receipt
         } catch {

@@ -173,7 +173,7 @@ extension Upload {
       throw Failure(.internal, "this protocol opens no sessions")
     }
     var answer = try await requester.call(request)
-    if answer.status == 413, let limit = Self.limit(in: answer), limit < source.chunkSize {
+    if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
