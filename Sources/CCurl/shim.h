@@ -5,6 +5,7 @@
 
 typedef size_t (*haul_curl_data)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*haul_curl_seek)(void *context, curl_off_t offset, int origin);
+typedef curl_socket_t (*haul_curl_open)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 typedef int (*haul_curl_prereq)(void *context, char *ip, char *local_ip, int port, int local_port);
 
 static inline CURLcode haul_curl_set_long(CURL *easy, CURLoption option, long value) {
@@ -37,6 +38,10 @@ static inline CURLcode haul_curl_set_seek(CURL *easy, haul_curl_seek value) {
 
 static inline CURLcode haul_curl_set_prereq(CURL *easy, haul_curl_prereq value) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_set_open(CURL *easy, haul_curl_open value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
 static inline CURLcode haul_curl_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -24,12 +24,6 @@ extension Exchange {
     return exchange.rewind() ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
   }
 
-  /// Connected, and about to send.
-  static let onReady: haul_curl_prereq = { context, _, _, _, _ in
-    Exchange.from(context)?.watch.begin(Monotonic.now)
-    return Int32(CURL_PREREQFUNC_OK)
-  }
-
   var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   static func from(_ context: UnsafeMutableRawPointer?) -> Exchange? {

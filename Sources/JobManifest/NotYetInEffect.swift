@@ -18,8 +18,5 @@ enum NotYetInEffect {
     "policy.timezone",
     "policy.network.metered",
     "policy.network.interface",
-    "policy.network.addresses",
-    "policy.network.hosts",
-    "policy.http.version",
   ]
 }
