@@ -6,6 +6,7 @@
 typedef size_t (*haul_curl_data)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*haul_curl_seek)(void *context, curl_off_t offset, int origin);
 typedef int (*haul_curl_sockopt)(void *context, curl_socket_t socket, curlsocktype purpose);
+typedef curl_socket_t (*haul_curl_open)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 typedef int (*haul_curl_prereq)(void *context, char *ip, char *local_ip, int port, int local_port);
 typedef int (*haul_curl_progress)(
     void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
@@ -48,6 +49,10 @@ static inline CURLcode haul_curl_set_prereq(CURL *easy, haul_curl_prereq value) 
 
 static inline CURLcode haul_curl_set_progress(CURL *easy, haul_curl_progress value) {
   return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_set_open(CURL *easy, haul_curl_open value) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
 static inline CURLcode haul_curl_get_long(CURL *easy, CURLINFO info, long *value) {

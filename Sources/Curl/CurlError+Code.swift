@@ -2,10 +2,11 @@ import CCurl
 
 extension CurlError {
   /// The error for a code of libcurl's, with the text from its error buffer where it left one.
-  init(_ code: CURLcode, text: String = "", receivedBytes: Bool = false) {
+  init(_ code: CURLcode, text: String = "", receivedBytes: Bool = false, verification: Int = 0) {
+    let message = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+    let fault = TLSFault(code, verification: verification, text: message)
     self.init(
-      kind: Self.kind(code, receivedBytes), code: Int(code.rawValue),
-      message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text,
+      kind: fault.map(Kind.tls) ?? Self.kind(code, receivedBytes), code: Int(code.rawValue), message: message,
       receivedBytes: receivedBytes)
   }
 
@@ -18,11 +19,6 @@ extension CurlError {
     case CURLE_COULDNT_CONNECT, CURLE_PROXY: .couldntConnect
     // No other timeout of libcurl's is set.
     case CURLE_OPERATION_TIMEDOUT: .timedOut(.connect)
-    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
-      CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE,
-      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
-      .tls
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: .pinMismatch
     case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: .sendFailed
     case CURLE_RECV_ERROR: .receiveFailed

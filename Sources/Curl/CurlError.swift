@@ -6,9 +6,11 @@ package struct CurlError: Error, CustomStringConvertible {
     case badRequest
     case couldntResolve
     case couldntConnect
+    /// No socket could be bound to the interface that was asked for.
+    case interfaceUnavailable
     case timedOut(Phase)
     /// TLS failed: a certificate, a file of ours, or the handshake.
-    case tls
+    case tls(TLSFault)
     /// The server's key is none of the pinned ones.
     case pinMismatch
     case sendFailed

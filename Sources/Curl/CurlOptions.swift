@@ -7,10 +7,14 @@ package struct CurlOptions: Sendable {
   /// How long fewer than `stallBytesPerSecond` may move; pauses of ours do not count. Nil waits for ever.
   package var stallTimeout: Double? = 60
   package var stallBytesPerSecond: Int64 = 1024
-  package var proxy = Proxy.environment
+  /// The proxy's URL; nil connects to the host itself. The environment is not asked.
+  package var proxy: String?
   package var ipFamily = IPFamily.any
-  /// An interface, address or host name to connect from.
+  /// The interface that every socket is bound to, so that nothing leaves by another; where that can't be done, the
+  /// request fails with `.interfaceUnavailable`.
   package var interface: String?
+  /// Judges each address that a connection would be made to.
+  package var admission: CurlAdmission?
   package var minimumTLS = MinimumTLS.tls12
   /// PEM files.
   package var caFile: String?
@@ -33,12 +37,13 @@ package struct CurlOptions: Sendable {
 
   package init() {}
 
-  package enum Proxy: Sendable, Hashable {
-    /// `http_proxy`, `https_proxy`, `no_proxy` and their like.
-    case environment
-    case none
-    case url(String)
+  /// What decides where a connection may lead: one that was made under another way is never used again.
+  struct Way: Hashable {
+    let interface: String?
+    let ipFamily: IPFamily
+    let rule: [String]?
   }
+  var way: Way { Way(interface: interface, ipFamily: ipFamily, rule: admission?.rule) }
 
   package enum IPFamily: Sendable, Hashable {
     case any, v4, v6
@@ -48,7 +53,8 @@ package struct CurlOptions: Sendable {
     case tls12, tls13
   }
 
-  /// HTTP/1.1 is the safe one: libcurl 7.88.1 can report an aborted HTTP/2 body as complete.
+  /// HTTP/1.1 is the safe one: libcurl 7.88.1 can report an aborted HTTP/2 body as complete. HTTP/2 is only asked
+  /// for over TLS; a server may still choose 1.1.
   package enum HTTPVersion: Sendable, Hashable {
     case http1, http2
   }

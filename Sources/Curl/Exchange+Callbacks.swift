@@ -31,12 +31,6 @@ extension Exchange {
     return 0
   }
 
-  /// Connected, and about to send.
-  static let onReady: haul_curl_prereq = { context, _, _, _, _ in
-    Exchange.from(context)?.watch.begin(Monotonic.now)
-    return Int32(CURL_PREREQFUNC_OK)
-  }
-
   /// A socket before it connects: only then do a window and a segment size count from the first byte.
   static let onSocket: haul_curl_sockopt = { context, socket, _ in
     let options = Exchange.from(context)?.request.options

@@ -73,20 +73,24 @@ extension Exchange {
 
   private func configureConnection(_ easy: EasyHandle, _ options: CurlOptions) throws(CurlError) {
     try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int((options.connectTimeout * 1000).rounded(.up)))
-    switch options.proxy {
-    case .environment: break
-    case .none: try easy.set(CURLOPT_PROXY, "")
-    case .url(let url): try easy.set(CURLOPT_PROXY, url)
-    }
+    // Empty texts keep libcurl from asking the environment.
+    try easy.set(CURLOPT_PROXY, options.proxy ?? "")
+    try easy.set(CURLOPT_NOPROXY, "")
     switch options.ipFamily {
     case .any: break
     case .v4: try easy.set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V4))
     case .v6: try easy.set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V6))
     }
-    try easy.set(CURLOPT_INTERFACE, options.interface)
     if options.receiveBuffer != nil || options.segmentSize != nil {
       try easy.check(haul_curl_set_sockopt(easy.pointer, Self.onSocket))
       try easy.set(CURLOPT_SOCKOPTDATA, context)
+    }
+    // Not CURLOPT_INTERFACE: refused, it would take the source's address for enough.
+    try easy.check(haul_curl_set_open(easy.pointer, Self.onOpen))
+    try easy.set(CURLOPT_OPENSOCKETDATA, context)
+    if !mayShareConnection {
+      try easy.set(CURLOPT_FRESH_CONNECT, true)
+      try easy.set(CURLOPT_FORBID_REUSE, true)
     }
     try easy.set(CURLOPT_USERAGENT, options.userAgent)
     switch options.httpVersion {
@@ -96,7 +100,7 @@ extension Exchange {
   }
 
   private func configureTLS(_ easy: EasyHandle, _ options: CurlOptions) throws(CurlError) {
-    guard request.url.prefix(6).lowercased() == "https:" || options.proxy != .none else { return }
+    guard request.url.prefix(6).lowercased() == "https:" || options.proxy != nil else { return }
     switch options.minimumTLS {
     case .tls12: try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     case .tls13: try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_3))

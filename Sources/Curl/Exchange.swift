@@ -10,6 +10,8 @@ final class Exchange: @unchecked Sendable {
   let finish: (Outcome) -> Void
   /// Scheme and authority: what connections are counted by.
   let origin: String
+  /// Whom the connection is made to: the proxy, else the origin.
+  var peer: String { request.options.proxy ?? origin }
   let source: (any CurlBodySource)?
   let bodyLength: Int64
 
@@ -25,8 +27,14 @@ final class Exchange: @unchecked Sendable {
   /// Of the body by this try: libcurl forgets its own count before it asks for a rewind.
   var bytesUploaded: Int64 = 0
   var isPaused = false
+  /// False where connections to the same peer were made under another way: libcurl would mix them.
+  var mayShareConnection = true
   /// The error that a callback stopped the request with.
   var failure: (any Error)?
+  /// Why the last address was not connected to; counts where no address was.
+  var refusal: (any Error)?
+  /// Whether a socket was made for a connection.
+  var hasOpened = false
   var watch = Watch()
 
   init(_ request: CurlRequest, sink: any CurlSink, finish: @escaping (Outcome) -> Void) {
@@ -76,10 +84,17 @@ final class Exchange: @unchecked Sendable {
           kind: .aborted(failure), code: Int(code.rawValue), message: "\(failure)",
           receivedBytes: receivedBytes))
     }
+    if let refusal, !hasOpened, code == CURLE_COULDNT_CONNECT {
+      let error = refusal as? CurlError
+      return .failure(
+        error ?? CurlError(kind: .aborted(refusal), code: Int(code.rawValue), message: "\(refusal)"))
+    }
     // Said of a URL before there is a connection, and of what is no HTTP head after.
     let isForeign = code == CURLE_UNSUPPORTED_PROTOCOL && watch.hasBegun
     return .failure(
-      CurlError(code, text: easy?.lastError ?? "", receivedBytes: receivedBytes || isForeign))
+      CurlError(
+        code, text: easy?.lastError ?? "", receivedBytes: receivedBytes || isForeign,
+        verification: easy?.long(CURLINFO_SSL_VERIFYRESULT) ?? 0))
   }
 
   private static func origin(of url: String) -> String {

@@ -12,6 +12,8 @@ final class Multi {
   // libcurl's own queue would let a request's connect timeout run while it waits.
   private var waiting: [Exchange] = []
   private var perOrigin: [String: Int] = [:]
+  /// How connections to a peer are made; nil where requests disagree.
+  private var ways: [String: CurlOptions.Way?] = [:]
   private var idle: [EasyHandle] = []
   private var resumed: Set<CurlRequestID> = []
   private var nextTick = 0.0
@@ -127,6 +129,7 @@ final class Multi {
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle() }
       easy.reset()
+      exchange.mayShareConnection = mayShare(exchange)
       try exchange.configure(easy)
       let code = curl_multi_add_handle(pointer, easy.pointer)
       guard code == CURLM_OK else {
@@ -165,6 +168,15 @@ final class Multi {
     waiting = []
     for exchange in unstarted { exchange.finish(.failure(error)) }
     for exchange in live.values { end(exchange, .failure(error)) }
+  }
+
+  /// Whether all requests to this peer so far were to connect in the same way.
+  private func mayShare(_ exchange: Exchange) -> Bool {
+    let way = exchange.request.options.way
+    guard let known = ways.updateValue(way, forKey: exchange.peer) else { return true }
+    if known == way { return true }
+    ways.updateValue(nil, forKey: exchange.peer)
+    return false
   }
 
   private func hasSlot(_ exchange: Exchange) -> Bool {

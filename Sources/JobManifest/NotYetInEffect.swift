@@ -12,8 +12,5 @@ enum NotYetInEffect {
     "auth.netrc",
     "policy.network.metered",
     "policy.network.interface",
-    "policy.network.addresses",
-    "policy.network.hosts",
-    "policy.http.version",
   ]
 }

@@ -21,7 +21,9 @@ struct EngineSetUp {
         perOrigin: policies.map(\.connectionsPerHost).max() ?? 8))
     let cores = ProcessInfo.processInfo.activeProcessorCount
     context = EngineContext(
-      transport: CurlTransport(thread: network, userAgent: "haul/\(Haul.version)"), ledger: ledger,
+      transport: CurlTransport(
+        thread: network, userAgent: "haul/\(Haul.version)",
+        proxies: ProxyEnvironment(ProcessInfo.processInfo.environment)), ledger: ledger,
       writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,

@@ -90,7 +90,7 @@ struct ConnectionTests {
     }
     defer { server.stop() }
     var options = CurlOptions()
-    options.proxy = .url(server.url)
+    options.proxy = server.url
     let sink = Collector()
     _ = try await thread.perform(CurlRequest(url: "http://far.invalid/x", options: options), sink: sink)
     #expect(sink.text == "GET http://far.invalid/x HTTP/1.1")

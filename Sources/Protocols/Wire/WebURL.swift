@@ -14,6 +14,8 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads an absolute URL (RFC 3986); nil for another scheme, user info, an empty host or a bad port.
   package init?(_ text: String) {
+    // What one reader takes for the end of a host, the next takes for a part of it.
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
     // By bytes and scalars, as curl reads: to Swift, a `@` and a combining mark behind it are one character, and not
     // a `@`.
     guard let skipped = URLRule.schemeLength(text) else { return nil }

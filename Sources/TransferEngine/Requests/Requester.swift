@@ -152,8 +152,15 @@ final class Requester {
     var hasRenewed = false
     var url = request.url
     var redirects = 0
+    var hasLeft = false
     while true {
-      let wire = try await prepare(request, url: url, body: body)
+      // Before a secret is asked for, and after each redirect.
+      if let objection = HostRules(settings.policy).objection(to: url.host) {
+        throw Failure(.policyDenied, "\(request.method) \(url): \(objection); nothing was sent")
+      }
+      // Another origin may send us back to a place of its choice: our secrets are not for that either.
+      hasLeft = hasLeft || url.origin != request.url.origin
+      let wire = try await prepare(request, url: url, body: body, keepsSecrets: !hasLeft)
       let guarded = RedirectSink(
         origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
         inner: sink())
@@ -191,7 +198,7 @@ final class Requester {
   private var hasCredential: Bool { endpoint.map { $0.authentication != .none } ?? false }
 
   private nonisolated(nonsending) func prepare(
-    _ request: Request, url: WebURL, body: WireRequest.Body
+    _ request: Request, url: WebURL, body: WireRequest.Body, keepsSecrets: Bool
   ) async throws -> WireRequest {
     var headers = request.headers
     // Headers of policy and endpoint are defaults; what the transfer says wins.
@@ -203,7 +210,7 @@ final class Requester {
       try await authenticator.authorise(request.method, url, &headers, for: endpoint)
     }
     // Credentials and secret headers stay with the origin that they were given for.
-    if url.origin != request.url.origin { headers.removeSecrets() }
+    if !keepsSecrets { headers.removeSecrets() }
     let wireBody: WireRequest.Body
     switch request.body {
     case .none: wireBody = body
@@ -258,7 +265,8 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
       guard let location = head.headers["Location"] else { break }
       guard let target = origin.resolving(location) else {
         throw Failure(
-          .policyDenied, "\(origin) redirects to something that is not http(s)", httpStatus: head.status)
+          .policyDenied, "\(origin) redirects to something that is not http(s), or holds a user name",
+          httpStatus: head.status)
       }
       detour = .redirect(target)
       return

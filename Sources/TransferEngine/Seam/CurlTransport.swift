@@ -7,11 +7,14 @@ package struct CurlTransport: Transport {
   private let thread: NetworkThread
   private let pacer: Pacer
   private let userAgent: String
+  private let proxies: ProxyEnvironment
 
-  package init(thread: NetworkThread, userAgent: String) {
+  /// - Parameter proxies: what `proxy: env` means.
+  package init(thread: NetworkThread, userAgent: String, proxies: ProxyEnvironment) {
     self.thread = thread
     pacer = Pacer(thread: thread)
     self.userAgent = userAgent
+    self.proxies = proxies
   }
 
   package var executor: any SerialExecutor { thread }
@@ -21,9 +24,13 @@ package struct CurlTransport: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+    let proxy = try proxy(for: request)
     let limits = try await begin(request)
     defer { for limit in limits { limit.close() } }
     var options = CurlOptions(request.policy, userAgent: userAgent)
+    options.proxy = proxy
+    // Through a proxy the addresses are the proxy's own.
+    if proxy == nil { options.admission = try AddressRule(request.policy).admission(for: request) }
     if let rate = request.throttle?.rate(.download) { options.fit(rate, request) }
     let body: CurlRequest.Body
     let pace = Pace(pacer, thread: thread, throttle: request.throttle)
@@ -46,6 +53,23 @@ package struct CurlTransport: Transport {
       if Task.isCancelled { throw CancellationError() }
       throw TransportFault.translate(error, request)
     }
+  }
+
+  /// - Throws: `Failure` where a proxy would hide the address that the policy wants to judge.
+  private func proxy(for request: WireRequest) throws -> String? {
+    let proxy: String? =
+      switch request.policy.proxy {
+      case .none: nil
+      case .environment: proxies.proxy(for: request.url)
+      case .url(let url): proxies.isException(request.url.host) ? nil : url
+      }
+    if proxy != nil, !request.policy.deniedAddresses.isEmpty {
+      throw Failure(
+        .policyDenied,
+        "\(request.method) \(request.url): a proxy would connect to the host, so that `addresses.deny` could not be "
+          + "kept; nothing was sent. Use `proxy: none`, or leave `addresses` to the proxy")
+    }
+    return proxy
   }
 
   /// Waits until the rate limits can feed one more request.
@@ -151,11 +175,7 @@ extension CurlOptions {
     connectTimeout = policy.connectTimeout
     firstByteTimeout = policy.requestTimeout
     stallTimeout = policy.stallTimeout
-    switch policy.proxy {
-    case .environment: proxy = .environment
-    case .none: proxy = .none
-    case .url(let url): proxy = .url(url)
-    }
+    interface = policy.interface
     switch policy.ip {
     case .any: ipFamily = .any
     case .v4: ipFamily = .v4
@@ -167,6 +187,10 @@ extension CurlOptions {
     clientKey = policy.clientKey
     pinnedKeys = policy.pinnedKeys
     insecure = policy.insecure
+    switch policy.httpVersion {
+    case .auto, .v1_1: httpVersion = .http1
+    case .v2: httpVersion = .http2
+    }
     self.userAgent = policy.userAgent ?? userAgent
   }
 }
