@@ -15,7 +15,7 @@ struct RangeFaultsTests {
       """
       version: 1
       job: ranges
-      policies: { p: { chunks: 1, retry: { attempts: 3, initial: 10ms, max: 20ms } } }
+      policies: { p: { chunks_in_flight: 1, retry: { attempts: 3, initial: 10ms, max: 20ms } } }
       defaults: { policy: p, chunk_size: 256KiB }
       transfers:
         - { id: one, download: "\(quirks.url)/\(manner)/a.bin", to: a.bin\(more) }
