@@ -232,7 +232,16 @@ actor Upload {
     for record in held.values { ranges.insert(record.range) }
     guard !held.isEmpty else { return }
     book.progress.contiguousBytes = ranges.contiguous
-    book.progress.chunksCompleted = held.count
+    book.progress.chunksCompleted = completeChunks
+  }
+
+  /// Chunks that the server holds whole; where it counts bytes, a record may be a part of one.
+  var completeChunks: Int {
+    guard abilities.order == .byOffset, let session = book.progress.session else { return held.count }
+    var ranges = ByteRanges()
+    for record in held.values { ranges.insert(record.range) }
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    return ranges.contiguous >= source.size ? layout.count : Int(ranges.contiguous / layout.chunkSize)
   }
 
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
