@@ -219,7 +219,7 @@ final class EntryPlanner {
     }
     guard settings.verify == .required, !kind.provesUploads else { return }
     throw EntryFault(
-      message: "`verify: required` can't be met: the endpoint answers an upload with no digest",
+      message: "`verify: required` can't be met: no digest comes back from an upload there",
       hint: "write `verify: readback`", place: Places.of(destination))
   }
 

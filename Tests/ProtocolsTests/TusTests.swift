@@ -143,7 +143,7 @@ struct TusTests {
   @Test(
     arguments: [
       (204, "20", nil, false), (200, "20", nil, false), (204, nil, .protocolViolation, false),
-      (204, "15", .chunkConflict, false), (204, "21", .chunkConflict, false),
+      (204, "15", .serverError, false), (204, "21", .serverError, false),
       (400, nil, .protocolViolation, false),
       (401, nil, .unauthorized, false), (403, nil, .forbidden, false), (404, nil, .sessionExpired, true),
       (409, nil, .chunkConflict, false), (410, nil, .sessionExpired, true),

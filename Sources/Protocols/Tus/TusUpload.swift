@@ -161,7 +161,8 @@ package struct TusUpload: UploadProtocol {
       guard offset == chunk.range.upperBound else {
         var failure = violation(
           answer, "is at byte \(offset) after a chunk that ends at \(chunk.range.upperBound)")
-        failure.code = .chunkConflict
+        // It has kept a part: where it stands is asked for, as after a break.
+        failure.code = .serverError
         return .failure(failure)
       }
       return .value(ChunkReceipt(expiresAt: Tus.expiry(answer.headers)))

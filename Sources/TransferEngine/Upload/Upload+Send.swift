@@ -169,6 +169,8 @@ extension Upload {
     var bare = bare
     var tries = 1
     var refusedTickets = 0
+    // Bytes of an earlier request for this place may still be on their way.
+    var mayHoldMore = bare.range.lowerBound == resumedAt
     while true {
       var sent: Int64 = 0
       do {
@@ -213,6 +215,9 @@ extension Upload {
         if let session, mayHaveArrived(failure),
           let (arrived, receipt) = try await arrived(of: bare, session)
         {
+          if failure.code == .chunkConflict, !mayHoldMore {
+            throw SessionGone(failure: foreign(arrived.upperBound, bare.range.lowerBound))
+          }
           live.add(Int64(arrived.count))
           book.progress.discarded += max(0, sent - Int64(arrived.count))
           let part = UploadChunk(
@@ -225,6 +230,7 @@ extension Upload {
           try await requester.pause(after: failure, attempt: tries)
           continue
         }
+        mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
         if tickets[bare.index] != nil, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2
         {
@@ -285,10 +291,7 @@ extension Upload {
             "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken"))
       }
       guard offset <= range.upperBound else {
-        throw SessionGone(
-          failure: Failure(
-            .chunkConflict,
-            "\(remote.url) holds \(offset) bytes, \(range.upperBound) were sent: another writes there"))
+        throw SessionGone(failure: foreign(offset, range.upperBound))
       }
       guard offset > range.lowerBound else { return nil }
       return (range.lowerBound..<min(offset, range.upperBound), nil)
@@ -297,6 +300,11 @@ extension Upload {
       return nil
     }
     return (range, ChunkReceipt(token: record.receipt))
+  }
+
+  private func foreign(_ offset: Int64, _ sent: Int64) -> Failure {
+    Failure(
+      .chunkConflict, "\(remote.url) holds \(offset) bytes, \(sent) were sent: another client writes there")
   }
 
   /// What the server says of the chunk that it took is compared with what was sent.

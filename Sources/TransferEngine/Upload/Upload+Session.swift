@@ -125,6 +125,7 @@ extension Upload {
       position = known.range.upperBound
     }
     try fill(position..<max(position, offset))
+    resumedAt = offset
   }
 
   /// The part of a chunk that the server kept when its request broke: the chunk's digest, recorded before it was

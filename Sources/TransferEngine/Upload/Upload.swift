@@ -23,6 +23,8 @@ actor Upload {
   /// Chunks that the server holds, by offset.
   var held: [Int64: ChunkRecord] = [:]
   var lostSessions = 0
+  /// The byte that a recovered session was taken up at, where it counts bytes.
+  var resumedAt: Int64?
   /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
   var tickets: [Int: WebURL] = [:]
   var ticketTask: Task<Void, any Error>?
@@ -219,6 +221,7 @@ actor Upload {
 
   func forgetChunks() {
     held = [:]
+    resumedAt = nil
     book.forgetChunks()
     book.progress.reused = 0
     book.progress.session = nil

@@ -4,7 +4,7 @@ extension StrictFake {
   /// Options: `objects` (ids that exist), `scope` (the path behind the application's), `app_key_file`, `content_range`
   /// (false leaves it out of 206); faults: `end_at` (the numbers of data requests that find the upload gone), `refuse_commit`
   /// (numbers of commits that are answered with UPLOAD_NOT_FOUND and not made), `replace_at` (numbers of GETs before which
-  /// another client's upload completes), `replace_after` (bytes of the first GET after which one does).
+  /// another client's upload completes), `break_get` (numbers of GETs that break half-way), `replace_after` (bytes of the first GET after which one does).
   static let kii = #"""
     scope = options.get("scope", "")
     prefix = "/api/apps/app" + scope + "/buckets/box/objects/"
@@ -135,6 +135,7 @@ extension StrictFake {
         if status == 206 and options.get("content_range", True):
           headers["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, size)
         def gone():
+          if number in options.get("break_get", []) and self.taken * 2 >= end - start: return True
           if number == 1 and self.taken >= options.get("replace_after", size + 1): self.replace()
           return self.state()[1]["ETag"] != headers["ETag"]
         self.stream(status, headers, self.file, start, end, gone)
