@@ -87,7 +87,7 @@ struct KiiTests {
   @Test(arguments: ["upload", "download"]) func kills(_ direction: String) async throws {
     let bench = try Bench()
     let size = 16 << 20
-    let fake = try await StrictFake(bench, .kii, options: [#""rate": 4000000"#])
+    let fake = try await StrictFake(bench, .kii, options: [#""rate": 2000000"#])
     try bench.source("up.bin", size: size, seed: 53)
     try bench.serve("one", size: size, seed: 54)
     try bench.writeJob(job(fake.url, direction == "upload" ? Self.up : Self.down))
@@ -147,9 +147,7 @@ struct KiiTests {
       job(fake.url, Self.up).replacing(
         "initial: 20ms, max: 100ms", with: "initial: 30s, max: 60s, jitter: none"))
     let running = try bench.start(bench.runArguments(), environment: Self.key)
-    for _ in 0..<2000 where fake.count("POST", "/committed") == 0 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("POST", "/committed") == 0 })
     try await Task.sleep(for: .milliseconds(300))
     running.signal(SIGKILL)
     _ = try await running.wait()
@@ -181,13 +179,11 @@ struct KiiTests {
   /// The server goes away: suspended, and resumed by the next run with what was acknowledged.
   @Test func suspended() async throws {
     let bench = try Bench()
-    let fake = try await StrictFake(bench, .kii, options: [#""rate": 2000000"#])
+    let fake = try await StrictFake(bench, .kii, options: [#""rate": 500000"#])
     try bench.source("up.bin", size: Self.size, seed: 51)
     try bench.writeJob(job(fake.url, Self.up))
     let running = try bench.start(bench.runArguments(), environment: Self.key)
-    for _ in 0..<1000 where fake.count("PUT", status: 204) < 5 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PUT", status: 204) < 5 })
     fake.process.signal(SIGKILL)
     let first = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(
@@ -203,13 +199,11 @@ struct KiiTests {
   /// A local file that changed while suspended: the old upload is canceled, and the new file sent in a new one.
   @Test func changedWhileSuspended() async throws {
     let bench = try Bench()
-    let fake = try await StrictFake(bench, .kii, options: [#""rate": 2000000"#])
+    let fake = try await StrictFake(bench, .kii, options: [#""rate": 500000"#])
     try bench.source("up.bin", size: Self.size, seed: 51)
     try bench.writeJob(job(fake.url, Self.up))
     let running = try bench.start(bench.runArguments(), environment: Self.key)
-    for _ in 0..<1000 where fake.count("PUT", status: 204) < 5 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PUT", status: 204) < 5 })
     running.signal(SIGINT)
     _ = try await running.wait()
     // Same size and times, other bytes: only the recorded digests show it.
@@ -262,7 +256,7 @@ struct KiiTests {
     let fake = try await StrictFake(
       bench, .kii,
       options: [
-        #""token_file": \#(quoted(token))"#, #""app_key_file": \#(quoted(key))"#, #""rate": 1500000"#,
+        #""token_file": \#(quoted(token))"#, #""app_key_file": \#(quoted(key))"#, #""rate": 500000"#,
       ])
     try bench.source("up.bin", size: Self.size, seed: 51)
     let events = bench.scratch.path + "/events.jsonl"
@@ -270,14 +264,10 @@ struct KiiTests {
       job(fake.url, Self.up, endpoint: ", auth: { bearer: { file: \(quoted(token)) } }")
         .replacing("{ env: APP_KEY }", with: "{ command: [cat, \(quoted(key))] }"))
     let running = try bench.start(bench.runArguments(["--events", events, "--log-level", "debug"]))
-    for _ in 0..<1000 where fake.count("PUT", status: 204) < 3 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PUT", status: 204) < 3 })
     try bench.scratch.write("token", secrets[1])
     #expect(chmod(token, 0o600) == 0)
-    for _ in 0..<1000 where fake.count("PUT", status: 401) < 1 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PUT", status: 401) < 1 })
     try bench.scratch.write("key", secrets[3])
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     try expectWhole(bench, run)

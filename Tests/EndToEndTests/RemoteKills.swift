@@ -17,7 +17,7 @@ enum RemoteKills {
     for _ in 0..<kills {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       let running = try bench.start(bench.runArguments(), environment: environment)
-      for _ in 0..<1000 where !begun() && running.isAlive { try await Task.sleep(for: .milliseconds(10)) }
+      try await wait(while: { !begun() && running.isAlive })
       try await Task.sleep(for: .milliseconds(100 + Int(state >> 33) % 400))
       guard running.isAlive else { break }
       running.signal(SIGKILL)
@@ -28,6 +28,15 @@ enum RemoteKills {
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.faults == "")
     return (run, count)
+  }
+
+  /// Waits until the condition no longer holds.
+  static func wait(while condition: () -> Bool) async throws {
+    for _ in 0..<3000 {
+      guard condition() else { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    throw TestFault("what was waited for did not come")
   }
 
   /// Files whose sizes are where chunking goes wrong, with a chunk of 1 MiB: name and size.

@@ -112,7 +112,7 @@ struct TusTests {
     let options = server == "fake" ? [] : [#""extensions": ["creation", "termination"]"#]
     let fake = real == nil ? try await StrictFake(bench, .tus, options: options) : nil
     try bench.source("up.bin", size: size, seed: 42)
-    try bench.writeJob(job(real?.url ?? fake?.url ?? "", Self.up, policy: ", bandwidth: 4MiB/s"))
+    try bench.writeJob(job(real?.url ?? fake?.url ?? "", Self.up, policy: ", bandwidth: 2MiB/s"))
     let taken: @Sendable () -> Int64 = { real?.taken() ?? fake?.taken("PATCH") ?? 0 }
     let (run, kills) = try await RemoteKills.run(bench, seed: 0x7075, begun: { taken() > 0 })
     #expect(kills >= 3)
@@ -189,9 +189,7 @@ struct TusTests {
     try bench.source("up.bin", size: Self.size, seed: 41)
     try bench.writeJob(job(fake.url, Self.up))
     let running = try bench.start(bench.runArguments())
-    for _ in 0..<1000 where fake.count("PATCH", status: 204) == 0 {
-      try await Task.sleep(for: .milliseconds(20))
-    }
+    try await RemoteKills.wait(while: { fake.count("PATCH", status: 204) == 0 })
     let end = try await bench.haul(["cancel", "tus", "one"])
     #expect(end.status == 0, "\(end.errors)")
     _ = try await running.wait()
@@ -205,15 +203,13 @@ struct TusTests {
     let file = try bench.scratch.write("token", tokens[0])
     #expect(chmod(file, 0o600) == 0)
     let fake = try await StrictFake(
-      bench, .tus, options: [#""token_file": \#(quoted(file))"#, #""rate": 1500000"#])
+      bench, .tus, options: [#""token_file": \#(quoted(file))"#, #""rate": 500000"#])
     try bench.source("up.bin", size: Self.size, seed: 41)
     let events = bench.scratch.path + "/events.jsonl"
     try bench.writeJob(
       job(fake.url, Self.up, endpoint: ", auth: { bearer: { command: [cat, \(quoted(file))] } }"))
     let running = try bench.start(bench.runArguments(["--events", events, "--log-level", "debug"]))
-    for _ in 0..<1000 where fake.count("PATCH", status: 204) < 3 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PATCH", status: 204) < 3 })
     try bench.scratch.write("token", tokens[1])
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     try expectWhole(bench, run)
@@ -248,13 +244,11 @@ struct TusTests {
   /// The source changes between two attempts: the old upload is ended, a new one made.
   @Test func changedBetween() async throws {
     let bench = try Bench()
-    let fake = try await StrictFake(bench, .tus, options: [#""rate": 1500000"#])
+    let fake = try await StrictFake(bench, .tus, options: [#""rate": 500000"#])
     try bench.source("up.bin", size: Self.size, seed: 41)
     try bench.writeJob(job(fake.url, Self.up))
     let running = try bench.start(bench.runArguments())
-    for _ in 0..<1000 where fake.count("PATCH", status: 204) < 3 {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await RemoteKills.wait(while: { fake.count("PATCH", status: 204) < 3 })
     running.signal(SIGKILL)
     _ = try await running.wait()
     try bench.source("up.bin", size: Self.size, seed: 43)
