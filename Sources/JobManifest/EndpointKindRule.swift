@@ -28,7 +28,7 @@ enum EndpointKindRule {
     case "presigned": return .presigned(presigned(fields))
     case "kii": return .kii(kii(fields))
     case "salesforce": return .salesforce(salesforce(fields))
-    default: return .tus(metadata: fields.texts("metadata") ?? [:])
+    default: return .tus(metadata: tusMetadata(fields))
     }
   }
 
@@ -63,6 +63,21 @@ enum EndpointKindRule {
     for (name, value) in metadata.sorted(by: { $0.key < $1.key })
     where !HeaderSetting.isToken(name) || !HeaderSetting.isSafe(value: value) {
       fields.error("the metadata `\(name)` can't be sent as a header", at: "metadata")
+    }
+    return metadata
+  }
+
+  /// Sent in `Upload-Metadata`: ASCII keys without spaces and commas, values in base64 (tus 1.0.0, creation).
+  private static func tusMetadata(_ fields: Fields) -> [String: String] {
+    let metadata = fields.texts("metadata") ?? [:]
+    for name in metadata.keys.sorted() {
+      if name.isEmpty || name.utf8.contains(where: { $0 <= 32 || $0 >= 127 || $0 == UInt8(ascii: ",") }) {
+        fields.error("the metadata key `\(name)` is not ASCII without spaces and commas", at: "metadata")
+      } else if name == "filename" || name == "filetype" {
+        fields.error(
+          "`\(name)` in the metadata is each transfer's own: the text after `NAME:`, and `content_type`",
+          at: "metadata")
+      }
     }
     return metadata
   }

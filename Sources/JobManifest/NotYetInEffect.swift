@@ -4,9 +4,7 @@ enum NotYetInEffect {
   static let keys: Set<String> = [
     "endpoint.type=s3",
     "endpoint.type=presigned",
-    "endpoint.type=kii",
     "endpoint.type=salesforce",
-    "endpoint.type=tus",
     "auth.aws",
     "auth.oauth2",
     "auth.netrc",

@@ -73,7 +73,7 @@ struct SettingsRule {
       }
     if !proves {
       scope.faults.error(
-        "`verify: required` can't be met: an `http` upload answers with no digest", at: verify.mark.yaml,
+        "`verify: required` can't be met: no digest comes back from an upload there", at: verify.mark.yaml,
         hint: "write `verify: readback`, which reads the upload back and compares")
     }
   }

@@ -219,7 +219,7 @@ final class EntryPlanner {
     }
     guard settings.verify == .required, !kind.provesUploads else { return }
     throw EntryFault(
-      message: "`verify: required` can't be met: an `http` upload answers with no digest",
+      message: "`verify: required` can't be met: no digest comes back from an upload there",
       hint: "write `verify: readback`", place: Places.of(destination))
   }
 

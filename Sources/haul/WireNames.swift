@@ -17,7 +17,9 @@ struct WireNames {
     let members =
       (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
     for (name, facts) in members {
-      guard let url = facts["url"], let kind = facts["type"].flatMap(Self.kind) else { continue }
+      guard let url = facts["url"], let kind = facts["type"].flatMap({ Self.kind($0, facts) }) else {
+        continue
+      }
       found[name] = Endpoint(name: name, kind: kind, url: url)
     }
     endpoints = found
@@ -25,7 +27,11 @@ struct WireNames {
 
   func save(_ ledger: JobLedger) throws {
     let members = endpoints.sorted { $0.key < $1.key }.map { name, endpoint in
-      JSON.Member(name, ["type": .string(endpoint.kind.word), "url": .string(endpoint.url)])
+      JSON.Member(
+        name,
+        .object(
+          [.init("type", .string(endpoint.kind.word)), .init("url", .string(endpoint.url))]
+            + Self.facts(endpoint.kind).sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) }))
     }
     try ledger.setMeta("endpoints", JSON.object(members).text)
   }
@@ -40,19 +46,46 @@ struct WireNames {
       let base = endpoints[name].flatMap { WebURL($0.url) }
       switch endpoints[name]?.kind {
       case .session: url = base?.appending("files/" + WebURL.encode(path))
-      case .http, .s3, .presigned, .kii, .salesforce, .tus, nil: url = base?.appending(WebURL.encode(path))
+      case .kii(let settings):
+        url = base.map { KiiBody.url(base: $0, settings: settings, objectID: path) }
+      // What is uploaded gets a URL of its own, the transfer's `remote_id`.
+      case .tus where transfer.settings.direction == .upload: url = base
+      case .http, .s3, .presigned, .salesforce, .tus, nil: url = base?.appending(WebURL.encode(path))
       }
     }
     return (ProtocolWord.of(place, endpoints), url?.description)
   }
 
-  private static func kind(_ word: String) -> EndpointKind? {
+  /// What else of an endpoint its URLs are made of; no secret.
+  private static func facts(_ kind: EndpointKind) -> [String: String] {
+    guard case .kii(let settings) = kind else { return [:] }
+    var facts = ["app_id": settings.appID, "bucket": settings.bucket]
+    switch settings.scope {
+    case .app: break
+    case .user(let id): facts["user"] = id
+    case .group(let id): facts["group"] = id
+    case .thing(let id): facts["thing"] = id
+    }
+    return facts
+  }
+
+  private static func kii(_ facts: [String: String]) -> KiiSettings {
+    var settings = KiiSettings()
+    settings.appID = facts["app_id"] ?? ""
+    settings.bucket = facts["bucket"] ?? ""
+    if let id = facts["user"] { settings.scope = .user(id) }
+    if let id = facts["group"] { settings.scope = .group(id) }
+    if let id = facts["thing"] { settings.scope = .thing(id) }
+    return settings
+  }
+
+  private static func kind(_ word: String, _ facts: [String: String]) -> EndpointKind? {
     switch word {
     case "http": .http
     case "session": .session(chunks: .index)
     case "s3": .s3(S3Settings())
     case "presigned": .presigned(PresignedSettings())
-    case "kii": .kii(KiiSettings())
+    case "kii": .kii(kii(facts))
     case "salesforce": .salesforce(SalesforceSettings())
     case "tus": .tus(metadata: [:])
     default: nil

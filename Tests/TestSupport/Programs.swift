@@ -33,4 +33,7 @@ package enum Programs {
     else { return "python3" }
     return run.waitHere().output.trimmingCharacters(in: .whitespacesAndNewlines)
   }()
+
+  /// The interpreter that has what `Scripts/setup` takes from PyPI.
+  package static let venvPython = root + "/.build/venv/bin/python"
 }

@@ -110,11 +110,22 @@ extension EndpointKind {
     }
   }
 
-  /// Offers a digest of what was uploaded, or checks one: what `verify: required` needs.
+  /// Offers a digest of what was uploaded, or checks one: what `verify: required` needs. A tus server may; what it
+  /// says of itself decides.
   package var provesUploads: Bool {
     switch self {
-    case .http: false
-    case .session, .s3, .presigned, .kii, .salesforce, .tus: true
+    case .http, .kii: false
+    case .session, .s3, .presigned, .salesforce, .tus: true
+    }
+  }
+
+  /// Headers that the protocol wants on every request, a secret among them.
+  package var headers: [HeaderSetting] {
+    switch self {
+    case .kii(let settings):
+      [HeaderSetting(name: "X-Kii-AppID", value: .text(settings.appID))]
+        + (settings.appKey.map { [HeaderSetting(name: "X-Kii-AppKey", value: .secret($0))] } ?? [])
+    case .http, .session, .s3, .presigned, .salesforce, .tus: []
     }
   }
 }

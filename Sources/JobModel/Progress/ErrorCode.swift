@@ -80,7 +80,8 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
       "the server holds other bytes for this upload; `haul retry --from-scratch` starts anew"
     case .digestUnavailable: "give a digest under `expect`, or lower `verify` to `available`"
     case .rangeInvalid: "the server's ranges make no sense; a proxy in between may be at fault"
-    case .protocolViolation: "the server does not keep to its protocol; the message names what it sent"
+    case .protocolViolation:
+      "the protocol forbids this, or the server does not keep to it; the message says which"
     case .sessionExpired: "upload sessions end before the file is through; ask for a longer session time"
     case .tlsFailed: "check the certificate, the CA and the `tls` settings of this endpoint"
     case .policyDenied: "the network policy forbids this; change the policy if it should be allowed"

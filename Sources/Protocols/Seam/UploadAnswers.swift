@@ -45,9 +45,12 @@ package struct ChunkReceipt: Sendable, Hashable {
   package var token: String?
   /// Digests of what the server took, where it tells them: compared with ours before the chunk counts.
   package var digests: [DigestAlgorithm: String]
-  package init(token: String? = nil, digests: [DigestAlgorithm: String] = [:]) {
+  /// When the session ends now, in seconds since 1970; nil where the answer does not say.
+  package var expiresAt: Double?
+  package init(token: String? = nil, digests: [DigestAlgorithm: String] = [:], expiresAt: Double? = nil) {
     self.token = token
     self.digests = digests
+    self.expiresAt = expiresAt
   }
 }
 

@@ -7,6 +7,10 @@ package protocol UploadProtocol: RemoteProtocol {
   func abilities(of size: Int64?) -> UploadAbilities
   /// Where the file goes, for the report.
   var url: WebURL { get }
+  /// Asks what the server can do before a session is opened; nil where there is nothing to ask.
+  func survey() -> Request?
+  /// What the session has to remember of it; a failure where this file can't go there.
+  func surveyed(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<[String: String]>
   /// Opens a session; nil where this file goes without one, in a single request.
   func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request?
   func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession>
@@ -17,6 +21,10 @@ package protocol UploadProtocol: RemoteProtocol {
   /// Asks for the URLs that these chunks go to; nil where they follow from the session.
   func tickets(for chunks: [Int], session: RemoteSession) -> Request?
   func ticketed(_ answer: Answer, session: RemoteSession, now: Double) -> Verdict<[Int: WebURL]>
+  /// Digests that go with a chunk in this session; the first is the abilities' first.
+  func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm]
+  /// The server checks, or gives, digests of what it takes in this session (`verify: required`).
+  func provesUpload(in session: RemoteSession) -> Bool
   func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request
   func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt>
   /// Closes the session; nil where the last chunk does that.
@@ -38,6 +46,12 @@ package protocol UploadProtocol: RemoteProtocol {
 
 extension UploadProtocol {
   package func abilities(of size: Int64?) -> UploadAbilities { abilities }
+  package func survey() -> Request? { nil }
+  package func surveyed(
+    _ answer: Answer, source: UploadSource, now: Double
+  ) -> Verdict<[String: String]> { .value([:]) }
+  package func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm] { abilities.chunkDigests }
+  package func provesUpload(in session: RemoteSession) -> Bool { true }
   package func tickets(for chunks: [Int], session: RemoteSession) -> Request? { nil }
   package func ticketed(_ answer: Answer, session: RemoteSession, now: Double) -> Verdict<[Int: WebURL]> {
     .value([:])

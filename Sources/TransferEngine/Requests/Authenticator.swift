@@ -15,7 +15,14 @@ actor Authenticator {
   }
 
   /// Forgets what was resolved for an endpoint, so that the next request asks anew.
-  func forget(_ authentication: Authentication) {
+  func forget(_ endpoint: Endpoint) {
+    forget(endpoint.authentication)
+    for header in endpoint.kind.headers {
+      if case .secret(let reference) = header.value { known[reference] = nil }
+    }
+  }
+
+  private func forget(_ authentication: Authentication) {
     switch authentication {
     case .bearer(let reference), .basic(_, let reference), .header(_, let reference): known[reference] = nil
     case .none, .netrc, .aws, .oauth2: break

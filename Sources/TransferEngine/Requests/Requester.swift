@@ -91,7 +91,7 @@ final class Requester {
   nonisolated(nonsending) func renewsCredential(after failure: Failure) async -> Bool {
     guard isExpiredCredential(failure), let endpoint else { return false }
     hasRenewed = true
-    await authenticator.forget(endpoint.authentication)
+    await authenticator.forget(endpoint)
     return true
   }
 
@@ -175,7 +175,7 @@ final class Requester {
       case .renewal:
         hasRenewed = true
         try rewind(body)
-        if let endpoint { await authenticator.forget(endpoint.authentication) }
+        if let endpoint { await authenticator.forget(endpoint) }
       case .redirect(let target):
         redirects += 1
         guard redirects <= settings.policy.redirects else {
@@ -195,7 +195,9 @@ final class Requester {
     if case .source(let source, _) = body { try source.rewind() }
   }
 
-  private var hasCredential: Bool { endpoint.map { $0.authentication != .none } ?? false }
+  private var hasCredential: Bool {
+    endpoint.map { $0.authentication != .none || !$0.kind.headers.isEmpty } ?? false
+  }
 
   private nonisolated(nonsending) func prepare(
     _ request: Request, url: WebURL, body: WireRequest.Body, keepsSecrets: Bool
@@ -207,6 +209,7 @@ final class Requester {
       try await authenticator.add(settings.headers, to: &headers)
     }
     if request.isAuthorised, let endpoint {
+      try await authenticator.add(endpoint.kind.headers, to: &headers)
       try await authenticator.authorise(request.method, url, &headers, for: endpoint)
     }
     // Credentials and secret headers stay with the origin that they were given for.

@@ -26,7 +26,9 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPDownload(url: url.appending(WebURL.encode(path)))
     case .session: return SessionDownload(base: url, path: path)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .kii(let settings): return KiiDownload(base: url, settings: settings, objectID: path)
+    case .tus: return TusDownload(url: url.appending(WebURL.encode(path)), endpoint: url)
+    case .s3, .presigned, .salesforce: throw notYet(kind)
     }
   }
 
@@ -38,7 +40,9 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPUpload(url: url.appending(WebURL.encode(path)))
     case .session(let form): return SessionUpload(base: url, fileName: path, form: form)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .kii(let settings): return KiiUpload(base: url, settings: settings, objectID: path)
+    case .tus(let metadata): return TusUpload(url: url, fileName: path, metadata: metadata)
+    case .s3, .presigned, .salesforce: throw notYet(kind)
     }
   }
 

@@ -72,7 +72,20 @@ extension Upload {
       book.check(Verification("readback", .server, .unavailable))
       return
     }
-    let digest = try await requester.retrying {
+    let digest = try await digest(of: download)
+    let matches = digest == mine[.sha256]
+    book.check(Verification("readback", .server, matches ? .match : .mismatch))
+    guard matches else {
+      throw Failure(
+        .integrityMismatch,
+        "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
+        expected: mine[.sha256], actual: digest)
+    }
+  }
+
+  /// Reads all that stands there, keeps nothing of it, and gives its SHA-256.
+  func digest(of download: any DownloadProtocol) async throws -> String {
+    try await requester.retrying {
       let sink = try DigestingSink { [unowned self] count in
         assumeIsolated { upload in
           upload.book.progress.transferred += Int64(count)
@@ -89,14 +102,6 @@ extension Upload {
           Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
       }
       return sink.finish()
-    }
-    let matches = digest == mine[.sha256]
-    book.check(Verification("readback", .server, matches ? .match : .mismatch))
-    guard matches else {
-      throw Failure(
-        .integrityMismatch,
-        "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
-        expected: mine[.sha256], actual: digest)
     }
   }
 }

@@ -100,7 +100,10 @@ extension Upload {
   private func sendOnce() async throws -> UploadedFile {
     beginDigest()
     if source.size == 0, abilities.emptyFile == .refused {
-      throw Failure(.protocolViolation, "this endpoint takes no empty file: `\(book.transfer.source.text)`")
+      throw Failure(
+        .protocolViolation,
+        "`\(book.transfer.source.text)` has 0 bytes, and this service refuses empty files: leave it out (`exclude`)"
+      )
     }
     if remote.open(source, renewing: nil) == nil {
       // Nothing comes after the only request that could still refuse bad bytes.
@@ -166,10 +169,13 @@ extension Upload {
     var bare = bare
     var tries = 1
     var refusedTickets = 0
+    // Bytes of an earlier request for this place may still be on their way.
+    var mayHoldMore = bare.range.lowerBound == resumedAt
     while true {
       var sent: Int64 = 0
       do {
-        var (chunk, body) = try await prepare(bare, file)
+        var (chunk, body) = try await prepare(bare, file, remote.chunkDigests(in: session))
+        if abilities.order == .byOffset { noteBeginning(of: chunk) }
         defer { sent = body.sent }
         if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
         let sink = CollectingSink(limit: 1 << 20)
@@ -185,6 +191,7 @@ extension Upload {
           try compare(receipt, chunk)
           tickets[chunk.index] = nil
           book.progress.discarded += max(0, body.sent - body.length)
+          if let expiry = receipt.expiresAt { book.progress.session?.expiresAt = expiry }
           var acknowledged = chunk
           if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
           record(acknowledged, receipt, tries)
@@ -208,18 +215,22 @@ extension Upload {
         if let session, mayHaveArrived(failure),
           let (arrived, receipt) = try await arrived(of: bare, session)
         {
+          if failure.code == .chunkConflict, !mayHoldMore {
+            throw SessionGone(failure: foreign(arrived.upperBound, bare.range.lowerBound))
+          }
           live.add(Int64(arrived.count))
           book.progress.discarded += max(0, sent - Int64(arrived.count))
           let part = UploadChunk(
             index: bare.index, range: arrived, digests: try await digests(of: arrived, recordedDigests)
           )
-          record(part, receipt, tries)
+          record(part, receipt, tries, completes: arrived.upperBound == bare.range.upperBound)
           if arrived.upperBound == bare.range.upperBound { return nil }
           bare.range = arrived.upperBound..<bare.range.upperBound
           tries = 1
           try await requester.pause(after: failure, attempt: tries)
           continue
         }
+        mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
         if tickets[bare.index] != nil, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2
         {
@@ -229,7 +240,7 @@ extension Upload {
           continue
         }
         if await requester.renewsCredential(after: failure) { continue }
-        guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
+        guard mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
       }
@@ -243,6 +254,20 @@ extension Upload {
     case .serverError, .chunkConflict: abilities.order == .byOffset
     default: false
     }
+  }
+
+  /// A conflict about the offset is over once the server names the one that was meant.
+  private func mayRetry(_ failure: Failure) -> Bool {
+    Requester.mayRetry(failure) || failure.code == .chunkConflict && abilities.order == .byOffset
+  }
+
+  /// Records a chunk's digest before its bytes go: a server that keeps a part of them holds what nothing else vouches
+  /// for after a kill.
+  private func noteBeginning(of chunk: UploadChunk) {
+    let record = ChunkRecord(
+      offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
+      digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "", attempts: 0)
+    context.writer.submit(.chunk(seq: book.transfer.seq, record))
   }
 
   /// What the server has of a chunk all the same; nil where it can't be asked now.
@@ -265,6 +290,9 @@ extension Upload {
             .protocolViolation,
             "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken"))
       }
+      guard offset <= range.upperBound else {
+        throw SessionGone(failure: foreign(offset, range.upperBound))
+      }
       guard offset > range.lowerBound else { return nil }
       return (range.lowerBound..<min(offset, range.upperBound), nil)
     }
@@ -272,6 +300,11 @@ extension Upload {
       return nil
     }
     return (range, ChunkReceipt(token: record.receipt))
+  }
+
+  private func foreign(_ offset: Int64, _ sent: Int64) -> Failure {
+    Failure(
+      .chunkConflict, "\(remote.url) holds \(offset) bytes, \(sent) were sent: another client writes there")
   }
 
   /// What the server says of the chunk that it took is compared with what was sent.
@@ -292,7 +325,9 @@ extension Upload {
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
-  private func prepare(_ bare: UploadChunk, _ file: OpenFile) async throws -> (UploadChunk, ChunkBody) {
+  private func prepare(
+    _ bare: UploadChunk, _ file: OpenFile, _ algorithms: [DigestAlgorithm]
+  ) async throws -> (UploadChunk, ChunkBody) {
     var chunk = bare
     let moved: (Int) -> Void = { [unowned self] count in
       assumeIsolated { upload in
@@ -301,7 +336,6 @@ extension Upload {
         upload.context.board.count(count)
       }
     }
-    let algorithms = abilities.chunkDigests
     guard let first = algorithms.first else {
       return (
         chunk,
@@ -336,7 +370,9 @@ extension Upload {
     )
   }
 
-  private func record(_ chunk: UploadChunk, _ receipt: ChunkReceipt?, _ tries: Int) {
+  private func record(
+    _ chunk: UploadChunk, _ receipt: ChunkReceipt?, _ tries: Int, completes: Bool = true
+  ) {
     book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
@@ -344,7 +380,10 @@ extension Upload {
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()
-    book.record(record, index: chunk.index, completing: record.length)
+    let whole = book.progress.session.map {
+      Int64(ChunkLayout(size: source.size, chunkSize: $0.chunkSize).range(chunk.index).count)
+    }
+    book.record(record, index: chunk.index, completing: completes ? whole ?? record.length : nil)
     book.count(requester.takeTally())
     book.saveNowAndThen()
   }

@@ -11,11 +11,15 @@ extension Upload {
 
   func openSession() async throws -> (RemoteSession, finished: UploadedFile?) {
     if let old = book.progress.session, old.chunkSize > 0 {
-      if let recovered = try await recover(old) { return recovered }
+      if let recovered = try await recover(old) {
+        try requireProof(in: recovered.0)
+        return recovered
+      }
     }
     held = [:]
     book.keepOnly(0)
     let session = try await create(renewing: nil)
+    try requireProof(in: session)
     // A create that was answered before, to an attempt that was killed, gives that session again.
     if isReplayed { try await askWhatIsHeld(session) }
     return (session, nil)
@@ -24,6 +28,13 @@ extension Upload {
   private func askWhatIsHeld(_ session: RemoteSession) async throws {
     guard let told = try await holdings(of: session) else { return }
     try await takeOver(try value(told), session)
+  }
+
+  /// Says so before the bytes are sent, where `verify: required` could not be met behind them.
+  private func requireProof(in session: RemoteSession) throws {
+    guard settings.verify == .required, !remote.provesUpload(in: session) else { return }
+    throw Failure(
+      .digestUnavailable, "\(remote.url) neither checks nor gives a digest of what is uploaded to it")
   }
 
   private func recover(_ old: RemoteSession) async throws -> (RemoteSession, finished: UploadedFile?)? {
@@ -82,7 +93,7 @@ extension Upload {
     for record in try context.ledger.chunks(of: book.transfer.seq) { recorded[record.offset] = record }
     held = [:]
     if let offset = holdings?.offset {
-      takeOver(upTo: min(offset, source.size), recorded)
+      try await takeOver(upTo: min(offset, source.size), recorded)
     } else if let holdings {
       let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
       for (index, chunk) in holdings.chunks where index >= 0 && index < max(1, layout.count) {
@@ -98,25 +109,54 @@ extension Upload {
     let reused = held.values.reduce(0) { $0 + $1.length }
     book.keepOnly(reused)
     book.progress.reused = reused
-    book.progress.chunksReused = held.count
+    book.progress.chunksReused = completeChunks
     live.setDone(reused)
     if let expiry = holdings?.expiresAt { book.progress.session?.expiresAt = expiry }
   }
 
   /// What lies before the byte that the server names; it may end within a chunk.
-  private func takeOver(upTo offset: Int64, _ recorded: [Int64: ChunkRecord]) {
+  private func takeOver(upTo offset: Int64, _ recorded: [Int64: ChunkRecord]) async throws {
     var position: Int64 = 0
-    func fill(to end: Int64) {
-      guard end > position else { return }
-      held[position] = ChunkRecord(offset: position, length: end - position, digest: "", attempts: 0)
-    }
     for record in recorded.values.sorted(by: { $0.offset < $1.offset })
-    where record.offset >= position && record.range.upperBound <= offset {
-      fill(to: record.offset)
-      held[record.offset] = record
-      position = record.range.upperBound
+    where record.offset >= position && record.offset < offset {
+      try fill(position..<record.offset)
+      let known = record.range.upperBound <= offset ? record : try await beginning(of: record, upTo: offset)
+      held[known.offset] = known
+      position = known.range.upperBound
     }
-    fill(to: offset)
+    try fill(position..<max(position, offset))
+    resumedAt = offset
+  }
+
+  /// The part of a chunk that the server kept when its request broke: the chunk's digest, recorded before it was
+  /// sent, says that the source still is what was sent of it.
+  private func beginning(of record: ChunkRecord, upTo offset: Int64) async throws -> ChunkRecord {
+    let algorithms = Array(abilities.chunkDigests.prefix(1))
+    if let algorithm = algorithms.first, !record.digest.isEmpty {
+      try check(record, against: try await digests(of: record.range, algorithms)[algorithm])
+    }
+    let range = record.offset..<offset
+    let part = ChunkRecord(
+      offset: record.offset, length: Int64(range.count),
+      digest: try await digests(of: range, algorithms).values.first ?? "", attempts: max(1, record.attempts))
+    context.writer.submit(.chunk(seq: book.transfer.seq, part))
+    return part
+  }
+
+  /// Bytes that the server holds and that we have no record of, a kill having come first: only a source that nobody
+  /// has touched since can be what they are.
+  private func fill(_ range: Range<Int64>) throws {
+    guard !range.isEmpty else { return }
+    guard let began = book.progress.source, let now = currentFacts, began.ctime == now.ctime,
+      began.inode == now.inode
+    else {
+      throw Failure(
+        .sourceChanged,
+        "`\(file?.path ?? "")` was touched since \(range.count) bytes of it were sent that no digest vouches for"
+      )
+    }
+    held[range.lowerBound] = ChunkRecord(
+      offset: range.lowerBound, length: Int64(range.count), digest: "", attempts: 0)
   }
 
   /// The record of a chunk that the server says it holds; nil where something speaks against it.
@@ -157,14 +197,16 @@ extension Upload {
     guard let algorithm = recordedDigest, !abilities.provesWholeFile || context.checksEverything
     else { return }
     for record in held.values.sorted(by: { $0.offset < $1.offset }) where !record.digest.isEmpty {
-      let now = try await digests(of: record.range, [algorithm])
-      guard now[algorithm] == record.digest else {
-        throw Failure(
-          .sourceChanged,
-          "`\(file?.path ?? "")` is not what was sent of it: bytes from \(record.offset) differ",
-          expected: record.digest, actual: now[algorithm])
-      }
+      try check(record, against: try await digests(of: record.range, [algorithm])[algorithm])
     }
+  }
+
+  private func check(_ record: ChunkRecord, against now: String?) throws {
+    guard now != record.digest else { return }
+    throw Failure(
+      .sourceChanged,
+      "`\(file?.path ?? "")` is not what was sent of it: bytes from \(record.offset) differ",
+      expected: record.digest, actual: now)
   }
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
@@ -172,12 +214,18 @@ extension Upload {
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
+    var facts: [String: String] = [:]
+    if let survey = remote.survey() {
+      let answer = try await requester.call(survey)
+      facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
+    }
     var answer = try await requester.call(request)
     if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
-    let session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+    var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+    session.facts.merge(facts) { own, _ in own }
     isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
     if session.chunkSize != source.chunkSize {
       book.warn(
@@ -229,7 +277,7 @@ extension Upload {
     case .failure(let failure): throw failure
     case .sessionLost(let failure):
       // An answer that was lost may have been the good news: what stands there now tells.
-      if let file = try await finishedAlready(mine) { return file }
+      if let file = try await finishedAlready(try await wholeDigests()) { return file }
       throw SessionGone(failure: failure)
     }
   }
@@ -237,12 +285,21 @@ extension Upload {
   private func finishedAlready(_ mine: [DigestAlgorithm: String]) async throws -> UploadedFile? {
     guard !mine.isEmpty, let request = remote.look() else { return nil }
     let answer = try await requester.call(request)
-    guard case .value(let object) = remote.inspected(answer, now: context.clock.now()),
-      object.size == source.size, !object.digests.isEmpty
-    else { return nil }
+    guard case .value(let object) = remote.inspected(answer, now: context.clock.now()) else { return nil }
+    var file = remote.closed(book.progress.session, receipt: nil)
+    (file.version, file.etag, file.digests) = (object.version, object.etag, object.digests)
+    guard !object.digests.isEmpty else {
+      // Where no digest tells, the bytes do.
+      guard object.size == nil || object.size == source.size, let download = remote.readback(file) else {
+        return nil
+      }
+      do { return try await digest(of: download) == mine[.sha256] ? file : nil } catch let failure as Failure
+        where failure.code == .notFound
+      { return nil }
+    }
+    guard object.size == source.size else { return nil }
     let ours = try await wholeDigests(also: object.digests.keys)
-    guard object.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-    return UploadedFile(version: object.version, etag: object.etag, digests: object.digests)
+    return object.digests.allSatisfy({ ours[$0.key] == $0.value }) ? file : nil
   }
 
   func checkType() async throws {

@@ -23,6 +23,8 @@ actor Upload {
   /// Chunks that the server holds, by offset.
   var held: [Int64: ChunkRecord] = [:]
   var lostSessions = 0
+  /// The byte that a recovered session was taken up at, where it counts bytes.
+  var resumedAt: Int64?
   /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
   var tickets: [Int: WebURL] = [:]
   var ticketTask: Task<Void, any Error>?
@@ -219,6 +221,7 @@ actor Upload {
 
   func forgetChunks() {
     held = [:]
+    resumedAt = nil
     book.forgetChunks()
     book.progress.reused = 0
     book.progress.session = nil
@@ -232,7 +235,16 @@ actor Upload {
     for record in held.values { ranges.insert(record.range) }
     guard !held.isEmpty else { return }
     book.progress.contiguousBytes = ranges.contiguous
-    book.progress.chunksCompleted = held.count
+    book.progress.chunksCompleted = completeChunks
+  }
+
+  /// Chunks that the server holds whole; where it counts bytes, a record may be a part of one.
+  var completeChunks: Int {
+    guard abilities.order == .byOffset, let session = book.progress.session else { return held.count }
+    var ranges = ByteRanges()
+    for record in held.values { ranges.insert(record.range) }
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    return ranges.contiguous >= source.size ? layout.count : Int(ranges.contiguous / layout.chunkSize)
   }
 
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {

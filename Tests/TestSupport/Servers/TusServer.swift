@@ -1,0 +1,68 @@
+import Foundation
+
+/// tuspyserver, a tus server that nobody here wrote (PyPI, FastAPI on uvicorn), from the environment that
+/// `Scripts/setup` makes. Uploads are made at `/files` and lie in `served/tus` under their ids.
+///
+/// It offers no checksums and no GET, and answers OPTIONS at `/files/` only.
+package final class TusServer: Sendable {
+  package let url: String
+  package let process: Running
+  package let folder: String
+  private let logPath: String
+  /// Keeps the log's folder.
+  private let scratch: Scratch
+
+  /// - Parameter port: one that it must have again after a restart.
+  package init(_ bench: Bench, port: Int? = nil) async throws {
+    scratch = bench.scratch
+    folder = bench.served + "/tus"
+    let stem = bench.scratch.path + "/tuspy-\(UUID().uuidString.prefix(6))"
+    logPath = stem + ".log"
+    try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
+    let port = try port ?? Loopback.freePort()
+    process = try bench.serve(
+      Programs.venvPython, ["-u", stem + ".py", folder, logPath, String(port)], folder: bench.served)
+    url = "http://127.0.0.1:\(port)"
+    try await Loopback.ready(process, port: port)
+  }
+
+  package var port: Int { Int(url.split(separator: ":").last ?? "") ?? 0 }
+
+  /// Its requests: method, path, status, `offset` as sent, `taken`: body bytes that came in.
+  package func log() -> [JSON] { JSON.lines(logPath) }
+
+  package func taken() -> Int64 {
+    log().filter { $0["method"].string == "PATCH" }.reduce(0) { $0 + ($1["taken"].int ?? 0) }
+  }
+
+  /// What stands under the URL that an upload was given.
+  package func path(of remoteID: String?) -> String {
+    folder + "/" + (remoteID.flatMap { $0.split(separator: "/").last }.map(String.init) ?? "none")
+  }
+
+  private static let script = #"""
+    import json, sys, fastapi, uvicorn, tuspyserver
+    folder, log, port = sys.argv[1:4]
+
+    class Log:
+      def __init__(self, app): self.app = app
+      async def __call__(self, scope, receive, send):
+        if scope["type"] != "http": return await self.app(scope, receive, send)
+        line = {"method": scope["method"], "path": scope["path"], "status": None, "taken": 0,
+                "headers": {k.decode(): v.decode() for k, v in scope["headers"]}}
+        async def take():
+          message = await receive()
+          line["taken"] += len(message.get("body") or b"")
+          return message
+        async def give(message):
+          if message["type"] == "http.response.start": line["status"] = message["status"]
+          await send(message)
+        try: await self.app(scope, take, give)
+        finally:
+          with open(log, "a") as file: file.write(json.dumps(line) + "\n")
+
+    app = fastapi.FastAPI()
+    app.include_router(tuspyserver.create_tus_router(prefix="files", files_dir=folder, strict_offset_validation=True))
+    uvicorn.run(Log(app), host="127.0.0.1", port=int(port), log_level="warning", access_log=False)
+    """#
+}
