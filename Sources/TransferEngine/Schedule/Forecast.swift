@@ -76,6 +76,7 @@ package struct Forecast: Sendable, Hashable {
         forecast.reason = remote == nil ? "as recorded; the server was not asked" : nil
       } else if progress.completedAt == nil, progress.chunksCompleted > 0 || progress.session != nil {
         forecast.action = .resume
+        if transfer.settings.direction == .upload, source == nil { forecast.reason = "the source is missing" }
       } else if transfer.settings.direction == .upload, source == nil {
         forecast.reason = "the source is missing"
       }
@@ -122,7 +123,7 @@ package actor Prober {
   package init(_ context: EngineContext) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
   }
 
   /// What the server says of a download's source.

@@ -35,7 +35,7 @@ package actor TransferEngine {
   package init(_ context: EngineContext, scope: Scope?, failFast: Bool) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
     self.scope = scope
     self.failFast = failFast
   }
@@ -68,6 +68,7 @@ package actor TransferEngine {
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
     try await clearRetired()
+    try MissingSources.tell(context, scope: scope)
     try await settleNeeds()
     while stopCause == nil {
       try fill()
