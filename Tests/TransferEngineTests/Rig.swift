@@ -107,9 +107,11 @@ final class Rig: Sendable {
     let api = Endpoint(
       name: "api", kind: .session(chunks: .index), url: "http://h/api", authentication: endpoint)
     let web = Endpoint(name: "web", kind: .http, url: "http://h/f", authentication: endpoint)
+    let signed = Endpoint(
+      name: "signed", kind: .presigned(PresignedSettings()), url: "http://h/b", authentication: endpoint)
     let context = EngineContext(
       transport: transport, ledger: ledger, writer: writer, folder: folder,
-      endpoints: ["api": api, "web": web],
+      endpoints: ["api": api, "signed": signed, "web": web],
       secrets: SecretSource { [self] _ in
         Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
       }, pool: BlockingPool(label: "test", width: 2), stateFolder: folder.path, job: "job", run: run.number,

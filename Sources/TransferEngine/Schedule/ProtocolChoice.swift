@@ -26,7 +26,12 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPDownload(url: url.appending(WebURL.encode(path)))
     case .session: return SessionDownload(base: url, path: path)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .presigned: return PresignedDownload(base: url, path: path)
+    case .salesforce(let settings):
+      let id: SalesforceID
+      do { id = try SalesforceID(path) } catch { throw Failure(.notFound, error.message) }
+      return SalesforceDownload(base: url, id: id, settings: settings)
+    case .s3, .kii, .tus: throw notYet(kind)
     }
   }
 
@@ -38,7 +43,10 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPUpload(url: url.appending(WebURL.encode(path)))
     case .session(let form): return SessionUpload(base: url, fileName: path, form: form)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .presigned(let settings): return PresignedUpload(base: url, fileName: path, settings: settings)
+    case .salesforce:
+      throw Failure(.protocolViolation, "endpoints of type `salesforce` take no uploads")
+    case .s3, .kii, .tus: throw notYet(kind)
     }
   }
 
