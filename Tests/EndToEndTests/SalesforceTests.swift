@@ -308,5 +308,19 @@ struct SalesforceTests {
       let end = try await bench.haul(["check", "job.yaml"])
       #expect(end.status == 65 && end.errors.contains(words), "\(transfer): \(end.errors)")
     }
+    // Rows are read when the plan is made.
+    _ = try bench.scratch.write("job/ids.csv", "id,path\n\(Self.first),good\n068short,bad\n")
+    try bench.writeJob(
+      job(
+        server,
+        [
+          "{ id: t, for_each: { csv: ids.csv, key: \"${each.path}\" }, download: \"sf:${each.id}\", to: \"${each.path}\" }"
+        ]))
+    let rows = try await bench.haul(["check", "job.yaml"])
+    #expect(
+      rows.status == 65 && rows.errors.contains("ids.csv:3:1") && rows.errors.contains("15 or 18"),
+      "\(rows.errors)")
+    let plan = try await bench.haul(["plan", "job.yaml"])
+    #expect(plan.status == 65, "\(plan.output) \(plan.errors)")
   }
 }

@@ -38,7 +38,8 @@ package struct Forecast: Sendable, Hashable {
       let download = try? ProtocolChoice.download(transfer.source, endpoints: endpoints)
       let promised = download?.promisedDigests ?? []
       let ranges =
-        remote?.servesRanges ?? transfer.progress.remote.servesRanges ?? (promised.isEmpty ? nil : true)
+        remote?.servesRanges ?? transfer.progress.remote.servesRanges
+        ?? (download?.promisesRanges == true ? true : nil)
       (forecast.isResumable, forecast.isParallel) = (ranges, ranges)
       known.formUnion((remote ?? transfer.progress.remote).digests.keys.map(\.rawValue))
       known.formUnion(promised.map(\.rawValue))

@@ -15,7 +15,9 @@ enum MissingSources {
       guard let end = page.last else { break }
       last = end.seq
       for transfer in page where scope?.includes(transfer.id) ?? true {
-        guard transfer.settings.direction == .upload, let path = transfer.source.localPath,
+        // A private copy was taken where `snapshot` asks for one: that is what goes on.
+        guard transfer.settings.direction == .upload, transfer.settings.snapshot == .none,
+          let path = transfer.source.localPath,
           (try? OpenFile.reading(path.hasPrefix("/") ? path : context.folder.path + "/" + path)) == nil
         else { continue }
         missing += 1
