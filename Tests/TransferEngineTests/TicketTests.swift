@@ -41,7 +41,7 @@ struct TicketTests {
           let parts = message["parts"] as? [Int] ?? []
           state.asked.append(parts)
           let urls = parts.filter { !withheld.contains($0) }.map {
-            #""\($0)":"http://store/k?part=\($0)&generation=\(state.generation)&sig=s1gnature""#
+            #""\#($0)":"http://store/k?part=\#($0)&generation=\#(state.generation)&sig=s1gnature""#
           }
           return .status(200, [:], "{\"urls\":{\(urls.joined(separator: ","))}}")
         default:
