@@ -125,6 +125,18 @@ struct PresignedTests {
       kills += 1
     }
     #expect(kills >= 3)
+    // A kill may come before anything was sent: one stop more, which does not.
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(
+      bench.runArguments(["--events", events]), environment: ["TOKEN": Self.token])
+    for _ in 0..<1000 {
+      let done = JSON.lines(events).contains { $0["event"].string == "chunk_completed" }
+      if done || !running.isAlive { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    running.signal(SIGTERM)
+    #expect(try await running.wait(.seconds(10)).status == 75)
+    kills += 1
     let run = try await bench.run(environment: ["TOKEN": Self.token])
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.faults == "")
