@@ -96,6 +96,7 @@ enum ProgressRow {
     if !object.digests.isEmpty {
       members.append(.init("digests", .object(ExpectationRow.digests(object.digests))))
     }
+    if !object.facts.isEmpty { members.append(.init("facts", .dictionary(object.facts))) }
     if let ranges = object.servesRanges { members.append(.init("serves_ranges", .bool(ranges))) }
     return .object(members)
   }
@@ -111,6 +112,7 @@ enum ProgressRow {
     object.version = json.string("version")
     object.fileName = json.string("file_name")
     object.digests = json.object("digests").map(ExpectationRow.readDigests) ?? [:]
+    object.facts = json.dictionary("facts") ?? [:]
     object.servesRanges = json.bool("serves_ranges")
     return object
   }

@@ -88,6 +88,9 @@ enum EndpointKindRule {
     settings.urls = fields.value("urls", route) ?? settings.urls
     settings.complete = fields.value("complete", route) ?? settings.complete
     settings.parameters = fields.texts("params") ?? [:]
+    for name in ["fileHash", "fileName", "fileSize"] where settings.parameters[name] != nil {
+      fields.error("the parameter `\(name)` is haul's to send", at: "params", hint: "choose another name")
+    }
     settings.urlBatch = fields.integer("url_batch", 1...1000) ?? settings.urlBatch
     return settings
   }

@@ -3,11 +3,7 @@ enum NotYetInEffect {
   /// A key's path below its kind of mapping; after `=`, the one value that it is about.
   static let keys: Set<String> = [
     "endpoint.type=s3",
-    "endpoint.type=presigned",
-    "endpoint.type=salesforce",
     "auth.aws",
-    "auth.oauth2",
-    "auth.netrc",
     "policy.network.metered",
     "policy.network.interface",
   ]

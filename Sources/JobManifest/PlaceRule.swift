@@ -85,7 +85,16 @@ struct PlaceRule {
       } else if case .remote(let name) = destination.kind, case .salesforce? = endpoints.named[name]?.kind {
         scope.faults.error(
           "salesforce endpoints take no uploads", at: destination.text.mark.yaml,
-          hint: "Salesforce can't resume one and limits its size; only downloads are offered")
+          hint: SalesforceID.uploadLimit)
+      }
+    }
+    if direction == .download, case .remote(let name) = source.kind,
+      case .salesforce? = endpoints.named[name]?.kind, let id = source.text.text.literal
+    {
+      do throws(ValueFault) {
+        _ = try SalesforceID(id)
+      } catch {
+        scope.faults.error(error, at: source.text.mark.yaml)
       }
     }
   }

@@ -60,8 +60,28 @@ struct SettingsRule {
     return settings
   }
 
-  /// `verify: required` is refused where nothing could be compared.
-  func checkVerify(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
+  /// What the destination's protocol can't do is refused: `verify: required` where nothing could be compared,
+  /// `verify: readback` and `if_exists` where nothing can be asked for.
+  func checkAbilities(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
+    checkVerify(direction, destination, scope: scope)
+    guard direction == .upload, case .remote(let name) = destination.kind,
+      let kind = endpoints.named[name]?.kind, !kind.readsBack
+    else { return }
+    if let verify = level.settings[.verify], verify.text.literal == VerifyLevel.readback.rawValue {
+      scope.faults.error(
+        "`verify: readback` can't be met: a `\(kind.word)` upload can't be read back", at: verify.mark.yaml,
+        hint: "write `verify: required`, which fails where the store's ETags prove nothing")
+    }
+    if let exists = level.settings[.ifExists], let rule = exists.text.literal,
+      rule != ExistsRule.replace.rawValue
+    {
+      scope.faults.error(
+        "`if_exists: \(rule)` can't be met: a `\(kind.word)` back end can't be asked what is there",
+        at: exists.mark.yaml, hint: "leave it out: each upload gets a key of its own, and replaces nothing")
+    }
+  }
+
+  private func checkVerify(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
     guard let verify = level.settings[.verify], verify.text.literal == VerifyLevel.required.rawValue,
       direction == .upload
     else { return }

@@ -44,7 +44,7 @@ struct TransferRule {
       places.confine(destination)
     }
     let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
-    settings.checkVerify(direction, destination, scope: scope)
+    settings.checkAbilities(direction, destination, scope: scope)
     guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
       settings.endpointsAreWhole(direction == .download ? source : destination)
     else { return nil }

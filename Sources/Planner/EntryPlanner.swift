@@ -212,10 +212,26 @@ final class EntryPlanner {
 
   /// What the manifest's own check could not know while the row had not named the endpoint.
   private func checkProof(_ settings: TransferSettings, _ remote: Place) throws(EntryFault) {
-    guard template.direction == .upload else { return }
     let kind = context.job.endpoints[remoteName(remote)]?.kind ?? .http
+    if template.direction == .download {
+      if case .salesforce = kind, case .remote(_, let id) = remote {
+        do throws(ValueFault) {
+          _ = try SalesforceID(id)
+        } catch {
+          throw EntryFault(message: error.message, hint: error.hint, place: Places.of(source))
+        }
+      }
+      return
+    }
     if case .salesforce = kind {
-      throw EntryFault(message: "salesforce endpoints take no uploads", place: Places.of(destination))
+      throw EntryFault(
+        message: "salesforce endpoints take no uploads", hint: SalesforceID.uploadLimit,
+        place: Places.of(destination))
+    }
+    if !kind.readsBack, settings.verify == .readback || settings.ifExists != .replace {
+      throw EntryFault(
+        message: "`verify: readback` and `if_exists` can't be met: a `\(kind.word)` back end can't be asked",
+        hint: "leave them out: each upload gets a key of its own", place: Places.of(destination))
     }
     guard settings.verify == .required, !kind.provesUploads else { return }
     throw EntryFault(

@@ -29,6 +29,7 @@ package struct EngineContext: Sendable {
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
   let claims = DestinationClaims()
+  let rests = EndpointRests()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
@@ -88,8 +89,29 @@ package struct SecretSource: Sendable {
   /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
   package var resolve: @Sendable (SecretReference) async throws -> Secret
 
-  package init(resolve: @escaping @Sendable (SecretReference) async throws -> Secret) {
+  /// The login that the user's `.netrc` has for a host.
+  ///
+  /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
+  package var netrc: @Sendable (_ host: String) async throws -> NetrcLogin
+
+  package init(
+    resolve: @escaping @Sendable (SecretReference) async throws -> Secret,
+    netrc: @escaping @Sendable (_ host: String) async throws -> NetrcLogin = { host in
+      throw Failure(.secretUnavailable, "there is no `.netrc` to look up `\(host)` in")
+    }
+  ) {
     self.resolve = resolve
+    self.netrc = netrc
+  }
+}
+
+/// A user and a password of a `.netrc` file.
+package struct NetrcLogin: Sendable {
+  package var user: String
+  package var password: Secret
+  package init(user: String, password: Secret) {
+    self.user = user
+    self.password = password
   }
 }
 

@@ -4,17 +4,18 @@ import TransferEngine
 
 /// Resolves secret references: the only place that reads the environment, files and commands for them.
 enum Secrets {
-  static let source = SecretSource { reference in
-    switch reference {
-    case .environment(let name):
-      guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
-        throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+  static let source = SecretSource(
+    resolve: { reference in
+      switch reference {
+      case .environment(let name):
+        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+          throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+        }
+        return Secret(value)
+      case .file(let path): return try file(path)
+      case .command(let words): return try await command(words)
       }
-      return Secret(value)
-    case .file(let path): return try file(path)
-    case .command(let words): return try await command(words)
-    }
-  }
+    }, netrc: { host in try Netrc.login(for: host) })
 
   private static func file(_ path: String) throws -> Secret {
     var status = stat()

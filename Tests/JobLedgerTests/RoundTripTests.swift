@@ -87,6 +87,7 @@ struct RoundTripTests {
     progress.remote.version = "v"
     progress.remote.fileName = "n \u{0}"
     progress.remote.digests = [.md5: "aa", .sha256: "bb"]
+    progress.remote.facts = ["number": "3"]
     progress.remote.servesRanges = false
     progress.session = RemoteSession(
       id: "s", chunkSize: 9, expiresAt: 1_700_000_000.5, requiredHeaders: ["X": "1"], facts: ["k": "v"])

@@ -19,4 +19,27 @@ import Testing
     #expect(diagnostics.map(\.severity) == [.warning])
     #expect(ids == ["deck", "legacy/2019/intro.mov", "legacy/2019/outro.mov"])
   }
+
+  /// Every job that users are shown reads without a fault, and has no ids twice.
+  @Test func `all jobs can be planned`() throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("jobs")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+      $0.hasSuffix(".yaml")
+    }
+    #expect(names.contains("presigned-upload.yaml") && names.contains("salesforce-files.yaml"))
+    for name in names {
+      let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+      let result = ManifestReader.read(
+        text, path: "jobs/" + name, directory: folder.path, environment: { _ in nil })
+      #expect(result.diagnostics.filter { $0.severity == .error } == [], "\(name)")
+      guard name == "salesforce-files.yaml" else { continue }
+      let job = try #require(result.job)
+      var ids: [String] = []
+      let said = try JobPlanner.expand(job, run: RunValues(id: "R", date: "2026-01-01"), uuid: { $0 }) {
+        ids.append($0.id)
+      }
+      #expect(ids == ["decks/q3.pdf", "decks/launch/film.mp4"] && said.isEmpty)
+    }
+  }
 }

@@ -109,9 +109,11 @@ final class Rig: Sendable {
     let web = Endpoint(name: "web", kind: .http, url: "http://h/f", authentication: endpoint)
     let tus = Endpoint(
       name: "tus", kind: .tus(metadata: [:]), url: "http://h/files", authentication: endpoint)
+    let signed = Endpoint(
+      name: "signed", kind: .presigned(PresignedSettings()), url: "http://h/b", authentication: endpoint)
     let context = EngineContext(
       transport: transport, ledger: ledger, writer: writer, folder: folder,
-      endpoints: ["api": api, "web": web, "tus": tus],
+      endpoints: ["api": api, "web": web, "signed": signed, "tus": tus],
       secrets: SecretSource { [self] _ in
         Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
       }, pool: BlockingPool(label: "test", width: 2), stateFolder: folder.path, job: "job", run: run.number,

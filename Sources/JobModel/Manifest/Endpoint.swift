@@ -114,8 +114,18 @@ extension EndpointKind {
   /// says of itself decides.
   package var provesUploads: Bool {
     switch self {
-    case .http, .kii: false
-    case .session, .s3, .presigned, .salesforce, .tus: true
+    // Salesforce takes no uploads. A presigning back end's store tells each part's MD5, as its ETag, in most set-ups.
+    case .http, .kii, .salesforce: false
+    case .session, .s3, .presigned, .tus: true
+    }
+  }
+
+  /// An upload can be read back, and what stands at a destination can be asked for.
+  package var readsBack: Bool {
+    switch self {
+    // The back end makes up a new key for each upload, and offers no request for what lies under it.
+    case .presigned, .salesforce: false
+    case .http, .session, .s3, .kii, .tus: true
     }
   }
 

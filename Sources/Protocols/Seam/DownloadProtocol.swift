@@ -6,6 +6,8 @@ package protocol DownloadProtocol: RemoteProtocol {
   var url: WebURL { get }
   /// The digests of the whole file that the protocol promises before anything is asked, for `plan`.
   var promisedDigests: Set<DigestAlgorithm> { get }
+  /// The protocol demands of its servers that they answer ranges, for `plan`.
+  var promisesRanges: Bool { get }
   /// The object's id in the report, where the protocol has one.
   func remoteID(of object: RemoteObject) -> String?
   /// Asks for size, version and digest before the bytes; nil where the first range's answer tells them.
@@ -28,6 +30,7 @@ package protocol DownloadProtocol: RemoteProtocol {
 
 extension DownloadProtocol {
   package var promisedDigests: Set<DigestAlgorithm> { [] }
+  package var promisesRanges: Bool { false }
   package func remoteID(of object: RemoteObject) -> String? { nil }
   package func describe(_ known: RemoteObject) -> Request? { nil }
   package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }

@@ -27,6 +27,8 @@ package struct UploadAbilities: Sendable, Hashable {
   package var maximumChunks: Int?
   /// How many chunks' URLs are asked for at once.
   package var ticketBatch: Int
+  /// A session is opened with the fingerprint of the transfer's id and the content (`UploadSource.contentName`).
+  package var namesContent: Bool
   package var emptyFile: EmptyFile
 
   package enum EmptyFile: Sendable, Hashable { case noChunks, oneEmptyChunk, refused }
@@ -34,7 +36,8 @@ package struct UploadAbilities: Sendable, Hashable {
   package init(
     resumes: Bool, order: Order, chunkDigests: [DigestAlgorithm] = [],
     fileDigests: Set<DigestAlgorithm> = [], renewsSessions: Bool = false, minimumChunk: Int64 = 1,
-    maximumChunk: Int64? = nil, maximumChunks: Int? = nil, ticketBatch: Int = 1, emptyFile: EmptyFile
+    maximumChunk: Int64? = nil, maximumChunks: Int? = nil, ticketBatch: Int = 1,
+    namesContent: Bool = false, emptyFile: EmptyFile
   ) {
     self.resumes = resumes
     self.order = order
@@ -45,6 +48,7 @@ package struct UploadAbilities: Sendable, Hashable {
     self.maximumChunk = maximumChunk
     self.maximumChunks = maximumChunks
     self.ticketBatch = ticketBatch
+    self.namesContent = namesContent
     self.emptyFile = emptyFile
   }
 

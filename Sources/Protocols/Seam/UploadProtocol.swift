@@ -27,6 +27,9 @@ package protocol UploadProtocol: RemoteProtocol {
   func provesUpload(in session: RemoteSession) -> Bool
   func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request
   func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt>
+  /// Chunks whose receipts speak against them now that all are there: they are sent again, once, before the session is
+  /// closed.
+  func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord]
   /// Closes the session; nil where the last chunk does that.
   func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request?
   func finalized(
@@ -56,6 +59,7 @@ extension UploadProtocol {
   package func ticketed(_ answer: Answer, session: RemoteSession, now: Double) -> Verdict<[Int: WebURL]> {
     .value([:])
   }
+  package func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     UploadedFile(etag: receipt?.token, digests: receipt?.digests ?? [:])
   }

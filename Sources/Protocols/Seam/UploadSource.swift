@@ -9,6 +9,8 @@ package struct UploadSource: Sendable, Hashable {
   /// Whole-file digests, lower-case hex, as far as they are known by now.
   package var digests: [DigestAlgorithm: String]
   package var fingerprint: String?
+  /// The fingerprint over the transfer's id and the samples, for protocols that ask for it (`namesContent`).
+  package var contentName: String?
   /// Nothing may stand at the destination yet (`if_exists: fail`, `keep`).
   package var mustBeNew: Bool
   /// The same for every try to open one session, also after a kill: a server that keeps to it opens one only
@@ -17,13 +19,14 @@ package struct UploadSource: Sendable, Hashable {
 
   package init(
     size: Int64, contentType: String, chunkSize: Int64, digests: [DigestAlgorithm: String] = [:],
-    fingerprint: String? = nil, mustBeNew: Bool = false
+    fingerprint: String? = nil, contentName: String? = nil, mustBeNew: Bool = false
   ) {
     self.size = size
     self.contentType = contentType
     self.chunkSize = chunkSize
     self.digests = digests
     self.fingerprint = fingerprint
+    self.contentName = contentName
     self.mustBeNew = mustBeNew
   }
 }

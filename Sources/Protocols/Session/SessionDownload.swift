@@ -18,6 +18,7 @@ package struct SessionDownload: DownloadProtocol {
   }
 
   package var promisedDigests: Set<DigestAlgorithm> { [.sha256] }
+  package var promisesRanges: Bool { true }
 
   package func remoteID(of object: RemoteObject) -> String? { id }
 

@@ -150,6 +150,7 @@ extension Download {
   private func attempt(_ run: Range<Int64>?) async throws {
     defer { if let run { map.giveBack(run) } }
     var tries = 1
+    var credential = await requester.credentialUse()
     while true {
       // The first run is asked for before the size is known.
       let wanted = run.flatMap { run in
@@ -161,13 +162,16 @@ extension Download {
         try await ask(wanted)
         if run == nil { return }
         // A server may answer with less than was asked for; it must answer with something.
-        if map.have.total > before { tries = 1 }
+        if map.have.total > before {
+          tries = 1
+          credential = await requester.credentialUse()
+        }
       } catch {
         let failure = try Requester.failure(error)
         // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
         if run == nil || isSingleStream { startOver() } else if map.have.total > before { tries = 1 }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
-        if await requester.renewsCredential(after: failure) { continue }
+        if await requester.renews(&credential, after: failure) { continue }
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
@@ -290,6 +294,7 @@ extension Download {
     object.version = seen.version ?? object.version
     object.fileName = seen.fileName ?? object.fileName
     object.servesRanges = seen.servesRanges ?? object.servesRanges
+    object.facts.merge(seen.facts) { _, new in new }
     object.digests.merge(seen.digests) { old, _ in old }
     guard isNew || object != known else { return }
     if let size = object.size {
@@ -307,6 +312,11 @@ extension Download {
     if let coding = object.contentEncoding, known.contentEncoding == nil {
       book.warn(
         "the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
+    }
+    if known == RemoteObject(), !remote.promisedDigests.isEmpty, object.digests.isEmpty,
+      expect.digests.isEmpty
+    {
+      book.warn("the server gives no digest of this file: only its size can be checked")
     }
     if settings.verify == .required, expect.digests.isEmpty, object.digests.isEmpty {
       throw Failure(

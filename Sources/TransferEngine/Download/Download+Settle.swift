@@ -161,17 +161,40 @@ extension Download {
 
   /// Asks for size, version and digest without moving bytes; a server that refuses HEAD is asked for one byte.
   func probe() async throws -> RemoteObject {
-    let answer = try await requester.call(remote.probe())
-    if [405, 501].contains(answer.status), remote.probe().method == "HEAD" {
-      let range = RangeRequest.get(remote.url, 0..<1, of: RemoteObject())
-      let first = HeadOnlySink()
-      do { try await requester.send(range, body: .none) { first } } catch is HeadOnlySink.Enough {}
-      guard let head = first.answerHead else {
-        throw Failure(.protocolViolation, "\(remote.url) did not answer")
-      }
-      return try value(remote.probed(Answer(head: head, url: remote.url), now: context.clock.now()))
+    let request = remote.probe()
+    // Some servers sign URLs for GET alone.
+    if request.method == "GET", request.headers["Range"] != nil { return try await firstByte(request) }
+    let answer = try await requester.call(request)
+    if [405, 501].contains(answer.status), request.method == "HEAD" {
+      return try await firstByte(RangeRequest.get(remote.url, 0..<1, of: RemoteObject()))
     }
     return try value(remote.probed(answer, now: context.clock.now()))
+  }
+
+  /// Learns from the head of a ranged answer, whose body is not read where it is more than was asked for.
+  private func firstByte(_ range: Request) async throws -> RemoteObject {
+    let answer = try await head(of: range)
+    // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
+    guard answer.status == 416 else { return try value(remote.probed(answer, now: context.clock.now())) }
+    var whole = range
+    whole.headers.remove("Range")
+    return try value(remote.probed(try await head(of: whole), now: context.clock.now()))
+  }
+
+  private func head(of request: Request) async throws -> Answer {
+    try await requester.retrying {
+      let sink = HeadOnlySink()
+      do { try await self.requester.send(request, body: .none) { sink } } catch is HeadOnlySink.Enough {}
+      guard let head = sink.answerHead else {
+        throw Failure(.protocolViolation, "\(request.url) did not answer")
+      }
+      let answer = Answer(head: head, body: sink.text, url: request.url)
+      if head.status >= 400, head.status != 416 {
+        let failure = self.remote.refusal(answer, doing: "probe", now: self.context.clock.now())
+        if Requester.mayRetry(failure) { throw failure }
+      }
+      return answer
+    }
   }
 
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
@@ -202,10 +225,14 @@ extension Download {
 private final class HeadOnlySink: AnswerSink, @unchecked Sendable {
   struct Enough: Error {}
   private(set) var answerHead: AnswerHead?
+  /// A refusal's text.
+  private(set) var text: [UInt8] = []
 
   func head(_ head: AnswerHead) throws { answerHead = head }
   func body(_ bytes: UnsafeRawBufferPointer) throws {
-    if answerHead?.status != 206 { throw Enough() }
+    let status = answerHead?.status ?? 0
+    if status < 300, status != 206 { throw Enough() }
+    if status >= 300, text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
   }
 }
 

@@ -7,44 +7,70 @@ actor Authenticator {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let secrets: SecretSource
+  private let tokens: OAuthTokens
   private var known: [SecretReference: Secret] = [:]
+  private var logins: [String: NetrcLogin] = [:]
+  /// How often an endpoint's credential was renewed: tells whether a refused one is still the current one.
+  private var generations: [Authentication: Int] = [:]
 
-  init(secrets: SecretSource, executor: any SerialExecutor) {
-    self.secrets = secrets
-    self.executor = executor
+  init(_ context: EngineContext) {
+    secrets = context.secrets
+    executor = context.transport.executor
+    tokens = OAuthTokens(context)
   }
 
-  /// Forgets what was resolved for an endpoint, so that the next request asks anew.
-  func forget(_ endpoint: Endpoint) {
-    forget(endpoint.authentication)
+  /// The number of the credential in use.
+  func generation(_ authentication: Authentication) -> Int { generations[authentication, default: 0] }
+
+  /// Forgets what was resolved for an endpoint, so that the next request asks anew; not where another transfer has
+  /// seen to that since `generation`.
+  ///
+  /// - Returns: the number of the credential that is used from now on.
+  @discardableResult
+  func forget(_ endpoint: Endpoint, since generation: Int) async -> Int {
+    let authentication = endpoint.authentication
+    let current = generations[authentication, default: 0]
+    guard current == generation else { return current }
+    generations[authentication] = current + 1
     for header in endpoint.kind.headers {
       if case .secret(let reference) = header.value { known[reference] = nil }
     }
-  }
-
-  private func forget(_ authentication: Authentication) {
     switch authentication {
     case .bearer(let reference), .basic(_, let reference), .header(_, let reference): known[reference] = nil
-    case .none, .netrc, .aws, .oauth2: break
+    case .netrc: logins = [:]
+    case .oauth2(let grant): await tokens.forget(grant)
+    case .none, .aws: break
     }
+    return current + 1
   }
 
   /// Puts an endpoint's credential on a request that is otherwise complete.
   func authorise(
-    _ method: String, _ url: WebURL, _ headers: inout HeaderList, for endpoint: Endpoint
+    _ method: String, _ url: WebURL, _ headers: inout HeaderList, for endpoint: Endpoint,
+    policy: EffectivePolicy
   ) async throws {
     switch endpoint.authentication {
     case .none: break
     case .bearer(let reference):
       headers.set("Authorization", "Bearer \(try await value(reference))", isSecret: true)
     case .basic(let user, let reference):
-      let pair = "\(user):\(try await value(reference))"
-      headers.set("Authorization", "Basic \(Base64.encode(Array(pair.utf8)))", isSecret: true)
+      basic(user, try await value(reference), &headers)
     case .header(let name, let reference):
       headers.set(name, try await value(reference), isSecret: true)
-    case .netrc, .aws, .oauth2:
+    case .netrc:
+      let login = try await login(url.host)
+      basic(login.user, login.password.reveal(), &headers)
+    case .oauth2(let grant):
+      let token = try await tokens.token(grant, for: endpoint, policy: policy)
+      headers.set("Authorization", "Bearer \(token.reveal())", isSecret: true)
+    case .aws:
       throw Failure(.unauthorized, "this form of `auth` is not yet in effect")
     }
+  }
+
+  private func basic(_ user: String, _ password: String, _ headers: inout HeaderList) {
+    let pair = "\(user):\(password)"
+    headers.set("Authorization", "Basic \(Base64.encode(Array(pair.utf8)))", isSecret: true)
   }
 
   func add(_ settings: [HeaderSetting], to headers: inout HeaderList) async throws {
@@ -55,6 +81,13 @@ actor Authenticator {
         headers.set(setting.name, try await value(reference), isSecret: true)
       }
     }
+  }
+
+  private func login(_ host: String) async throws -> NetrcLogin {
+    if let login = logins[host] { return login }
+    let login = try await secrets.netrc(host)
+    logins[host] = login
+    return login
   }
 
   private func value(_ reference: SecretReference) async throws -> String {

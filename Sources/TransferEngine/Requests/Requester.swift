@@ -20,8 +20,6 @@ final class Requester {
   private let throttle: Throttle
   private let id: String
   private(set) var tally = Tally()
-  /// The credential was renewed since the last success.
-  private var hasRenewed = false
   private let live: LiveTransfer
   /// Whom the last request went to.
   private var origin = ""
@@ -69,12 +67,13 @@ final class Requester {
     _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     var attempt = 1
+    var credential = await credentialUse()
     while true {
       do {
         return try await body()
       } catch {
         let failure = try Self.failure(error)
-        if await renewsCredential(after: failure) { continue }
+        if await renews(&credential, after: failure) { continue }
         guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else { throw failure }
         try await pause(after: failure, attempt: attempt)
         attempt += 1
@@ -84,14 +83,26 @@ final class Requester {
 
   /// A credential that the service calls expired under another status than 401, which `send` sees to itself.
   private func isExpiredCredential(_ failure: Failure) -> Bool {
-    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential && !hasRenewed
+    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential
   }
 
-  /// Forgets an expired credential; true where the request may be made again with a new one.
-  nonisolated(nonsending) func renewsCredential(after failure: Failure) async -> Bool {
-    guard isExpiredCredential(failure), let endpoint else { return false }
-    hasRenewed = true
-    await authenticator.forget(endpoint)
+  /// Which credential one request's tries begin with, and whether it was renewed for them.
+  struct CredentialUse {
+    var generation: Int
+    var hasRenewed = false
+  }
+
+  nonisolated(nonsending) func credentialUse() async -> CredentialUse {
+    guard let endpoint, hasCredential else { return CredentialUse(generation: 0) }
+    return CredentialUse(generation: await authenticator.generation(endpoint.authentication))
+  }
+
+  /// Forgets an expired credential, once, where others have not done so since; true where the request may be made
+  /// again with a new one.
+  nonisolated(nonsending) func renews(_ use: inout CredentialUse, after failure: Failure) async -> Bool {
+    guard isExpiredCredential(failure), let endpoint, !use.hasRenewed else { return false }
+    use.hasRenewed = true
+    use.generation = await authenticator.forget(endpoint, since: use.generation)
     return true
   }
 
@@ -99,7 +110,10 @@ final class Requester {
   nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
     // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
     noteRest(failure)
-    if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 { throw failure }
+    if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 {
+      if let endpoint { context.rests.note(endpoint.name, until: context.clock.now() + wish, failure) }
+      throw failure
+    }
     let delay = Backoff(settings.policy).delay(
       afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
     tally.retries += 1
@@ -152,6 +166,11 @@ final class Requester {
     var hasRenewed = false
     var url = request.url
     var redirects = 0
+    if request.isAuthorised, let endpoint,
+      let failure = context.rests.current(endpoint.name, now: context.clock.now())
+    {
+      throw failure
+    }
     var hasLeft = false
     while true {
       // Before a secret is asked for, and after each redirect.
@@ -160,22 +179,22 @@ final class Requester {
       }
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
+      let generation = await credentialUse().generation
       let wire = try await prepare(request, url: url, body: body, keepsSecrets: !hasLeft)
       let guarded = RedirectSink(
-        origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
+        origin: url, method: request.method,
+        canRenew: !hasRenewed && request.isAuthorised && hasCredential && url.origin == request.url.origin,
         inner: sink())
       tally.requests += 1
       origin = url.origin
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
       switch guarded.detour {
-      case nil:
-        if let status = guarded.status, status < 300 { self.hasRenewed = false }
-        return url
+      case nil: return url
       case .renewal:
         hasRenewed = true
         try rewind(body)
-        if let endpoint { await authenticator.forget(endpoint) }
+        if let endpoint { await authenticator.forget(endpoint, since: generation) }
       case .redirect(let target):
         redirects += 1
         guard redirects <= settings.policy.redirects else {
@@ -208,12 +227,13 @@ final class Requester {
       try await authenticator.add(settings.policy.headers + (endpoint?.headers ?? []), to: &headers)
       try await authenticator.add(settings.headers, to: &headers)
     }
-    if request.isAuthorised, let endpoint {
-      try await authenticator.add(endpoint.kind.headers, to: &headers)
-      try await authenticator.authorise(request.method, url, &headers, for: endpoint)
-    }
     // Credentials and secret headers stay with the origin that they were given for.
-    if !keepsSecrets { headers.removeSecrets() }
+    if !keepsSecrets {
+      headers.removeSecrets()
+    } else if request.isAuthorised, let endpoint {
+      try await authenticator.add(endpoint.kind.headers, to: &headers)
+      try await authenticator.authorise(request.method, url, &headers, for: endpoint, policy: settings.policy)
+    }
     let wireBody: WireRequest.Body
     switch request.body {
     case .none: wireBody = body

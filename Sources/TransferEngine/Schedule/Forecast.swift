@@ -38,7 +38,8 @@ package struct Forecast: Sendable, Hashable {
       let download = try? ProtocolChoice.download(transfer.source, endpoints: endpoints)
       let promised = download?.promisedDigests ?? []
       let ranges =
-        remote?.servesRanges ?? transfer.progress.remote.servesRanges ?? (promised.isEmpty ? nil : true)
+        remote?.servesRanges ?? transfer.progress.remote.servesRanges
+        ?? (download?.promisesRanges == true ? true : nil)
       (forecast.isResumable, forecast.isParallel) = (ranges, ranges)
       known.formUnion((remote ?? transfer.progress.remote).digests.keys.map(\.rawValue))
       known.formUnion(promised.map(\.rawValue))
@@ -76,6 +77,7 @@ package struct Forecast: Sendable, Hashable {
         forecast.reason = remote == nil ? "as recorded; the server was not asked" : nil
       } else if progress.completedAt == nil, progress.chunksCompleted > 0 || progress.session != nil {
         forecast.action = .resume
+        if transfer.settings.direction == .upload, source == nil { forecast.reason = "the source is missing" }
       } else if transfer.settings.direction == .upload, source == nil {
         forecast.reason = "the source is missing"
       }
@@ -122,7 +124,7 @@ package actor Prober {
   package init(_ context: EngineContext) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
   }
 
   /// What the server says of a download's source.

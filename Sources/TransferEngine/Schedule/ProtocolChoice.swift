@@ -28,7 +28,12 @@ package enum ProtocolChoice {
     case .session: return SessionDownload(base: url, path: path)
     case .kii(let settings): return KiiDownload(base: url, settings: settings, objectID: path)
     case .tus: return TusDownload(url: url.appending(WebURL.encode(path)), endpoint: url)
-    case .s3, .presigned, .salesforce: throw notYet(kind)
+    case .presigned: return PresignedDownload(base: url, path: path)
+    case .salesforce(let settings):
+      let id: SalesforceID
+      do { id = try SalesforceID(path) } catch { throw Failure(.notFound, error.message) }
+      return SalesforceDownload(base: url, id: id, settings: settings)
+    case .s3: throw notYet(kind)
     }
   }
 
@@ -42,7 +47,10 @@ package enum ProtocolChoice {
     case .session(let form): return SessionUpload(base: url, fileName: path, form: form)
     case .kii(let settings): return KiiUpload(base: url, settings: settings, objectID: path)
     case .tus(let metadata): return TusUpload(url: url, fileName: path, metadata: metadata)
-    case .s3, .presigned, .salesforce: throw notYet(kind)
+    case .presigned(let settings): return PresignedUpload(base: url, fileName: path, settings: settings)
+    case .salesforce:
+      throw Failure(.protocolViolation, "endpoints of type `salesforce` take no uploads")
+    case .s3: throw notYet(kind)
     }
   }
 

@@ -50,7 +50,7 @@ package actor TransferEngine {
   ) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
     self.scope = scope
     queue = TurnQueue(prefix: scope?.prefix ?? "")
     self.failFast = failFast

@@ -72,6 +72,7 @@ extension Upload {
     currentFacts = now
     source.size = now.size
     source.fingerprint = now.fingerprint
+    source.contentName = try contentName(of: facts, size: now.size)
     book.progress.size = now.size
     live.setSize(now.size)
   }
@@ -88,11 +89,7 @@ extension Upload {
       if let chunk, try await vouched(chunk, record.range, record) != nil { continue }
       lost.append(record)
     }
-    for record in lost {
-      held[record.offset] = nil
-      book.discard(record.length)
-    }
-    context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
+    drop(lost)
     return !lost.isEmpty || holdings.chunks.count < layout.count
   }
 
@@ -113,17 +110,43 @@ extension Upload {
     }
     let (session, finished) = try await openSession()
     if let finished { return finished }
-    let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
-    book.save()
-    let workers = abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
-    if !missing.isEmpty {
-      pending = ChunkQueue(missing)
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<max(1, workers) { group.addTask { try await self.work(session) } }
-        try await group.waitForAll()
+    try await sendMissing(session)
+    let doubtful = remote.contradicted(held.values.sorted { $0.offset < $1.offset })
+    if !doubtful.isEmpty {
+      book.warn("\(doubtful.count) chunks arrived with other bytes, by their receipts, and are sent again")
+      drop(doubtful)
+      try await sendMissing(session)
+      if let bad = remote.contradicted(held.values.sorted { $0.offset < $1.offset }).first {
+        throw Failure(
+          .integrityMismatch, "\(remote.url) took bytes from \(bad.offset) with another digest, twice",
+          expected: bad.digest, actual: bad.receipt)
       }
     }
     return try await finalize(session)
+  }
+
+  /// Sends what the session does not hold, a few chunks at once.
+  private func sendMissing(_ session: RemoteSession) async throws {
+    let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
+    book.save()
+    guard !missing.isEmpty else { return }
+    let workers = abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
+    pending = ChunkQueue(missing)
+    sending = []
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<max(1, workers) { group.addTask { try await self.work(session) } }
+      try await group.waitForAll()
+    }
+  }
+
+  /// What the server holds of these chunks is of no use.
+  private func drop(_ lost: [ChunkRecord]) {
+    for record in lost {
+      held[record.offset] = nil
+      book.discard(record.length)
+      live.add(-record.length)
+    }
+    context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
   }
 
   /// What the session does not hold: whole chunks, or what is missing at the end of one.
@@ -151,7 +174,11 @@ extension Upload {
   }
 
   private func work(_ session: RemoteSession) async throws {
-    while let chunk = pending.next() { try await send(chunk, session: session) }
+    while let chunk = pending.next() {
+      sending.insert(chunk.index)
+      defer { sending.remove(chunk.index) }
+      try await send(chunk, session: session)
+    }
   }
 
   private func sendWhole() async throws -> UploadedFile {
@@ -171,13 +198,16 @@ extension Upload {
     var refusedTickets = 0
     // Bytes of an earlier request for this place may still be on their way.
     var mayHoldMore = bare.range.lowerBound == resumedAt
+    var credential = await requester.credentialUse()
     while true {
       var sent: Int64 = 0
+      var used: WebURL?
       do {
         var (chunk, body) = try await prepare(bare, file, remote.chunkDigests(in: session))
         if abilities.order == .byOffset { noteBeginning(of: chunk) }
         defer { sent = body.sent }
         if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
+        used = chunk.ticket
         let sink = CollectingSink(limit: 1 << 20)
         let request = remote.put(chunk, session: session, source: source)
         do {
@@ -232,17 +262,17 @@ extension Upload {
         }
         mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
-        if tickets[bare.index] != nil, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2
-        {
-          // What was handed out together expires together.
-          tickets = [:]
+        if let used, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2 {
+          dropTickets(with: used, for: bare.index)
           refusedTickets += 1
           continue
         }
-        if await requester.renewsCredential(after: failure) { continue }
+        if await requester.renews(&credential, after: failure) { continue }
         guard mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
+        // The URL may expire during the wait.
+        refusedTickets = 0
       }
     }
   }

@@ -44,8 +44,9 @@ extension Upload {
     }
     var reason: TransferState.UpToDateReason?
     if !(recorded.size == now.size && recorded.mtime == now.mtime) || context.checksEverything {
-      guard recorded.size == now.size, let old = book.progress.digests[.sha256],
-        try await wholeDigests()[.sha256] == old
+      // Another fingerprint is another content; the same one is only a hint, and the digest is the proof.
+      guard recorded.size == now.size, recorded.fingerprint == nil || recorded.fingerprint == now.fingerprint,
+        let old = book.progress.digests[.sha256], try await wholeDigests()[.sha256] == old
       else { return nil }
       reason = recorded.mtime == now.mtime ? nil : .duplicate
     }

@@ -30,6 +30,8 @@ actor Upload {
   var ticketTask: Task<Void, any Error>?
   /// The server knew the session that it was asked to create.
   var isReplayed = false
+  /// Chunks that are on their way, by index.
+  var sending: Set<Int> = []
   var pending = ChunkQueue()
   /// What the source was when its snapshot was taken: a later run compares the source with this.
   var snapshotOriginal: FileFacts?
@@ -102,6 +104,7 @@ actor Upload {
     source = UploadSource(
       size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
       chunkSize: wantedChunk(facts.size), fingerprint: facts.fingerprint,
+      contentName: try contentName(of: file, size: facts.size),
       mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
     currentFacts = facts
     if let size = expect.size, size != facts.size {
@@ -114,6 +117,14 @@ actor Upload {
   }
 
   var currentFacts: FileFacts?
+
+  /// The fingerprint over the transfer's id and the content, where the protocol opens its sessions with it.
+  func contentName(of file: OpenFile, size: Int64) throws -> String? {
+    guard remote.abilities.namesContent else { return nil }
+    return try Fingerprint(size: size, prefix: Array(book.id.utf8)) { offset, count in
+      try file.bytes(at: offset, count: count)
+    }.description
+  }
 
   private var snapshotPath: String { "\(context.stateFolder)/snapshots/\(context.tag(book.id))" }
 

@@ -1,0 +1,84 @@
+import Foundation
+package import JobModel
+
+/// What a token endpoint grants (RFC 6749, 5.1).
+package struct TokenAnswer: Sendable, Hashable {
+  package var accessToken: Secret
+  /// Seconds; nil where the service tells none, and only a refusal shows the end (Salesforce).
+  package var lifetime: Double?
+  /// A new refresh token, where the service exchanges them (RFC 6749, 6).
+  package var refreshToken: Secret?
+  /// Where the token is good, by Salesforce's word.
+  package var instance: WebURL?
+
+  /// Reads an answer; what the service says of a refusal goes into the failure, and no more of its body than that.
+  package static func read(_ answer: Answer, for grant: OAuth2, now: Double) -> Verdict<TokenAnswer> {
+    let members = answer.object
+    guard (200...299).contains(answer.status) else { return .failure(refused(answer, members, grant, now)) }
+    func violation(_ what: String) -> Verdict<TokenAnswer> {
+      .failure(Failure(.unauthorized, "the token endpoint \(answer.url) \(what)", httpStatus: answer.status))
+    }
+    guard let members, let token = members["access_token"] as? String, !token.isEmpty else {
+      return violation("granted no `access_token`: check `token_url`")
+    }
+    guard !token.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else {
+      return violation("granted a token that no header can carry")
+    }
+    if let type = members["token_type"] as? String, type.lowercased() != "bearer" {
+      return violation("granted a token of type `\(type.prefix(40))`; haul sends bearer tokens")
+    }
+    return .value(
+      TokenAnswer(
+        accessToken: Secret(token), lifetime: seconds(members["expires_in"]),
+        refreshToken: (members["refresh_token"] as? String).flatMap { $0.isEmpty ? nil : Secret($0) },
+        instance: (members["instance_url"] as? String).flatMap { WebURL($0) }))
+  }
+
+  /// A number, which some services send as text.
+  private static func seconds(_ value: Any?) -> Double? {
+    let number = (value as? NSNumber)?.doubleValue ?? (value as? String).flatMap { Double($0) }
+    return number.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
+  }
+
+  private static func refused(
+    _ answer: Answer, _ members: [String: Any]?, _ grant: OAuth2, _ now: Double
+  ) -> Failure {
+    let what = "ask for a token (\(grant.grant.rawValue))"
+    guard let error = members?["error"] as? String, !error.isEmpty else {
+      var failure = HTTPFailure.of(Answer(head: answer.head, url: answer.url), doing: what, now: now)
+      // A redirect would send the secrets on: the final address belongs into the manifest.
+      if (300...399).contains(answer.status) {
+        failure.message += ": write the address it redirects to as `token_url`"
+      }
+      return failure
+    }
+    let description = (members?["error_description"] as? String).map { ": \($0.prefix(300))" } ?? ""
+    var failure = Failure(
+      .unauthorized,
+      "\(what): \(answer.url) refused it with `\(error.prefix(80))`\(description); \(hint(error, grant.grant))",
+      httpStatus: answer.status)
+    if ["temporarily_unavailable", "server_error"].contains(error) || answer.status >= 500 {
+      failure.code = .serverError
+    } else if answer.status == 429 {
+      failure.code = .rateLimited
+    }
+    failure.retryAfter = HTTPFailure.retryAfter(answer.headers, now: now)
+    return failure
+  }
+
+  private static func hint(_ error: String, _ grant: OAuth2.Grant) -> String {
+    switch (error, grant) {
+    case ("invalid_grant", .refreshToken):
+      "the refresh token has expired, was revoked, or was exchanged by an earlier run: put a new one where `refresh_token` points"
+    case ("invalid_grant", .jwtBearer):
+      "check `issuer`, `subject`, `audience` and `key`, that the user has approved the client, and this machine's clock"
+    case ("invalid_grant", .clientCredentials):
+      "check the client's set-up with the service (a run-as user, its scopes)"
+    case ("invalid_client", _), ("invalid_client_id", _), ("unauthorized_client", _):
+      "check `client_id`, `client_secret` and that the client may use this grant"
+    case ("invalid_scope", _): "check `scope`"
+    case ("unsupported_grant_type", _): "the service does not offer this grant: choose another `grant`"
+    default: "check the `oauth2` settings of this endpoint"
+    }
+  }
+}

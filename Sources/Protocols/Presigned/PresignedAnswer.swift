@@ -1,0 +1,64 @@
+import Foundation
+import JobModel
+
+/// Readings of what a presigning back end and the store behind it answer.
+enum PresignedAnswer {
+  /// A count of bytes, as a JSON number or as decimal text: back ends send either.
+  static func count(_ value: Any?) -> Int64? {
+    if let text = value as? String { return ByteCount.read(text) }
+    guard let number = value as? NSNumber, let count = Int64(exactly: number.doubleValue),
+      (0...ByteCount.limit).contains(count)
+    else { return nil }
+    return count
+  }
+
+  /// An ETag as the uploader keeps it: without quotes, and without a proxy's mark for a weak one.
+  static func bare(_ tag: String) -> String {
+    let strong = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    return strong.hasPrefix("\"") && strong.hasSuffix("\"") && strong.count >= 2
+      ? String(strong.dropFirst().dropLast()) : String(strong)
+  }
+
+  /// A key as it stands in a path: only what can't be in one is encoded.
+  static func path(_ text: String) -> String {
+    var out: [UInt8] = []
+    let unsafe = Set("\"#<>?\\^`{|} ".utf8)
+    for byte in text.utf8 {
+      guard byte <= 0x20 || byte >= 0x7F || unsafe.contains(byte) else {
+        out.append(byte)
+        continue
+      }
+      out += Array("%".utf8) + Array(Base64.hex([byte]).uppercased().utf8)
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// A refusal in the words of S3's error document, or of HTTP. Only the code is taken from the document: the rest
+  /// may spell the signed URL.
+  static func refusal(of answer: Answer, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(answer, doing: what, now: now)
+    guard let code = errorCode(answer.body) else { return failure }
+    failure.message = "\(what): HTTP \(answer.status) (\(code)) from \(answer.url)"
+    switch code {
+    case "NoSuchUpload": failure.code = .sessionExpired
+    case "ExpiredToken", "RequestExpired", "AuthorizationQueryParametersError": failure.code = .forbidden
+    case "RequestTimeout", "BadDigest", "InternalError": failure.code = .serverError
+    case "SlowDown", "RequestLimitExceeded", "Throttling": failure.code = .rateLimited
+    default: break
+    }
+    return failure
+  }
+
+  /// The code of an S3 error document, `<Error><Code>…`, wherever it stands in the body.
+  static func errorCode(_ body: [UInt8]) -> String? {
+    let text = String(decoding: body.prefix(4096), as: UTF8.self)
+    guard let start = text.range(of: "<Code>"), let end = text.range(of: "</Code>"),
+      start.upperBound <= end.lowerBound
+    else { return nil }
+    let code = text[start.upperBound..<end.lowerBound]
+    guard !code.isEmpty, code.count <= 64, code.utf8.allSatisfy({ PercentEncoding.isAlphanumeric($0) }) else {
+      return nil
+    }
+    return String(code)
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import JobModel
+
+/// Salesforce's own words: error documents, and pages in place of bytes.
+enum SalesforceAnswer {
+  /// Seconds of rest after the organisation's limit of calls is spent; it counts 24 hours and tells no time to wait.
+  static let limitRest = 3600.0
+
+  /// Error codes of the REST API (`errorcodes.htm`) in ours.
+  private static let codes: [String: ErrorCode] = [
+    "INVALID_SESSION_ID": .unauthorized, "INVALID_AUTH_HEADER": .unauthorized, "INVALID_LOGIN": .unauthorized,
+    "REQUEST_LIMIT_EXCEEDED": .rateLimited,
+    "SERVER_UNAVAILABLE": .serverError, "QUERY_TIMEOUT": .serverError, "UNABLE_TO_LOCK_ROW": .serverError,
+    "UNKNOWN_EXCEPTION": .serverError,
+    "NOT_FOUND": .notFound, "ENTITY_IS_DELETED": .notFound, "INVALID_CROSS_REFERENCE_KEY": .notFound,
+    "MALFORMED_ID": .notFound, "INVALID_ID_FIELD": .notFound,
+    "INSUFFICIENT_ACCESS": .forbidden, "INSUFFICIENT_ACCESS_OR_READONLY": .forbidden,
+    "API_DISABLED_FOR_ORG": .forbidden, "API_CURRENTLY_DISABLED": .forbidden,
+    "FUNCTIONALITY_NOT_ENABLED": .forbidden,
+    "MALFORMED_QUERY": .protocolViolation, "INVALID_FIELD": .protocolViolation,
+    "INVALID_TYPE": .protocolViolation, "UNSUPPORTED_API_VERSION": .protocolViolation,
+  ]
+
+  static func refusal(of answer: Answer, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(answer, doing: what, now: now)
+    guard let error = error(in: answer.body) else {
+      // Connect answers so when a day's calls are spent.
+      if answer.status == 429 { failure.retryAfter = failure.retryAfter ?? limitRest }
+      return failure
+    }
+    failure.message = "\(what): \(error.code) (\(error.message)), HTTP \(answer.status) from \(answer.url)"
+    failure.code = codes[error.code] ?? failure.code
+    if failure.code == .rateLimited { failure.retryAfter = failure.retryAfter ?? limitRest }
+    return failure
+  }
+
+  /// The first of an answer's errors: `[{"message": …, "errorCode": …}]`, or one such object.
+  static func error(in body: [UInt8]) -> (code: String, message: String)? {
+    let json = try? JSONSerialization.jsonObject(with: Data(body))
+    guard let first = (json as? [[String: Any]])?.first ?? json as? [String: Any],
+      let code = first["errorCode"] as? String, !code.isEmpty
+    else { return nil }
+    return (String(code.prefix(80)), String((first["message"] as? String ?? "no message").prefix(300)))
+  }
+
+  /// The answer's type is a web page's or a script's.
+  static func isPage(_ head: AnswerHead) -> Bool {
+    let type = head.headers["Content-Type"]?.lowercased() ?? ""
+    return [
+      "text/html", "application/xhtml", "text/javascript", "application/javascript",
+      "application/x-javascript",
+    ]
+    .contains { type.hasPrefix($0) }
+  }
+
+  static func loginPage(_ answer: Answer) -> Failure {
+    Failure(
+      .unauthorized,
+      "\(answer.url) answered with a page (\(answer.headers["Content-Type"] ?? "no type")) in place of the file: a login page, most likely",
+      httpStatus: answer.status)
+  }
+
+  /// A number that Salesforce sends as text, or may send as a number.
+  static func text(_ value: Any?) -> String? {
+    (value as? String) ?? (value as? NSNumber).map { $0.stringValue }
+  }
+}

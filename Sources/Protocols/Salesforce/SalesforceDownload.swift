@@ -1,0 +1,160 @@
+import Foundation
+package import JobModel
+
+/// Downloads of Salesforce Files: a metadata query for size, MD5 and version, then ranges of that version, from
+/// `VersionData`, the Shepherd servlet or Connect Files (wire facts, D).
+///
+/// A document's id means its latest version when it is first asked; from then on that version is fetched.
+package struct SalesforceDownload: DownloadProtocol {
+  private let base: WebURL
+  private let id: SalesforceID
+  private let settings: SalesforceSettings
+
+  /// - Parameter base: the instance's URL.
+  package init(base: WebURL, id: SalesforceID, settings: SalesforceSettings) {
+    self.base = base
+    self.id = id
+    self.settings = settings
+  }
+
+  package var url: WebURL {
+    var known = RemoteObject()
+    if id.kind == .version { known.version = id.text }
+    return place(of: known)
+  }
+
+  package var promisedDigests: Set<DigestAlgorithm> { [.md5] }
+
+  package func remoteID(of object: RemoteObject) -> String? { object.version }
+
+  package func describe(_ known: RemoteObject) -> Request? { query(version: known.version) }
+
+  package func probe() -> Request { query(version: nil) }
+
+  private func query(version: String?) -> Request {
+    let pinned = version ?? (id.kind == .version ? id.text : nil)
+    // Ids are letters and digits: nothing in them can end the quotes.
+    let filter = pinned.map { "Id = '\($0)'" } ?? "ContentDocumentId = '\(id.text)' AND IsLatest = true"
+    let fields =
+      "Id, ContentDocumentId, Title, PathOnClient, FileExtension, ContentSize, Checksum, VersionNumber, IsLatest"
+    var url = data("query")
+    url.query =
+      "q=" + WebURL.encode("SELECT \(fields) FROM ContentVersion WHERE \(filter)", keepingSlash: false)
+    return Request("GET", url, headers: ["Accept": "application/json"])
+  }
+
+  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    let what = "query the metadata of `\(id.text)`"
+    guard answer.status == 200 else { return .failure(refusal(answer, doing: what, now: now)) }
+    guard let members = answer.object, let records = members["records"] as? [[String: Any]] else {
+      if SalesforceAnswer.isPage(answer.head) { return .failure(SalesforceAnswer.loginPage(answer)) }
+      return .failure(violation("\(answer.url) did not answer the metadata query with records", answer))
+    }
+    guard let record = records.first else {
+      return .failure(
+        Failure(
+          .notFound, "\(what): there is no such file, or this user may not see it", httpStatus: answer.status)
+      )
+    }
+    guard records.count == 1, let version = record["Id"] as? String,
+      let read = try? SalesforceID(version), read.kind == .version,
+      let size = (record["ContentSize"] as? NSNumber)?.int64Value, (0...ByteCount.limit).contains(size)
+    else { return .failure(violation("\(answer.url) gave no version with a size for `\(id.text)`", answer)) }
+    var object = RemoteObject()
+    object.version = version
+    object.size = size
+    object.fileName = name(record)
+    object.facts["document"] = record["ContentDocumentId"] as? String
+    object.facts["number"] = SalesforceAnswer.text(record["VersionNumber"])
+    object.facts["extension"] = record["FileExtension"] as? String
+    // Null for some files: only the size can then be checked.
+    if let digest = (record["Checksum"] as? String)?.lowercased(), digest.count == 32,
+      digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+    {
+      object.digests[.md5] = digest
+    }
+    return .value(object)
+  }
+
+  private func name(_ record: [String: Any]) -> String? {
+    // The path on the uploader's machine, which may have been a Windows one.
+    let path = (record["PathOnClient"] as? String)?.split { $0 == "/" || $0 == "\\" }.last.map(String.init)
+    if let path, !path.isEmpty { return path }
+    guard let title = record["Title"] as? String, !title.isEmpty else { return nil }
+    guard let suffix = record["FileExtension"] as? String, !suffix.isEmpty else { return title }
+    return "\(title).\(suffix)"
+  }
+
+  package func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request {
+    RangeRequest.get(place(of: object), range, of: object)
+  }
+
+  private func place(of object: RemoteObject) -> WebURL {
+    switch settings.via {
+    case .versionData: return data("sobjects/ContentVersion/\(object.version ?? id.text)/VersionData")
+    case .shepherd:
+      guard let version = object.version else {
+        return base.appending("sfc/servlet.shepherd/document/download/\(id.text)")
+      }
+      return base.appending("sfc/servlet.shepherd/version/download/\(version)")
+    case .connect:
+      var url = data("connect/files/\(object.facts["document"] ?? id.text)/content")
+      url.query = object.facts["number"].map { "versionNumber=" + WebURL.encode($0, keepingSlash: false) }
+      return url
+    }
+  }
+
+  private func data(_ path: String) -> WebURL {
+    base.appending("services/data/\(settings.apiVersion)/\(path)")
+  }
+
+  /// A status of 200 says nothing here: an expired session may be answered with a login page.
+  package func judge(
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeAnswer {
+    let place = place(of: object)
+    guard head.status == 200 || head.status == 206 else {
+      return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
+    }
+    let fits = seen.size != nil && seen.size == object.size
+    // A page of the file's very size is left to the MD5, where there is one.
+    let isPassable =
+      fits ? isPageItself(object) || object.digests[.md5] != nil : seen.size == nil && isPageItself(object)
+    if SalesforceAnswer.isPage(head), !isPassable {
+      return .refused(SalesforceAnswer.loginPage(Answer(head: head, url: place)))
+    }
+    if let told = seen.size, let size = object.size, told != size {
+      // A version never changes: this is something else than its bytes.
+      return .refused(
+        Failure(
+          .protocolViolation,
+          "\(place) answered with \(told) bytes of \(head.headers["Content-Type"] ?? "no type"), the version has \(size)",
+          httpStatus: head.status, expected: String(size), actual: String(told)))
+    }
+    let answer = RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
+    // The metadata's size holds where the answer tells none.
+    if case .whole(nil) = answer { return .whole(length: object.size) }
+    return answer
+  }
+
+  /// A version never changes, so its id is the one validator: a servlet may make up the others for each answer.
+  package func facts(_ head: AnswerHead, now: Double) -> RemoteObject {
+    var object = ObjectFacts.read(head, now: now)
+    (object.etag, object.lastModified, object.lastModifiedIsStrong) = (nil, nil, false)
+    object.fileName = nil
+    return object
+  }
+
+  /// The file is an HTML or JavaScript file, so that its type tells nothing.
+  private func isPageItself(_ object: RemoteObject) -> Bool {
+    ["html", "htm", "xhtml", "js", "mjs"].contains(object.facts["extension"]?.lowercased() ?? "")
+  }
+
+  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
+    SalesforceAnswer.refusal(of: answer, doing: what, now: now)
+  }
+
+  private func violation(_ message: String, _ answer: Answer) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: answer.status)
+  }
+}

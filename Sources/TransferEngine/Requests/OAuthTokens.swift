@@ -1,0 +1,161 @@
+import Digests
+import JobLedger
+import JobModel
+import Protocols
+
+/// Access tokens of OAuth 2 grants (RFC 6749), kept for the process and never stored. All transfers share a token, and
+/// one request for a new one.
+actor OAuthTokens {
+  nonisolated private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private struct Held {
+    var token: Secret
+    /// Seconds since 1970; nil where only a refusal shows the end.
+    var renewAt: Double?
+  }
+  /// A request for a token that somebody waits for.
+  private struct Renewal {
+    var id: Int
+    var task: Task<Secret, any Error>
+    var waiters = 0
+  }
+
+  private let context: EngineContext
+  private var held: [OAuth2: Held] = [:]
+  /// Refresh tokens that the service gave in exchange for the configured ones.
+  private var exchanged: [OAuth2: Secret] = [:]
+  /// Grants that the service has refused: it is not asked again for each transfer, which might lock the account.
+  private var refused: [OAuth2: (failure: Failure, until: Double)] = [:]
+  private var renewals: [OAuth2: Renewal] = [:]
+  private var lastID = 0
+  /// Seconds that a refusal holds for all.
+  private static let refusalRest = 60.0
+
+  init(_ context: EngineContext) {
+    executor = context.transport.executor
+    self.context = context
+  }
+
+  /// Forgets the access token: the next request asks for a new one.
+  func forget(_ grant: OAuth2) { held[grant] = nil }
+
+  /// A token that is good now.
+  ///
+  /// - Parameter policy: the network policy that the token request keeps to.
+  /// - Throws: `UNAUTHORIZED` in the service's words, `SECRET_UNAVAILABLE`, or what the network says.
+  func token(_ grant: OAuth2, for endpoint: Endpoint, policy: EffectivePolicy) async throws -> Secret {
+    let now = context.clock.now()
+    if let held = held[grant], held.renewAt.map({ now < $0 }) ?? true { return held.token }
+    if let refusal = refused[grant] {
+      if now < refusal.until { throw refusal.failure }
+      refused[grant] = nil
+    }
+    var renewal = renewals[grant] ?? begin(grant, endpoint, policy)
+    renewal.waiters += 1
+    renewals[grant] = renewal
+    let (id, task) = (renewal.id, renewal.task)
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      // Nobody else's token is lost when one transfer is paused; the last one out ends the request.
+      Task { await self.leave(grant, id) }
+    }
+  }
+
+  private func leave(_ grant: OAuth2, _ id: Int) {
+    guard var renewal = renewals[grant], renewal.id == id else { return }
+    renewal.waiters -= 1
+    renewals[grant] = renewal
+    guard renewal.waiters <= 0 else { return }
+    renewal.task.cancel()
+    renewals[grant] = nil
+  }
+
+  private func begin(_ grant: OAuth2, _ endpoint: Endpoint, _ policy: EffectivePolicy) -> Renewal {
+    lastID += 1
+    let id = lastID
+    let task = Task {
+      defer { if renewals[grant]?.id == id { renewals[grant] = nil } }
+      return try await renew(grant, endpoint, policy)
+    }
+    return Renewal(id: id, task: task)
+  }
+
+  private func renew(_ grant: OAuth2, _ endpoint: Endpoint, _ policy: EffectivePolicy) async throws -> Secret
+  {
+    let hadExchanged = exchanged[grant] != nil
+    var granted: Verdict<TokenAnswer> = try await ask(grant, policy)
+    if case .failure(let failure) = granted, failure.code == .unauthorized, hadExchanged {
+      // The one in exchange is used up: somebody may have put a new one where the manifest points.
+      exchanged[grant] = nil
+      granted = try await ask(grant, policy)
+    }
+    switch granted {
+    case .value(let answer):
+      let now = context.clock.now()
+      // Early enough that no request begins with a token that ends on its way.
+      let renewAt = answer.lifetime.map { now + $0 - min(60, $0 / 5) }
+      held[grant] = Held(token: answer.accessToken, renewAt: renewAt)
+      if let refresh = answer.refreshToken, grant.grant == .refreshToken { exchanged[grant] = refresh }
+      compare(answer.instance, endpoint)
+      return answer.accessToken
+    case .failure(let failure), .sessionLost(let failure):
+      if failure.code == .unauthorized {
+        refused[grant] = (failure, context.clock.now() + Self.refusalRest)
+      }
+      throw failure
+    }
+  }
+
+  private func ask(_ grant: OAuth2, _ policy: EffectivePolicy) async throws -> Verdict<TokenAnswer> {
+    guard let request = TokenRequest.of(grant, try await secrets(of: grant)),
+      case .bytes(let form) = request.body
+    else { throw Failure(.internal, "the token endpoint's URL can't be read") }
+    let sink = CollectingSink(limit: 1 << 20)
+    try await context.transport.send(
+      WireRequest(
+        method: request.method, url: request.url, headers: request.headers, body: .bytes(form), policy: policy
+      ),
+      sink: sink)
+    guard let head = sink.answerHead else {
+      throw Failure(.protocolViolation, "\(request.url) did not answer")
+    }
+    let answer = Answer(head: head, body: sink.bytes, url: request.url)
+    return TokenAnswer.read(answer, for: grant, now: context.clock.now())
+  }
+
+  /// Resolved anew for each token: they are used that seldom.
+  private func secrets(of grant: OAuth2) async throws -> TokenRequest.Secrets {
+    var secrets = TokenRequest.Secrets()
+    if let reference = grant.clientSecret {
+      secrets.clientSecret = try await context.secrets.resolve(reference)
+    }
+    if grant.grant == .refreshToken, let reference = grant.refreshToken {
+      secrets.refreshToken =
+        if let newer = exchanged[grant] { newer } else { try await context.secrets.resolve(reference) }
+    }
+    if grant.grant == .jwtBearer, let jwt = grant.jwt {
+      let pem = try await context.secrets.resolve(jwt.key)
+      let input = JWTClaims.signingInput(jwt, now: context.clock.now())
+      guard let signature = try? RSASignature.sha256(Array(input.utf8), pem: pem.reveal()) else {
+        throw Failure(
+          .secretUnavailable,
+          "the `key` of the `jwt_bearer` grant is no private RSA key in PEM, or a passphrase guards it")
+      }
+      secrets.assertion = Secret("\(input).\(JWTClaims.encode(signature))")
+    }
+    return secrets
+  }
+
+  /// A token that is asked for at another instance than the one that is used is refused there.
+  private func compare(_ instance: WebURL?, _ endpoint: Endpoint) {
+    guard let instance, let used = WebURL(endpoint.url), instance.origin != used.origin else { return }
+    let diagnostic = Diagnostic(
+      .warning,
+      "the tokens of the endpoint `\(endpoint.name)` are for \(instance.origin), not for \(used.origin)",
+      hint: "set `url: \(instance.origin)` if requests are refused")
+    context.writer.submit(.diagnostic(run: context.run, diagnostic))
+    context.events(.diagnostic(diagnostic))
+  }
+}

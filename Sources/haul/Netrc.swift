@@ -1,0 +1,34 @@
+import Foundation
+import JobModel
+import Protocols
+import TransferEngine
+
+/// The user's `.netrc`: `$NETRC`, else `~/.netrc`.
+enum Netrc {
+  static func login(for host: String) throws -> NetrcLogin {
+    let environment = ProcessInfo.processInfo.environment
+    let named = environment["NETRC"].flatMap { $0.isEmpty ? nil : $0 }
+    guard let path = named ?? environment["HOME"].map({ $0 + "/.netrc" }) else {
+      throw Failure(.secretUnavailable, "neither `NETRC` nor `HOME` is set: there is no `.netrc` to read")
+    }
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw Failure(.secretUnavailable, "`\(path)`: \(String(cString: strerror(errno)))")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw Failure(.secretUnavailable, "`\(path)` can be read by others: `chmod 600` it")
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Failure(.secretUnavailable, "`\(path)` can't be read")
+    }
+    guard let entry = NetrcFile(String(decoding: data, as: UTF8.self)).entry(for: host) else {
+      throw Failure(.secretUnavailable, "`\(path)` has no entry `machine \(host)`")
+    }
+    guard let user = entry.login, let password = entry.password, !user.contains(":") else {
+      throw Failure(
+        .secretUnavailable,
+        "the entry for `\(host)` in `\(path)` lacks a `login` without `:`, or a `password`")
+    }
+    return NetrcLogin(user: user, password: Secret(password))
+  }
+}
