@@ -1,5 +1,6 @@
 package import JobLedger
 package import JobModel
+package import Protocols
 import Synchronization
 
 /// What all transfers of a run share.
@@ -79,9 +80,19 @@ package struct EngineClock: Sendable {
 package struct SecretSource: Sendable {
   /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
   package var resolve: @Sendable (SecretReference) async throws -> Secret
+  /// Keys of a profile, the environment or a command.
+  ///
+  /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
+  package var keys: @Sendable (AWSCredentials) async throws -> AWSKeys
 
-  package init(resolve: @escaping @Sendable (SecretReference) async throws -> Secret) {
+  package init(
+    resolve: @escaping @Sendable (SecretReference) async throws -> Secret,
+    keys: @escaping @Sendable (AWSCredentials) async throws -> AWSKeys = { _ in
+      throw Failure(.secretUnavailable, "there are no AWS credentials here")
+    }
+  ) {
     self.resolve = resolve
+    self.keys = keys
   }
 }
 

@@ -23,12 +23,17 @@ enum PlanCompiler {
   /// Missing sources are named up to this many, and counted beyond.
   private static let missingLimit = 100
 
-  static func compile(_ job: Job, run: RunValues, into ledger: JobLedger) throws -> Compiled {
+  /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
+  static func compile(
+    _ job: Job, run: RunValues, into ledger: JobLedger, lister: PrefixLister?
+  ) throws -> Compiled {
     var diagnostics: [Diagnostic] = []
     var missing: [String] = []
     var missingCount = 0
     let change = try ledger.compile { add in
-      diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }) { transfer in
+      diagnostics = try JobPlanner.expand(
+        job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list
+      ) { transfer in
         if transfer.settings.direction == .upload, transfer.knownSize == nil, transfer.settings.isEnabled {
           missingCount += 1
           if missing.count < missingLimit { missing.append(transfer.id) }
@@ -57,7 +62,7 @@ enum PlanCompiler {
     }
     var parts = [transfer.settings.direction.rawValue, source, transfer.destinationIdentity]
     if case .remote(let name, _) = remote, let endpoint = job.endpoints[name] {
-      parts += [endpoint.kind.word, endpoint.url]
+      parts += [endpoint.kind.word, endpoint.url] + endpoint.kind.scope
     }
     let digest = try Digest.bytes(of: Array(parts.joined(separator: "\0").utf8), .sha256)
     return Array(digest.prefix(8))

@@ -2,7 +2,7 @@ import Foundation
 import JobModel
 
 /// One runner a job: a lock that dies with its process (flock(2)).
-final class RunLock {
+final class RunLock: Sendable {
   private let descriptor: Int32
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }

@@ -4,17 +4,18 @@ import TransferEngine
 
 /// Resolves secret references: the only place that reads the environment, files and commands for them.
 enum Secrets {
-  static let source = SecretSource { reference in
-    switch reference {
-    case .environment(let name):
-      guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
-        throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+  static let source = SecretSource(
+    resolve: { reference in
+      switch reference {
+      case .environment(let name):
+        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+          throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+        }
+        return Secret(value)
+      case .file(let path): return try file(path)
+      case .command(let words): return try await command(words)
       }
-      return Secret(value)
-    case .file(let path): return try file(path)
-    case .command(let words): return try await command(words)
-    }
-  }
+    }, keys: { try await AWSCredentialSource.keys($0) })
 
   private static func file(_ path: String) throws -> Secret {
     var status = stat()
@@ -31,7 +32,7 @@ enum Secrets {
   }
 
   /// Runs a command and takes its standard output, without the last line's end.
-  private static func command(_ words: [String]) async throws -> Secret {
+  static func command(_ words: [String]) async throws -> Secret {
     guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

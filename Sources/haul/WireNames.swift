@@ -25,9 +25,15 @@ struct WireNames {
 
   func save(_ ledger: JobLedger) throws {
     let members = endpoints.sorted { $0.key < $1.key }.map { name, endpoint in
-      JSON.Member(name, ["type": .string(endpoint.kind.word), "url": .string(endpoint.url)])
+      JSON.Member(name, ["type": .string(endpoint.kind.word), "url": .string(Self.root(endpoint))])
     }
     try ledger.setMeta("endpoints", JSON.object(members).text)
+  }
+
+  /// What paths lie below: of a bucket, the bucket.
+  private static func root(_ endpoint: Endpoint) -> String {
+    guard case .s3(let settings) = endpoint.kind, let url = WebURL(endpoint.url) else { return endpoint.url }
+    return S3Address(base: url, settings: settings).root.text
   }
 
   func describe(_ transfer: LedgerTransfer) -> (protocol: String, url: String?) {

@@ -117,4 +117,12 @@ extension EndpointKind {
     case .session, .s3, .presigned, .kii, .salesforce, .tus: true
     }
   }
+
+  /// What, besides type and URL, tells one store from another: progress belongs to it.
+  package var scope: [String] {
+    switch self {
+    case .s3(let settings): [settings.bucket]
+    case .http, .session, .presigned, .kii, .salesforce, .tus: []
+    }
+  }
 }

@@ -43,10 +43,13 @@ package struct HeldChunk: Sendable, Hashable {
 
 package struct ChunkReceipt: Sendable, Hashable {
   package var token: String?
+  /// The version that a file has got which this chunk was all of.
+  package var version: String?
   /// Digests of what the server took, where it tells them: compared with ours before the chunk counts.
   package var digests: [DigestAlgorithm: String]
-  package init(token: String? = nil, digests: [DigestAlgorithm: String] = [:]) {
+  package init(token: String? = nil, version: String? = nil, digests: [DigestAlgorithm: String] = [:]) {
     self.token = token
+    self.version = version
     self.digests = digests
   }
 }

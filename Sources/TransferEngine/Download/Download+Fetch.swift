@@ -146,6 +146,7 @@ extension Download {
       }
       if run != nil, wanted == nil || object.size == 0 { return }
       let before = map.have.total
+      let epoch = requester.renewals
       do {
         try await ask(wanted)
         if run == nil { return }
@@ -156,7 +157,7 @@ extension Download {
         // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
         if run == nil || isSingleStream { startOver() } else if map.have.total > before { tries = 1 }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
-        if await requester.renewsCredential(after: failure) { continue }
+        if await requester.renewsCredential(after: failure, since: epoch) { continue }
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
@@ -218,7 +219,7 @@ extension Download {
       throw Restart.noRanges
     case .refused(let failure):
       // Its text is read for the message; ranges that make no sense end the request here.
-      if head.status < 400 || failure.code == .rangeInvalid { throw failure }
+      if head.status < 300 || failure.code == .rangeInvalid { throw failure }
       return .text
     case .changed(let seen):
       if object.hasStrongETag, seen.etag == object.etag, !hasDoubtedSize {

@@ -7,19 +7,42 @@ actor Authenticator {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let secrets: SecretSource
+  private let clock: EngineClock
   private var known: [SecretReference: Secret] = [:]
+  private var keys: [AWSCredentials: KeyLease] = [:]
+  /// Seconds that an endpoint's clock is ahead of ours, where that is more than signatures bear.
+  private var clockOffsets: [String: Double] = [:]
 
-  init(secrets: SecretSource, executor: any SerialExecutor) {
+  init(secrets: SecretSource, executor: any SerialExecutor, clock: EngineClock) {
     self.secrets = secrets
     self.executor = executor
+    self.clock = clock
+  }
+
+  init(_ context: EngineContext) {
+    self.init(secrets: context.secrets, executor: context.transport.executor, clock: context.clock)
   }
 
   /// Forgets what was resolved for an endpoint, so that the next request asks anew.
   func forget(_ authentication: Authentication) {
     switch authentication {
     case .bearer(let reference), .basic(_, let reference), .header(_, let reference): known[reference] = nil
-    case .none, .netrc, .aws, .oauth2: break
+    case .aws(let credentials):
+      keys[credentials] = nil
+      if case .keys(_, let secret, let token) = credentials {
+        known[secret] = nil
+        if let token { known[token] = nil }
+      }
+    case .none, .netrc, .oauth2: break
     }
+  }
+
+  /// Takes the server's clock for ours where they are too far apart for signatures; true where that is new.
+  func follow(clockOffset: Double, of endpoint: Endpoint) -> Bool {
+    guard case .aws = endpoint.authentication, abs(clockOffset - (clockOffsets[endpoint.name] ?? 0)) > 300
+    else { return false }
+    clockOffsets[endpoint.name] = clockOffset
+    return true
   }
 
   /// Puts an endpoint's credential on a request that is otherwise complete.
@@ -35,7 +58,14 @@ actor Authenticator {
       headers.set("Authorization", "Basic \(Base64.encode(Array(pair.utf8)))", isSecret: true)
     case .header(let name, let reference):
       headers.set(name, try await value(reference), isSecret: true)
-    case .netrc, .aws, .oauth2:
+    case .aws(let credentials):
+      guard case .s3(let settings) = endpoint.kind else {
+        throw Failure(.unauthorized, "`auth: aws` signs the requests of `s3` endpoints only")
+      }
+      let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
+      try SigV4(keys: try await keys(credentials), region: settings.region).sign(
+        method, url, &headers, at: time)
+    case .netrc, .oauth2:
       throw Failure(.unauthorized, "this form of `auth` is not yet in effect")
     }
   }
@@ -50,6 +80,29 @@ actor Authenticator {
     }
   }
 
+  /// Keys that are good for a while yet; many requests that need new ones wait for one renewal.
+  private func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
+    if let lease = keys[credentials], !lease.isSpent(clock.now()) { return try await lease.keys.value }
+    let (secrets, began) = (secrets, clock.now())
+    let task = Task {
+      guard case .keys(let id, let secret, let token) = credentials else {
+        return try await secrets.keys(credentials)
+      }
+      var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(try await self.value(secret)))
+      if let token { keys.sessionToken = Secret(try await self.value(token)) }
+      return keys
+    }
+    keys[credentials] = KeyLease(keys: task, began: began)
+    do {
+      let found = try await task.value
+      if keys[credentials]?.keys == task { keys[credentials]?.expiresAt = found.expiresAt }
+      return found
+    } catch {
+      if keys[credentials]?.keys == task { keys[credentials] = nil }
+      throw error
+    }
+  }
+
   private func value(_ reference: SecretReference) async throws -> String {
     if let secret = known[reference] { return secret.reveal() }
     let secret = try await secrets.resolve(reference)
@@ -58,5 +111,19 @@ actor Authenticator {
     }
     known[reference] = secret
     return secret.reveal()
+  }
+}
+
+/// Keys that are being fetched, or are there.
+private struct KeyLease {
+  let keys: Task<AWSKeys, any Error>
+  /// Seconds since 1970.
+  let began: Double
+  var expiresAt: Double?
+
+  /// Near their end: a minute before it, or the last quarter of a shorter life.
+  func isSpent(_ now: Double) -> Bool {
+    guard let expiresAt else { return false }
+    return expiresAt - now < min(60, max(0, expiresAt - began) / 4)
   }
 }

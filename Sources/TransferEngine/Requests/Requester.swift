@@ -21,6 +21,10 @@ final class Requester {
   private(set) var tally = Tally()
   /// The credential was renewed since the last success.
   private var hasRenewed = false
+  /// How often it was renewed: a request that began before the last time may be made again.
+  private(set) var renewals = 0
+  /// By how many seconds the server's clock was ahead of ours in its last refusal.
+  private var clockOffset: Double?
   private let live: LiveTransfer
 
   init(
@@ -53,7 +57,7 @@ final class Requester {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
       let answer = Answer(head: head, body: sink.bytes, url: url)
-      if head.status >= 400 {
+      if self.remote.refuses(answer) {
         let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
         if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
       }
@@ -67,11 +71,12 @@ final class Requester {
   ) async throws -> Value {
     var attempt = 1
     while true {
+      let epoch = renewals
       do {
         return try await body()
       } catch {
         let failure = try Self.failure(error)
-        if await renewsCredential(after: failure) { continue }
+        if await renewsCredential(after: failure, since: epoch) { continue }
         guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else { throw failure }
         try await pause(after: failure, attempt: attempt)
         attempt += 1
@@ -81,14 +86,28 @@ final class Requester {
 
   /// A credential that the service calls expired under another status than 401, which `send` sees to itself.
   private func isExpiredCredential(_ failure: Failure) -> Bool {
-    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential && !hasRenewed
+    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential
   }
 
   /// Forgets an expired credential; true where the request may be made again with a new one.
-  nonisolated(nonsending) func renewsCredential(after failure: Failure) async -> Bool {
+  ///
+  /// - Parameter epoch: `renewals` when the request began; another one may have renewed the credential since.
+  nonisolated(nonsending) func renewsCredential(after failure: Failure, since epoch: Int) async -> Bool {
     guard isExpiredCredential(failure), let endpoint else { return false }
+    if renewals > epoch { return true }
+    guard !hasRenewed else { return false }
     hasRenewed = true
+    renewals += 1
     await authenticator.forget(endpoint.authentication)
+    if let offset = clockOffset, await authenticator.follow(clockOffset: offset, of: endpoint) {
+      let minutes = Int((abs(offset) / 60).rounded())
+      context.events(
+        .diagnostic(
+          Diagnostic(
+            .warning,
+            "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",
+            hint: "set the clock")))
+    }
     return true
   }
 
@@ -146,10 +165,13 @@ final class Requester {
       let wire = try await prepare(request, url: url, body: body)
       let guarded = RedirectSink(
         origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
-        inner: sink())
+        followsRedirects: remote.followsRedirects, inner: sink())
       tally.requests += 1
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
+      if let status = guarded.status, status >= 400 {
+        clockOffset = guarded.date.map { $0 - context.clock.now() }
+      }
       switch guarded.detour {
       case nil:
         if let status = guarded.status, status < 300 { self.hasRenewed = false }
@@ -227,21 +249,29 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
   private let origin: WebURL
   private let method: String
   private let canRenew: Bool
+  private let followsRedirects: Bool
   private let inner: any AnswerSink
   private(set) var detour: Detour?
   private(set) var status: Int?
+  /// The server's clock, in seconds since 1970.
+  private(set) var date: Double?
 
-  init(origin: WebURL, method: String, canRenew: Bool, inner: any AnswerSink) {
+  init(
+    origin: WebURL, method: String, canRenew: Bool, followsRedirects: Bool, inner: any AnswerSink
+  ) {
     self.origin = origin
     self.method = method
     self.canRenew = canRenew
+    self.followsRedirects = followsRedirects
     self.inner = inner
   }
 
   func head(_ head: AnswerHead) throws {
     status = head.status
+    if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
     switch head.status {
     case 301, 302, 303, 307, 308:
+      guard followsRedirects else { break }
       // 303 after a PUT or POST names a page about the result, not another place for the body.
       guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
       guard let location = head.headers["Location"] else { break }

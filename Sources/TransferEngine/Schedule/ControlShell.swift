@@ -34,7 +34,7 @@ package enum ControlShell {
   ///
   /// - Returns: how many transfers it changed.
   package static func applyAtRest(_ control: Control, context: EngineContext) async throws -> Int {
-    let authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    let authenticator = Authenticator(context)
     var changed = 0
     var last: Int64? = 0
     while let seq = last {

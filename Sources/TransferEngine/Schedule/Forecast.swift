@@ -122,7 +122,7 @@ package actor Prober {
   package init(_ context: EngineContext) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
   }
 
   /// What the server says of a download's source.

@@ -20,7 +20,7 @@ package enum Orphans {
   /// - Parameter remove: false only tells what there is (`--dry-run`).
   package static func clear(_ context: EngineContext, remove: Bool) async throws -> [Orphan] {
     var found: [Orphan] = []
-    let authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    let authenticator = Authenticator(context)
     for transfer in try context.ledger.retired() {
       if let session = transfer.progress.session {
         found.append(

@@ -26,7 +26,9 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPDownload(url: url.appending(WebURL.encode(path)))
     case .session: return SessionDownload(base: url, path: path)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .s3(let settings):
+      return S3Download(address: S3Address(base: url, settings: settings), settings: settings, key: path)
+    case .presigned, .kii, .salesforce, .tus: throw notYet(kind)
     }
   }
 
@@ -38,7 +40,20 @@ package enum ProtocolChoice {
     switch kind {
     case .http: return HTTPUpload(url: url.appending(WebURL.encode(path)))
     case .session(let form): return SessionUpload(base: url, fileName: path, form: form)
-    case .s3, .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    case .s3(let settings):
+      return S3Upload(address: S3Address(base: url, settings: settings), settings: settings, key: path)
+    case .presigned, .kii, .salesforce, .tus: throw notYet(kind)
+    }
+  }
+
+  /// How an endpoint lists what lies below a prefix.
+  package static func listing(_ endpoint: Endpoint) throws(Failure) -> any ListingProtocol {
+    guard let url = WebURL(endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
+    switch endpoint.kind {
+    case .s3(let settings):
+      return S3Listing(address: S3Address(base: url, settings: settings), settings: settings)
+    case .http, .session, .presigned, .kii, .salesforce, .tus:
+      throw Failure(.protocolViolation, "endpoints of type `\(endpoint.kind.word)` can't be listed")
     }
   }
 

@@ -35,7 +35,7 @@ package actor TransferEngine {
   package init(_ context: EngineContext, scope: Scope?, failFast: Bool) {
     executor = context.transport.executor
     self.context = context
-    authenticator = Authenticator(secrets: context.secrets, executor: context.transport.executor)
+    authenticator = Authenticator(context)
     self.scope = scope
     self.failFast = failFast
   }

@@ -35,10 +35,9 @@ extension Upload {
     case .failure(let failure): throw failure
     case .sessionLost:
       // Stopped between the finalize and its record: the file may be there.
-      if book.progress.sessionState == .finalizing,
-        let file = try await finishedAlready(try await wholeDigests())
-      {
-        return (session, file)
+      if book.progress.sessionState == .finalizing {
+        for record in try context.ledger.chunks(of: book.transfer.seq) { held[record.offset] = record }
+        if let file = try await finishedAlready(try await wholeDigests(), session) { return (session, file) }
       }
       book.warn("the upload session of an earlier attempt is gone: a new one is opened")
       forgetChunks()
@@ -197,20 +196,28 @@ extension Upload {
     case .failure(let failure): throw failure
     case .sessionLost(let failure):
       // An answer that was lost may have been the good news: what stands there now tells.
-      if let file = try await finishedAlready(mine) { return file }
+      if let file = try await finishedAlready(mine, session) { return file }
       throw SessionGone(failure: failure)
     }
   }
 
-  private func finishedAlready(_ mine: [DigestAlgorithm: String]) async throws -> UploadedFile? {
-    guard !mine.isEmpty, let request = remote.look() else { return nil }
+  /// What stands at the destination, where it is what this upload wanted there.
+  func finishedAlready(
+    _ mine: [DigestAlgorithm: String], _ session: RemoteSession? = nil
+  ) async throws -> UploadedFile? {
+    guard let request = remote.look() else { return nil }
     let answer = try await requester.call(request)
     guard case .value(let object) = remote.inspected(answer, now: context.clock.now()),
-      object.size == source.size, !object.digests.isEmpty
+      object.size == source.size
     else { return nil }
-    let ours = try await wholeDigests(also: object.digests.keys)
-    guard object.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-    return UploadedFile(version: object.version, etag: object.etag, digests: object.digests)
+    if !object.digests.isEmpty, !mine.isEmpty {
+      let ours = try await wholeDigests(also: object.digests.keys)
+      return object.digests.allSatisfy { ours[$0.key] == $0.value } ? remote.file(object) : nil
+    }
+    guard let session, remote.recognises(object, session: session, chunks: Array(held.values)) else {
+      return nil
+    }
+    return remote.file(object)
   }
 
   func checkType() async throws {
