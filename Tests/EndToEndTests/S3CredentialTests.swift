@@ -10,8 +10,9 @@ struct S3CredentialTests {
   private static let keys = """
     {"AKIDONE": {"secret": "\(secret)", "token": "\(token)"}, "AKIDTWO": {"secret": "\(next)", "token": "\(nextToken)"}}
     """
-  private static let expired = keys.replacing(
-    "\"token\": \"\(token)\"", with: "\"token\": \"\(token)\", \"expired\": true")
+  /// The first one expires when three parts have been taken.
+  private static let expiring = keys.replacing(
+    "\"token\": \"\(token)\"", with: "\"token\": \"\(token)\", \"parts\": 3")
 
   private func job(_ s3: StrictS3, auth: String) -> String {
     """
@@ -34,20 +35,17 @@ struct S3CredentialTests {
 
   @Test func expiredInTheMiddleRenewedAndNeverSeen() async throws {
     let bench = try Bench()
-    let s3 = try await StrictS3(bench, config: ["\"rate\": 12000000"], keys: Self.keys)
+    let s3 = try await StrictS3(bench, keys: Self.expiring)
     try bench.source("a.bin", size: 40 << 20)
-    // The command gives what its file has at the moment.
-    let given = try bench.scratch.write("given.json", process("AKIDONE", Self.secret, Self.token))
+    let first = try bench.scratch.write("first.json", process("AKIDONE", Self.secret, Self.token))
+    let second = try bench.scratch.write("second.json", process("AKIDTWO", Self.next, Self.nextToken))
+    // The first call gives the keys that will expire, later ones the others.
+    let script = try bench.scratch.write(
+      "give.sh", "if [ -e used ]; then cat \(second); else touch used; cat \(first); fi")
     let events = bench.scratch.path + "/events.jsonl"
-    try bench.writeJob(job(s3, auth: "{ aws: { command: [cat, \(quoted(given))] } }"))
-    let running = try bench.start(bench.runArguments(["--events", events, "--log-level", "debug"]))
-    for _ in 0..<3000 where !s3.log().contains(where: { $0.op == "part" && $0.status == 200 }) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    try bench.scratch.write("given.json", process("AKIDTWO", Self.next, Self.nextToken))
-    try s3.set([], keys: Self.expired)
-    let end = try await running.wait(.seconds(90))
-    let run = try await HaulRun(end, reportPath: bench.reportPath)
+    let run = try await bench.run(
+      job(s3, auth: "{ aws: { command: [sh, \(quoted(script))] } }"),
+      ["--events", events, "--log-level", "debug"])
     #expect(run.status == 0, "\(run.errors)")
     #expect(try Sums.file(bench.job + "/b.bin") == Sums.file(bench.job + "/a.bin"))
     let parts = s3.log().filter { $0.op == "part" }
@@ -55,7 +53,7 @@ struct S3CredentialTests {
     #expect(parts.contains { $0.status == 200 && $0.who == "AKIDTWO" })
     #expect(parts.count { $0.status == 200 } == 8)
     for secret in [Self.secret, Self.token, Self.next, Self.nextToken] {
-      #expect(!(end.output + end.errors).contains(secret))
+      #expect(!(run.end.output + run.end.errors).contains(secret))
       let found = try Sums.shell(
         "grep -rlaF '\(secret)' state report.json events.jsonl || true", in: bench.scratch.path)
       #expect(found == "", "\(secret)")

@@ -134,7 +134,7 @@ struct S3FaultsTests {
     let run = try await bench.run(job(s3, roundTrip), environment: Self.environment)
     #expect(run.status == 0, "\(run.errors)")
     #expect(try isSame(bench))
-    #expect(run.errors.contains("60 minutes \(skew > 0 ? "behind" : "ahead of")"), "\(run.errors)")
+    #expect(run.remarks.contains("60 minutes \(skew > 0 ? "behind" : "ahead of")"), "\(run.remarks)")
   }
 
   /// Its parts are those of another upload, or gone: the service's word counts.

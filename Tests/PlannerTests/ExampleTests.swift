@@ -27,7 +27,8 @@ import Testing
       $0.hasSuffix(".yaml")
     }
     #expect(names.contains("s3-archive.yaml"))
-    for name in names {
+    // The sources of the quickstart are made when it runs.
+    for name in names where name != "quickstart.yaml" {
       let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
       let result = ManifestReader.read(
         text, path: "jobs/\(name)", directory: folder.path, environment: { _ in "value" })

@@ -204,7 +204,7 @@ struct S3UploadTests {
     #expect(outcome(try answer(200, "   \n" + error("InternalError"))) == "SERVER_ERROR")
     #expect(outcome(try answer(200, "   ")) == "PROTOCOL_VIOLATION")
     #expect(outcome(try answer(404, error("NoSuchUpload"))) == "lost SESSION_EXPIRED")
-    #expect(outcome(try answer(409, error("ConditionalRequestConflict"))) == "lost SERVER_ERROR")
+    #expect(outcome(try answer(409, error("ConditionalRequestConflict"))) == "lost CHUNK_CONFLICT")
     #expect(outcome(try answer(412, error("PreconditionFailed"))) == "DESTINATION_EXISTS")
     #expect(outcome(try answer(400, error("InvalidPart"))) == "INTEGRITY_MISMATCH")
   }

@@ -16,7 +16,8 @@ enum S3Refusal {
     "RequestThrottled": .code(.rateLimited), "TooManyRequestsException": .code(.rateLimited),
     "RequestLimitExceeded": .code(.rateLimited), "BandwidthLimitExceeded": .code(.rateLimited),
     "InternalError": .code(.serverError), "OperationAborted": .code(.serverError),
-    "ConditionalRequestConflict": .code(.serverError),
+    // Of a part's or an object's PUT: just again. Of a completion: never again.
+    "ConditionalRequestConflict": .code(.chunkConflict),
     "RequestTimeout": .code(.timeout), "RequestTimeoutException": .code(.timeout),
     "ExpiredToken": .credential, "ExpiredTokenException": .credential, "InvalidToken": .credential,
     "TokenRefreshRequired": .credential, "InvalidAccessKeyId": .credential,

@@ -122,6 +122,7 @@ package struct S3Upload: UploadProtocol {
       switch refused(answer, "send part \(chunk.index + 1)", now) as Verdict<ChunkReceipt> {
       case .failure(var failure):
         failure.chunk = chunk.index
+        if failure.code == .chunkConflict { failure.code = .serverError }
         return .failure(failure)
       case .sessionLost(let failure): return .sessionLost(failure)
       case .value(let receipt): return .value(receipt)

@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import Protocols
 
@@ -101,12 +102,13 @@ final class Requester {
     await authenticator.forget(endpoint.authentication)
     if let offset = clockOffset, await authenticator.follow(clockOffset: offset, of: endpoint) {
       let minutes = Int((abs(offset) / 60).rounded())
-      context.events(
-        .diagnostic(
-          Diagnostic(
-            .warning,
-            "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",
-            hint: "set the clock")))
+      let diagnostic = Diagnostic(
+        .warning,
+        "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",
+        hint: "set the clock")
+      // A listing belongs to no run.
+      if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
+      context.events(.diagnostic(diagnostic))
     }
     return true
   }

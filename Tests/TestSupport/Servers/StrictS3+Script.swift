@@ -136,7 +136,7 @@ extension StrictS3 {
             if keys is None: raise Refusal(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.")
             if keys.get("token") != self.headers.get("X-Amz-Security-Token"):
                 raise Refusal(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
-            if keys.get("expired"): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
+            if keys.get("parts", 1 << 30) <= counts.get("taken", 0): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
             wanted = self.config.get("region", "us-east-1")
             if region != wanted:
                 raise Refusal(400, "AuthorizationHeaderMalformed", f"the region '{region}' is wrong; expecting '{wanted}'", Region=wanted)
@@ -230,6 +230,7 @@ extension StrictS3 {
                 raise Refusal(400, "InvalidRequest", f"Checksum Type mismatch occurred, expected {upload['algorithm']}, got {algorithm}")
             etag = '"' + hashlib.md5(self.body).hexdigest() + '"'
             upload["parts"][number] = {"body": self.body, "etag": etag, "checksum": told}
+            with log_lock: counts["taken"] = counts.get("taken", 0) + 1
             return 200, {"ETag": etag, **({"x-amz-checksum-" + algorithm.lower(): told} if algorithm else {})}, b""
 
         def do_parts(self):
