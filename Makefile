@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart clean
+.PHONY: setup build release lint imports test check quickstart torture rates fuzz bench clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -28,9 +28,31 @@ test: imports
 
 check: lint test
 
+## Kills haul and depot 500 times at seeded instants; the seed is printed, and taken from HAUL_TORTURE_SEED.
+torture: imports
+	HAUL_TORTURE_KILLS=$${HAUL_TORTURE_KILLS:-500} \
+	HAUL_TORTURE_SEED=$${HAUL_TORTURE_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} \
+	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error --filter TortureTests
+
+## Rate limits by the server's measure: all rates and numbers of transfers, some ten minutes on a quiet machine.
+rates: imports
+	HAUL_RATES=1 swift test --disable-xctest --skip-build --no-parallel --filter EndToEndTests.RateTests
+
+## Fuzzes what reads strangers' bytes, FUZZ_SECONDS a target; .ci/run only runs the corpus again.
+FUZZ_SECONDS ?= 20
+fuzz: setup
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ./Scripts/fuzz
+
 ## The main job end to end: depot on loopback, jobs/quickstart.yaml, its report.
 quickstart: build
 	BIN=$(BIN) ./Scripts/quickstart
 
 clean:
 	rm -rf .build
+
+## Measures haul and its peers on the same work (Benchmarks/); ROUNDS runs of each, ROWS of the table.
+ROUNDS ?= 5
+bench: setup
+	./Scripts/setup-bench
+	swift build -c release
+	python3 Benchmarks/bench.py --rounds $(ROUNDS) $(if $(ROWS),--only $(ROWS)) --json .build/bench/results.json --markdown docs/performance.md

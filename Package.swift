@@ -1,12 +1,18 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .treatAllWarnings(as: .error),
-]
+/// With HAUL_FUZZ set (`make fuzz`) haul's own targets are instrumented for libFuzzer, and the fuzz program is there.
+let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
+let instrumented: [SwiftSetting] =
+  isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])] : []
+
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+  ] + instrumented
 
 /// A layer of haul: its name, and all that it may import.
 func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -26,6 +32,22 @@ let sqlite = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let lifecycle = "swift-service-lifecycle"
+
+let fuzzed: [Target.Dependency] = [
+  "DepotServer", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
+  .product(name: "HTTPTypes", package: "swift-http-types"),
+]
+/// One set of entries: for the corpus they are part of a test target, for the fuzz program a library.
+let fuzzing: [Target] =
+  isFuzzing
+  ? [
+    .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+    .target(
+      name: "FuzzTargets", dependencies: fuzzed, path: "Tests/FuzzTests/Targets", swiftSettings: strict),
+    .executableTarget(
+      name: "fuzz", dependencies: ["CFuzzer", "FuzzTargets"], path: "Tests/Fuzz", swiftSettings: strict,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
+  ] : [tests("FuzzTests", fuzzed)]
 
 let package = Package(
   name: "haul",
@@ -107,5 +129,5 @@ let package = Package(
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TransferEngine"]),
     tests("TransferEngineTests", ["Digests", "JobLedger", "JobModel", "Protocols", "TransferEngine"]),
     tests("YAMLTests", ["YAML"]),
-  ]
+  ] + fuzzing
 )

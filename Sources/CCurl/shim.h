@@ -5,7 +5,10 @@
 
 typedef size_t (*haul_curl_data)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*haul_curl_seek)(void *context, curl_off_t offset, int origin);
+typedef int (*haul_curl_sockopt)(void *context, curl_socket_t socket, curlsocktype purpose);
 typedef int (*haul_curl_prereq)(void *context, char *ip, char *local_ip, int port, int local_port);
+typedef int (*haul_curl_progress)(
+    void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
 
 static inline CURLcode haul_curl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -35,8 +38,16 @@ static inline CURLcode haul_curl_set_seek(CURL *easy, haul_curl_seek value) {
   return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
 }
 
+static inline CURLcode haul_curl_set_sockopt(CURL *easy, haul_curl_sockopt value) {
+  return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
 static inline CURLcode haul_curl_set_prereq(CURL *easy, haul_curl_prereq value) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
+static inline CURLcode haul_curl_set_progress(CURL *easy, haul_curl_progress value) {
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
 }
 
 static inline CURLcode haul_curl_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -5,6 +5,10 @@ package protocol CurlBodySource: AnyObject, Sendable {
 
   /// Goes back to the body's first byte: a connection that was kept alive turned out to be dead.
   func rewind() throws
+
+  /// The request is over: so many bytes of the body were written to the network, all tries together. What was given
+  /// beyond them never left.
+  func settle(sent: Int64)
 }
 
 /// What a body source did when it was asked for bytes.
@@ -37,4 +41,5 @@ final class BytesSource: CurlBodySource, @unchecked Sendable {
   }
 
   func rewind() { offset = 0 }
+  func settle(sent: Int64) {}
 }

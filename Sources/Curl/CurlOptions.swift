@@ -24,6 +24,12 @@ package struct CurlOptions: Sendable {
   package var httpVersion = HTTPVersion.http1
   /// Ask whether a body beyond 1 MiB is wanted before it is sent (RFC 9110, 10.1.1); waits a second at most.
   package var expectContinue = false
+  /// Bytes that are read from the socket at once, 1 KiB at least; nil for what is fastest.
+  package var receiveStep: Int?
+  /// Bytes of the socket's receive buffer, where a new connection is made; nil for the kernel's choice.
+  package var receiveBuffer: Int?
+  /// Bytes of TCP segments, likewise.
+  package var segmentSize: Int?
 
   package init() {}
 

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// What libcurl calls while a transfer runs. A thrown error is kept and the transfer stopped.
 extension Exchange {
@@ -24,10 +25,29 @@ extension Exchange {
     return exchange.rewind() ? Int32(CURL_SEEKFUNC_OK) : Int32(CURL_SEEKFUNC_FAIL)
   }
 
+  static let onProgress: haul_curl_progress = { context, _, _, _, uploaded in
+    guard let exchange = Exchange.from(context) else { return 0 }
+    exchange.bytesUploaded = max(exchange.bytesUploaded, Int64(uploaded))
+    return 0
+  }
+
   /// Connected, and about to send.
   static let onReady: haul_curl_prereq = { context, _, _, _, _ in
     Exchange.from(context)?.watch.begin(Monotonic.now)
     return Int32(CURL_PREREQFUNC_OK)
+  }
+
+  /// A socket before it connects: only then do a window and a segment size count from the first byte.
+  static let onSocket: haul_curl_sockopt = { context, socket, _ in
+    let options = Exchange.from(context)?.request.options
+    func set(_ level: Int32, _ name: Int32, _ bytes: Int?) {
+      guard let bytes else { return }
+      var value = Int32(clamping: bytes)
+      setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+    set(SOL_SOCKET, SO_RCVBUF, options?.receiveBuffer)
+    set(Int32(IPPROTO_TCP), TCP_MAXSEG, options?.segmentSize)
+    return Int32(CURL_SOCKOPT_OK)
   }
 
   var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -104,6 +124,8 @@ extension Exchange {
   }
 
   private func rewind() -> Bool {
+    bytesSentBefore += bytesUploaded
+    bytesUploaded = 0
     bytesGiven = 0
     return kept { try source?.rewind() }
   }

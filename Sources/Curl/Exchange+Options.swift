@@ -15,7 +15,8 @@ extension Exchange {
     try easy.set(CURLOPT_PATH_AS_IS, true)
     try easy.set(CURLOPT_NOSIGNAL, true)
     try easy.set(CURLOPT_TCP_KEEPALIVE, true)
-    try easy.set(CURLOPT_BUFFERSIZE, Self.receiveBuffer)
+    let step = request.options.receiveStep ?? Self.receiveBuffer
+    try easy.set(CURLOPT_BUFFERSIZE, min(Self.receiveBuffer, max(1024, step)))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     try easy.set(CURLOPT_PRIVATE, context)
     try easy.set(CURLOPT_HEADERFUNCTION, Self.onHeader)
@@ -48,6 +49,9 @@ extension Exchange {
     try easy.set(CURLOPT_READDATA, context)
     try easy.check(haul_curl_set_seek(easy.pointer, Self.onSeek))
     try easy.set(CURLOPT_SEEKDATA, context)
+    try easy.check(haul_curl_set_progress(easy.pointer, Self.onProgress))
+    try easy.set(CURLOPT_XFERINFODATA, context)
+    try easy.set(CURLOPT_NOPROGRESS, false)
   }
 
   /// libcurl's spelling: `Name;` sends an empty value, `Name:` keeps libcurl from sending its own.
@@ -80,6 +84,10 @@ extension Exchange {
     case .v6: try easy.set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V6))
     }
     try easy.set(CURLOPT_INTERFACE, options.interface)
+    if options.receiveBuffer != nil || options.segmentSize != nil {
+      try easy.check(haul_curl_set_sockopt(easy.pointer, Self.onSocket))
+      try easy.set(CURLOPT_SOCKOPTDATA, context)
+    }
     try easy.set(CURLOPT_USERAGENT, options.userAgent)
     switch options.httpVersion {
     case .http1: try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))

@@ -20,6 +20,10 @@ final class Exchange: @unchecked Sendable {
   var receivedBytes = false
   var bytesReceived: Int64 = 0
   var bytesGiven: Int64 = 0
+  /// Of the body, by tries that ended in a rewind.
+  var bytesSentBefore: Int64 = 0
+  /// Of the body by this try: libcurl forgets its own count before it asks for a rewind.
+  var bytesUploaded: Int64 = 0
   var isPaused = false
   /// The error that a callback stopped the request with.
   var failure: (any Error)?
@@ -43,6 +47,11 @@ final class Exchange: @unchecked Sendable {
       self.source = source
       bodyLength = length
     }
+  }
+
+  /// Bytes of the body that libcurl has written to its socket.
+  var bytesSent: Int64 {
+    bytesSentBefore + max(bytesUploaded, easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0)
   }
 
   func result() -> CurlResult {

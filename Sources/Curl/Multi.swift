@@ -34,8 +34,8 @@ final class Multi {
   /// Ends a poll, or the next one; from any thread.
   func wake() { curl_multi_wakeup(pointer) }
 
-  /// When the time limits are to be looked at next.
-  var deadline: Double? { live.isEmpty ? nil : nextTick }
+  /// When there is something to do next: at once for what was resumed, else a look at the time limits.
+  var deadline: Double? { live.isEmpty ? nil : resumed.isEmpty ? nextTick : 0 }
 
   func start(_ exchange: Exchange) {
     guard !isClosed else { return exchange.finish(.failure(Self.closed)) }
@@ -142,6 +142,7 @@ final class Multi {
 
   private func end(_ exchange: Exchange, _ outcome: Exchange.Outcome) {
     guard live.removeValue(forKey: exchange.request.id) != nil, let easy = exchange.easy else { return }
+    exchange.source?.settle(sent: exchange.bytesSent)
     curl_multi_remove_handle(pointer, easy.pointer)
     exchange.easy = nil
     idle.append(easy)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
+import Synchronization
 
 /// One request with what is to go wrong with it.
 struct Call: Sendable {
@@ -20,12 +21,27 @@ struct Call: Sendable {
     try await writer.writeInformationalHead(HTTPResponse(status: .continue))
   }
 
+  /// The request's body, to be read once.
+  func body() -> RequestBody {
+    tally.isReading.store(true, ordering: .relaxed)
+    return request.body
+  }
+
+  /// Reads a body that nobody wanted, so that the access log knows what came.
+  func drain() async {
+    // A client that asks first, and is refused, sends none.
+    guard !tally.isReading.load(ordering: .relaxed), header(.expect) == nil else { return }
+    do { for try await buffer in body() { tally.addIn(buffer.readableBytes) } } catch {
+      // The client went away: what came until then is counted.
+    }
+  }
+
   /// The JSON body; an empty one reads as `{}`.
   func json<Value: Decodable>(_ type: Value.Type, _ writer: borrowing ResponseWriter) async throws -> Value {
     let limit = 64 << 10
     try await invite(writer)
     var content: [UInt8] = []
-    for try await buffer in request.body {
+    for try await buffer in body() {
       tally.addIn(buffer.readableBytes)
       content.append(contentsOf: buffer.readableBytesView)
       guard content.count <= limit else {

@@ -51,7 +51,7 @@ struct ChunkReceiver {
     var batch: [ByteBuffer] = []
     var (batched, received) = (0, 0)
     do {
-      for try await part in call.request.body {
+      for try await part in call.body() {
         var buffer = part
         BitFlip.apply(call.faults[\.flipUploadBit], to: &buffer, at: received)
         received += buffer.readableBytes

@@ -42,6 +42,7 @@ final class DepotService: Sendable {
       let answer = try await answer(call, start, writer)
       do {
         try await AnswerWriter(call: call, answer: answer, pool: pool, channel: channel).write(writer)
+        await call.drain()
         note(call, answer, start)
       } catch {
         note(call, answer, start)

@@ -46,6 +46,10 @@ struct FaultRule: Sendable, Decodable {
     match = try box.decodeIfPresent(Match.self, forKey: .match)
     skip = try box.decodeIfPresent(Int.self, forKey: .skip) ?? 0
     times = try box.decodeIfPresent(Int.self, forKey: .times)
+    for (key, count) in [(Key.skip, skip), (.times, times ?? 0)] where count < 0 {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: box, debugDescription: "\(key.rawValue): expected 0 or more, not \(count)")
+    }
     action = try box.decode(FaultAction.self, forKey: .action)
   }
 }

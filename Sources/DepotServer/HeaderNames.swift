@@ -3,6 +3,7 @@ import HTTPTypes
 extension HTTPField.Name {
   static let reprDigest = name("Repr-Digest")
   static let wantReprDigest = name("Want-Repr-Digest")
+  static let idempotencyKey = name("Idempotency-Key")
   static let chunkHash = name("X-Chunk-Hash")
 
   private static func name(_ text: String) -> HTTPField.Name {

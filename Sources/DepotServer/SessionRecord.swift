@@ -15,6 +15,8 @@ struct SessionRecord: Codable, Sendable {
   var expiresAt: Int
   /// The digest of the finished upload, once it is published.
   var finishedSha256: String?
+  /// The `Idempotency-Key` that it was created under.
+  var key: String?
   /// The session that took over what this one held.
   var replacedBy: String?
 

@@ -3,7 +3,34 @@ import Synchronization
 
 /// All sessions, as they lie under `.depot/sessions`.
 final class SessionStore: Sendable {
-  private let sessions = Mutex<[String: UploadSession]>([:])
+  private struct Table {
+    var sessions: [String: UploadSession] = [:]
+    /// Ids by the key that a session was created under.
+    var keys: [String: String] = [:]
+
+    mutating func add(_ session: UploadSession) {
+      sessions[session.id] = session
+      if let key = session.record.key { keys[key] = session.id }
+    }
+
+    mutating func remove(_ id: String) -> UploadSession? {
+      guard let session = sessions.removeValue(forKey: id) else { return nil }
+      if let key = session.record.key, keys[key] == id { keys[key] = nil }
+      return session
+    }
+
+    /// The live session that the same request created before.
+    func known(_ record: SessionRecord) -> UploadSession? {
+      guard let key = record.key, let id = keys[key], let session = sessions[id] else { return nil }
+      let old = session.record
+      guard old.fileName == record.fileName, old.fileSize == record.fileSize,
+        old.chunkSize == record.chunkSize,
+        old.finishedSha256 == nil, (try? session.requireLive()) != nil
+      else { return nil }
+      return session
+    }
+  }
+  private let table = Mutex(Table())
   private let folder: String
   private let pool: BlockingPool
 
@@ -21,21 +48,23 @@ final class SessionStore: Sendable {
         (0..<record.chunkCount).contains($0.key)
       }
       let session = UploadSession(record: record, chunks: chunks, folder: path, pool: pool)
-      sessions.withLock { $0[id] = session }
+      table.withLock { $0.add(session) }
     }
   }
 
   /// The live session of this id.
   func find(_ id: String) throws -> UploadSession {
-    guard let session = sessions.withLock({ $0[id] }) else {
+    guard let session = table.withLock({ $0.sessions[id] }) else {
       throw Problem(404, "SESSION_EXPIRED", "there is no session of this id; create a new one")
     }
     try session.requireLive()
     return session
   }
 
-  /// A new session; with `resumeFrom`, one that holds what the named one held, if that was for the same file.
-  func create(_ record: SessionRecord, resumeFrom: String?) throws -> UploadSession {
+  /// A new session; with `resumeFrom`, one that holds what the named one held, if that was for the same file. A
+  /// request that is repeated under its key finds the session that it created the first time.
+  func create(_ record: SessionRecord, resumeFrom: String?) throws -> (UploadSession, isNew: Bool) {
+    if let known = table.withLock({ $0.known(record) }) { return (known, false) }
     let old = resumeFrom.flatMap { heir(of: $0) }
     removeExpired(except: old?.id)
     let path = folder + "/" + record.id
@@ -45,28 +74,34 @@ final class SessionStore: Sendable {
     } else {
       session = try UploadSession.create(record, folder: path, pool: pool)
     }
-    sessions.withLock { $0[record.id] = session }
-    return session
+    // The first try may still have been at work.
+    let first = table.withLock { table in
+      let first = table.known(record)
+      if first == nil { table.add(session) }
+      return first
+    }
+    guard let first else { return (session, true) }
+    session.remove()
+    return (first, false)
   }
 
   func remove(_ id: String) {
-    sessions.withLock { $0.removeValue(forKey: id) }?.remove()
+    table.withLock { $0.remove(id) }?.remove()
   }
 
   /// Follows renewals to the session that holds the data now, as an answer to one may have been lost.
   private func heir(of id: String) -> UploadSession? {
-    sessions.withLock { sessions in
-      var session = sessions[id]
-      while let next = session?.record.replacedBy { session = sessions[next] }
+    table.withLock { table in
+      var session = table.sessions[id]
+      while let next = session?.record.replacedBy { session = table.sessions[next] }
       return session
     }
   }
 
   private func removeExpired(except kept: String?) {
-    let expired = sessions.withLock { sessions in
-      let expired = sessions.values.filter { $0.id != kept && $0.record.isExpired }
-      for session in expired { sessions[session.id] = nil }
-      return expired
+    let expired = table.withLock { table in
+      let expired = table.sessions.values.filter { $0.id != kept && $0.record.isExpired }
+      return expired.compactMap { table.remove($0.id) }
     }
     for session in expired { session.remove() }
   }

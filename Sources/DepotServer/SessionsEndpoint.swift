@@ -13,14 +13,18 @@ struct SessionsEndpoint: Sendable {
   func create(_ call: Call, _ writer: borrowing ResponseWriter) async throws -> Answer {
     try Methods.require(call.method, [.post])
     let wish = try await call.json(SessionMessages.Create.self, writer)
-    let record = try wish.record(ttl: ttl, maxChunk: maxChunk)
-    let session = try await pool.run { [store] in try store.create(record, resumeFrom: wish.resumeFrom) }
+    var wished = try wish.record(ttl: ttl, maxChunk: maxChunk)
+    wished.key = call.header(.idempotencyKey)
+    let (session, isNew) = try await pool.run { [store, wished] in
+      try store.create(wished, resumeFrom: wish.resumeFrom)
+    }
+    let record = session.record
     let required = call.faults.requiredHeaders.map { ($0.name, $0.value) }
     let created = SessionMessages.Created(
       sessionId: record.id, expiresAt: HTTPDate.rfc3339(record.expiresAt), chunkSize: record.chunkSize,
       maxChunkSize: maxChunk, receivedChunks: session.received,
       requiredHeaders: required.isEmpty ? nil : Dictionary(required) { _, last in last })
-    var answer = Answer.json(created, status: .created)
+    var answer = Answer.json(created, status: isNew ? .created : .ok)
     answer.headers[.location] = "/uploads/sessions/\(record.id)"
     return answer
   }

@@ -5,6 +5,9 @@ final class Tally: Sendable {
   private let received = Atomic<Int>(0)
   private let sent = Atomic<Int>(0)
 
+  /// The request's body is being read, or was.
+  let isReading = Atomic<Bool>(false)
+
   /// The chunk that the exchange was about; -1 where none.
   let chunk = Atomic<Int>(-1)
 

@@ -2,6 +2,26 @@ import GRDB
 package import JobModel
 
 extension JobLedger {
+  /// Sets the job's limit, and tells the running job of it.
+  ///
+  /// - Returns: the wish's number, to ask `controlResult` for.
+  package func request(limit: Bandwidth?, at now: Double) throws -> Int64 {
+    try setLimit(limit)
+    return try write { db in
+      try db.execute(
+        sql: "INSERT INTO control (verb, ids, requested_at) VALUES ('limit', '[]', ?)", arguments: [now])
+      return db.lastInsertedRowID
+    }
+  }
+
+  /// Numbers of the wishes that say the limit is another one and are not applied.
+  package func pendingLimits() throws -> [Int64] {
+    try read { db in
+      try Int64.fetchAll(
+        db, sql: "SELECT number FROM control WHERE applied_at IS NULL AND verb = 'limit' ORDER BY number")
+    }
+  }
+
   /// Leaves a wish for the running job.
   ///
   /// - Returns: its number, to ask `controlResult` for.

@@ -8,6 +8,7 @@ package final class JobLedger: Sendable {
   /// The file's path.
   package let path: String
   let pool: DatabasePool
+  private let tally: CommitTally
 
   /// Opens the ledger of a job's folder, making it where there is none.
   ///
@@ -15,20 +16,28 @@ package final class JobLedger: Sendable {
   package init(folder: String) throws {
     path = folder + "/plan.sqlite"
     let isNew = !FileManager.default.fileExists(atPath: path)
+    tally = CommitTally(folder: folder)
+    // Before anything is read of the plan: another process may commit meanwhile.
+    let commits = try tally.read()
     do {
-      if isNew { try Self.make(path) }
+      if isNew {
+        // A log that was left behind would be played into the new file.
+        guard commits == nil, !FileManager.default.fileExists(atPath: path + "-wal") else {
+          throw LedgerError.unreadable(
+            path: path, detail: "it is gone, while files beside it are still there")
+        }
+        try Self.make(path)
+      }
       // SQLite takes an empty file for a new database, and removes the log beside it: a silent start from nothing.
       if try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber == 0 {
         throw LedgerError.unreadable(path: path, detail: "it is empty")
       }
+      try Self.inspect(path, commits: commits)
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.label = "plan"
       configuration.maximumReaderCount = 3
       pool = try DatabasePool(path: path, configuration: configuration)
-      let known = Set(Schema.migrator.migrations)
-      let applied = try pool.read { db in try Schema.migrator.appliedIdentifiers(db) }
-      guard applied.isSubset(of: known) else { throw LedgerError.newer(path: path) }
       try Schema.migrator.migrate(pool)
       // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
@@ -51,11 +60,32 @@ package final class JobLedger: Sendable {
   }
 
   func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-    try guarded { try pool.write(body) }
+    try guarded {
+      let (value, commits) = try pool.write { db in
+        let value = try body(db)
+        return (value, try CommitTally.increment(db))
+      }
+      try tally.write(commits)
+      return value
+    }
   }
 
   private func guarded<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as DatabaseError { throw LedgerError.from(error, path: path) }
+  }
+
+  /// Refuses what can't be gone on from. Read-only: what is refused is left as it is, its log included.
+  private static func inspect(_ path: String, commits: Int64?) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.busyMode = .timeout(10)
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    let (applied, held) = try queue.read { db in
+      (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
+    }
+    try queue.close()
+    guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }
+    if let commits, held < commits { throw LedgerError.behind(path: path, commits: commits - held) }
   }
 
   /// Makes the tables in a file of another name first: under its own, the file is never seen half made.

@@ -10,7 +10,13 @@ package enum LedgerChange: Sendable {
   /// Forgets the chunks that begin at these offsets.
   case lostChunks(seq: Int64, offsets: [Int64])
   case synced(seqs: [Int64])
+  /// Where a download's part file lies, apart from the job's folder.
+  case fileSystems(seq: Int64, home: Int64, away: Int64)
   case removed(seq: Int64)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)
+  /// More bytes that moved under a policy in a period of its budget.
+  case spent(policy: String, period: String, bytes: Int64)
+  /// A server asked for rest until a moment, seconds since 1970.
+  case rest(origin: String, until: Double)
 }

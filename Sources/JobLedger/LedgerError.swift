@@ -2,6 +2,8 @@
 package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Made by a newer haul: this one does not know its tables.
   case newer(path: String)
+  /// Commits that were made to it are missing: its log was cut or removed, or it is an older copy.
+  case behind(path: String, commits: Int64)
   case unreadable(path: String, detail: String)
   case unwritable(path: String, detail: String)
 
@@ -9,10 +11,12 @@ package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .newer(let path):
       "the state `\(path)` was written by a newer haul; use that version, or another --state-dir"
+    case .behind(let path, let commits):
+      "the state `\(path)` lacks the last \(commits) commits that were made to it: its log `plan.sqlite-wal` was cut or removed, or an older copy took its place; put the right files back, or remove `plan.commits` beside it to go on from what is there"
     case .unreadable(let path, let detail):
-      "the state `\(path)` can't be read: \(detail); restore it from a copy, or move it away to start anew"
+      "the state `\(path)` can't be read: \(detail); restore the job's state folder from a copy, or move it away to start anew"
     case .unwritable(let path, let detail):
-      "the state `\(path)` can't be written: \(detail)"
+      "the state `\(path)` can't be written: \(detail); check its folder and the space left there, then run the same command again: what was recorded is kept"
     }
   }
 }

@@ -3,8 +3,11 @@ package import JobModel
 
 extension JobLedger {
   /// The next queued transfers behind `seq`, in order, leaving out those of profiles that must wait.
-  package func queued(after seq: Int64, excluding profiles: Set<Int64>, limit: Int) throws -> [LedgerTransfer]
-  {
+  ///
+  /// - Parameter prefix: what their ids begin with, in bytes.
+  package func queued(
+    after seq: Int64, excluding profiles: Set<Int64>, prefix: String = "", limit: Int
+  ) throws -> [LedgerTransfer] {
     try read { db in
       let excluded =
         profiles.isEmpty ? "" : "AND t.profile NOT IN (\(profiles.map(String.init).joined(separator: ",")))"
@@ -12,8 +15,9 @@ extension JobLedger {
         db,
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
-          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ? \(excluded) ORDER BY t.seq LIMIT ?
-          """, [seq, limit])
+          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ?1 \(excluded)
+            AND (?2 = '' OR substr(t.id, 1, length(?2)) = ?2) ORDER BY t.seq LIMIT ?3
+          """, [seq, prefix, limit])
     }
   }
 
@@ -33,6 +37,29 @@ extension JobLedger {
         ChunkRecord(
           offset: $0["offset"], length: $0["length"], digest: $0["digest"], receipt: $0["receipt"],
           attempts: $0["attempts"])
+      }
+    }
+  }
+
+  /// Uploads that have begun and not ended, in order, a page at a time.
+  package func begunUploads(after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM progress p JOIN transfer t ON t.seq = p.transfer
+          WHERE t.live = 1 AND t.seq > ? AND p.session IS NOT NULL AND p.source_facts IS NOT NULL
+            AND p.completed_at IS NULL AND t.state NOT IN ('skipped', 'canceled')
+          ORDER BY t.seq LIMIT ?
+          """, [seq, limit])
+    }
+  }
+
+  /// The file systems of the job's folder and of a download's part file, where they were two.
+  package func fileSystems(of seq: Int64) throws -> (home: Int64, away: Int64)? {
+    try read { db in
+      try Row.fetchOne(db, sql: "SELECT * FROM file_systems WHERE transfer = ?", arguments: [seq]).map {
+        (home: $0["home"], away: $0["away"])
       }
     }
   }
@@ -120,8 +147,10 @@ extension JobLedger {
 
   func fetch(_ db: Database, sql: String, _ arguments: StatementArguments) throws -> [LedgerTransfer] {
     var profiles: [Int64: TransferSettings] = [:]
-    return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
-      let id: Int64 = row["profile"]
+    var found: [LedgerTransfer] = []
+    let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
+    while let row = try rows.next() {
+      let id: Int64 = row[0]
       let settings: TransferSettings
       if let known = profiles[id] {
         settings = known
@@ -131,8 +160,9 @@ extension JobLedger {
         settings = SettingsRow.read(text)
         profiles[id] = settings
       }
-      return LedgerTransfer(row, settings: settings)
+      found.append(LedgerTransfer(row, settings: settings))
     }
+    return found
   }
 }
 
@@ -148,7 +178,7 @@ extension JobLedger {
         try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
           .execute(arguments: [state.word, state.reason, seq])
         let row = try Row.fetchOne(db, sql: "SELECT * FROM progress WHERE transfer = ?", arguments: [seq])
-        var progress = row.map(ProgressRow.read) ?? TransferProgress()
+        var progress = row.map { ProgressRow.read($0) } ?? TransferProgress()
         progress.failure = failure
         progress.failedAt = now
         progress.updatedAt = now

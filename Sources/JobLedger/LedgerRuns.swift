@@ -104,8 +104,8 @@ extension JobLedger {
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL
-          WHERE state = 'running' OR (state = 'paused' AND reason IS NOT 'user')
-            OR (state = 'queued' AND reason IS NOT NULL)
+          WHERE state IN ('running', 'paused') AND (state = 'running' OR reason IS NOT 'user');
+          UPDATE transfer SET reason = NULL WHERE state = 'queued' AND live = 1 AND reason IS NOT NULL;
           """)
     }
     guard let run = try run(number: number) else {
@@ -122,6 +122,17 @@ extension JobLedger {
           UPDATE transfer SET state = 'queued', reason = NULL WHERE state IN ('completed', 'up_to_date')
           AND seq IN (SELECT transfer FROM progress WHERE synced = 0 AND boot_id IS NOT NULL AND boot_id != ?)
           """, arguments: [boot])
+    }
+  }
+
+  /// What is complete has its turn again, so that it is read before it counts (`--resume-check full`).
+  package func reopenCompleted() throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE live = 1 AND state IN ('completed', 'up_to_date')
+          """)
     }
   }
 
@@ -146,7 +157,10 @@ extension JobLedger {
   package func settleInterrupted() throws {
     try write { db in
       try db.execute(
-        sql: "UPDATE transfer SET state = 'paused', reason = 'interrupted' WHERE state = 'running'")
+        sql: """
+          UPDATE transfer SET state = 'paused', reason = 'interrupted'
+          WHERE state IN ('running', 'paused') AND state = 'running'
+          """)
     }
   }
 

@@ -17,22 +17,23 @@ package struct LedgerTransfer: Sendable {
 
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
-    t.seq, t.id, t.profile, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
+    t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
     t.reason, p.*
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
   init(_ row: Row, settings: TransferSettings) {
-    seq = row["seq"]
-    id = row["id"]
-    profile = row["profile"]
+    // By number: a name is looked up among all columns, each time.
+    profile = row[0]
+    seq = row[1]
+    id = row[2]
     self.settings = settings
-    source = Place(row["source"] as String)
-    destination = Place(row["destination"] as String)
-    takesSourceName = row["takes_source_name"]
-    expect = (row["expect"] as String?).map(ExpectationRow.read) ?? Expectation()
-    knownSize = row["known_size"]
-    state = TransferState(word: row["state"], reason: row["reason"]) ?? .queued(nil)
-    progress = ProgressRow.read(row)
+    source = Place(row[3] as String)
+    destination = Place(row[4] as String)
+    takesSourceName = row[5]
+    expect = (row[6] as String?).map(ExpectationRow.read) ?? Expectation()
+    knownSize = row[7]
+    state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
+    progress = ProgressRow.read(row, from: 10)
   }
 }

@@ -129,6 +129,9 @@ package final class LedgerWriter: Sendable {
       let statement = try db.cachedStatement(
         sql: "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?")
       for seq in seqs { try statement.execute(arguments: [seq]) }
+    case .fileSystems(let seq, let home, let away):
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
+        arguments: [seq, home, away])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .diagnostic(let run, let diagnostic):
@@ -141,6 +144,17 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
       ])
+    case .spent(let policy, let period, let bytes):
+      try db.cachedStatement(
+        sql: """
+          INSERT INTO spending VALUES (?,?,?)
+          ON CONFLICT (policy, period) DO UPDATE SET bytes = bytes + excluded.bytes
+          """
+      ).execute(arguments: [policy, period, bytes])
+    case .rest(let origin, let until):
+      try db.cachedStatement(
+        sql: "INSERT INTO rest VALUES (?,?) ON CONFLICT (origin) DO UPDATE SET until = excluded.until"
+      ).execute(arguments: [origin, until])
     }
   }
 }

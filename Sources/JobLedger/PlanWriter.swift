@@ -10,21 +10,46 @@ package struct PlanChange: Sendable, Hashable {
   package var adjusted = 0
   /// No longer in the manifest, or another identity under the same id.
   package var retired = 0
+  /// Nothing that the plan is made from had changed: it was not compiled again.
+  package var isUnchanged = false
   package init() {}
 }
 
 extension JobLedger {
   /// Compiles a stream of transfers into the plan, in one transaction: all of it, or nothing on a throw.
   ///
-  /// - Parameter fill: called with a function that adds one transfer; `identity` is 8 bytes.
+  /// - Parameters:
+  ///   - mark: asked at the end: what the plan was compiled from, where that is known.
+  ///   - fill: called with a function that adds one transfer; `identity` is 8 bytes.
   package func compile(
+    from mark: () -> String? = { nil },
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db)
       try fill { transfer, identity in try writer.add(transfer, identity: identity) }
-      return try writer.finish()
+      let change = try writer.finish()
+      // In the same transaction: a mark never speaks of another plan.
+      try db.execute(sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count')")
+      if let mark = mark() {
+        try db.execute(
+          sql: "INSERT INTO meta VALUES ('compiled_from', ?), ('compiled_count', ?)",
+          arguments: [mark, String(change.added + change.kept + change.adjusted)])
+      }
+      return change
     }
+  }
+
+  /// The plan as it stands, where it was compiled from just this; nil where it has to be compiled.
+  package func compiled(from mark: String) throws -> PlanChange? {
+    guard try meta("compiled_from") == mark, let count = try meta("compiled_count").flatMap({ Int($0) })
+    else {
+      return nil
+    }
+    var change = PlanChange()
+    change.kept = count
+    change.isUnchanged = true
+    return change
   }
 }
 

@@ -12,7 +12,9 @@ package enum PolicyJSON {
         policy.schedule.map {
           [
             "days": days($0.window), "from": .int($0.window.from), "to": .int($0.window.to),
-            "bandwidth": ["download": rate($0.download), "upload": rate($0.upload)],
+            "bandwidth": [
+              "download": $0.download.map(rate) ?? .null, "upload": $0.upload.map(rate) ?? .null,
+            ],
           ]
         }),
       "window": .array(
@@ -64,8 +66,8 @@ package enum PolicyJSON {
     policy.schedule = (json.objects("schedule") ?? []).compactMap { item in
       window(item).map {
         ScheduleEntry(
-          window: $0, download: readRate(item.object("bandwidth"), "download"),
-          upload: readRate(item.object("bandwidth"), "upload"))
+          window: $0, download: readEntryRate(item.object("bandwidth"), "download"),
+          upload: readEntryRate(item.object("bandwidth"), "upload"))
       }
     }
     policy.window = (json.objects("window") ?? []).compactMap(window)
@@ -152,6 +154,10 @@ package enum PolicyJSON {
 
   private static func readRate(_ json: JSONText?, _ name: String) -> Rate {
     json?.int64(name).map(Rate.bytesPerSecond) ?? .unlimited
+  }
+
+  private static func readEntryRate(_ json: JSONText?, _ name: String) -> Rate? {
+    json?.string(name) == "unlimited" ? .unlimited : json?.int64(name).map(Rate.bytesPerSecond)
   }
 
   private static func days(_ window: TimeWindow) -> JSON {

@@ -38,44 +38,45 @@ enum ProgressRow {
     ]
   }
 
-  /// Reads a joined row; everything at its default where the transfer has no progress yet.
-  static func read(_ row: Row) -> TransferProgress {
+  /// Reads the table's columns from number `first` on; everything at its default where the transfer has no progress
+  /// yet.
+  static func read(_ row: Row, from first: Int = 0) -> TransferProgress {
     var p = TransferProgress()
-    guard (row["transfer"] as Int64?) != nil else { return p }
-    p.size = row["size"]
-    p.chunkSize = row["chunk_size"]
-    if let text = row["remote"] as String? { p.remote = readRemote(JSONText(text)) }
-    if let text = row["session"] as String? { p.session = readSession(JSONText(text)) }
-    p.sessionState = SessionState(rawValue: row["session_state"]) ?? .none
-    p.remoteID = row["remote_id"]
-    p.resolvedDestination = row["resolved_destination"]
-    if let text = row["source_facts"] as String? { p.source = readFacts(JSONText(text)) }
-    if let text = row["destination_facts"] as String? { p.destination = readFacts(JSONText(text)) }
-    if let text = row["digests"] as String? { p.digests = ExpectationRow.readDigests(JSONText(text)) }
-    if let text = row["verification"] as String? { p.verification = readVerification(JSONText(text)) }
-    p.chunksTotal = row["chunks_total"]
-    p.chunksCompleted = row["chunks_completed"]
-    p.chunksReused = row["chunks_reused"]
-    p.contiguousBytes = row["contiguous_bytes"]
-    p.transferred = row["transferred"]
-    p.reused = row["reused"]
-    p.discarded = row["discarded"]
-    p.requests = row["requests"]
-    p.retries = row["retries"]
-    p.attempts = row["attempts"]
-    p.maxChunkAttempts = row["max_chunk_attempts"]
-    p.lastHTTPStatus = row["last_http_status"]
-    p.startedAt = row["started_at"]
-    p.endedAt = row["ended_at"]
-    p.updatedAt = row["updated_at"]
-    p.duration = row["duration"]
-    if let text = row["failure"] as String? { p.failure = readFailure(JSONText(text)) }
-    p.failedAt = row["failed_at"]
-    p.freshStarts = row["fresh_starts"]
-    p.intendedInode = (row["intended_inode"] as Int64?).map { UInt64(bitPattern: $0) }
-    p.completedAt = row["completed_at"]
-    p.isSynced = row["synced"]
-    p.bootID = row["boot_id"]
+    guard (row[first] as Int64?) != nil else { return p }
+    p.size = row[first + 1]
+    p.chunkSize = row[first + 2]
+    if let text = row[first + 3] as String? { p.remote = readRemote(JSONText(text)) }
+    if let text = row[first + 4] as String? { p.session = readSession(JSONText(text)) }
+    p.sessionState = SessionState(rawValue: row[first + 5]) ?? .none
+    p.remoteID = row[first + 6]
+    p.resolvedDestination = row[first + 7]
+    if let text = row[first + 8] as String? { p.source = readFacts(JSONText(text)) }
+    if let text = row[first + 9] as String? { p.destination = readFacts(JSONText(text)) }
+    if let text = row[first + 10] as String? { p.digests = ExpectationRow.readDigests(JSONText(text)) }
+    if let text = row[first + 11] as String? { p.verification = readVerification(JSONText(text)) }
+    p.chunksTotal = row[first + 12]
+    p.chunksCompleted = row[first + 13]
+    p.chunksReused = row[first + 14]
+    p.contiguousBytes = row[first + 15]
+    p.transferred = row[first + 16]
+    p.reused = row[first + 17]
+    p.discarded = row[first + 18]
+    p.requests = row[first + 19]
+    p.retries = row[first + 20]
+    p.attempts = row[first + 21]
+    p.maxChunkAttempts = row[first + 22]
+    p.lastHTTPStatus = row[first + 23]
+    p.startedAt = row[first + 24]
+    p.endedAt = row[first + 25]
+    p.updatedAt = row[first + 26]
+    p.duration = row[first + 27]
+    if let text = row[first + 28] as String? { p.failure = readFailure(JSONText(text)) }
+    p.failedAt = row[first + 29]
+    p.freshStarts = row[first + 30]
+    p.intendedInode = (row[first + 31] as Int64?).map { UInt64(bitPattern: $0) }
+    p.completedAt = row[first + 32]
+    p.isSynced = row[first + 33]
+    p.bootID = row[first + 34]
     return p
   }
 

@@ -13,6 +13,16 @@ enum Schema {
           WHERE destination_facts IS NOT NULL
           """)
     }
+    migrator.registerMigration("4 what an attempt begins with") { db in
+      // Going on with a million transfers reads those that are not settled, and no others.
+      try db.execute(
+        sql: """
+          CREATE INDEX transfer_held ON transfer (seq) WHERE state IN ('running', 'paused');
+          CREATE INDEX transfer_retired ON transfer (seq) WHERE live = 0;
+          """)
+    }
+    migrator.registerMigration("5 where part files lie") { db in try db.execute(sql: fileSystems) }
+    migrator.registerMigration("6 limits, budgets, rests") { db in try db.execute(sql: limits) }
     return migrator
   }
 
@@ -28,6 +38,46 @@ enum Schema {
       applied_at REAL,
       changed INTEGER
     ) STRICT;
+    """
+
+  private static let fileSystems = """
+    -- Downloads whose part file is on another file system than the job's folder; ids as statvfs(3) has them.
+    CREATE TABLE file_systems (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      home INTEGER NOT NULL,
+      away INTEGER NOT NULL
+    ) STRICT;
+    """
+
+  private static let limits = """
+    -- SQLite can't change a check: the table is made anew, with what waits in it.
+    ALTER TABLE control RENAME TO old_control;
+    CREATE TABLE control (
+      number INTEGER PRIMARY KEY,
+      -- `limit` says that the job's limit (in meta) is another one.
+      verb TEXT NOT NULL CHECK (verb IN ('pause', 'resume', 'cancel', 'retry', 'limit')),
+      ids TEXT NOT NULL CHECK (json_valid(ids)),
+      from_scratch INTEGER NOT NULL DEFAULT 0 CHECK (from_scratch IN (0, 1)),
+      requested_at REAL NOT NULL,
+      applied_at REAL,
+      changed INTEGER
+    ) STRICT;
+    INSERT INTO control SELECT * FROM old_control;
+    DROP TABLE old_control;
+
+    -- Bytes that moved under a policy with a budget, by period.
+    CREATE TABLE spending (
+      policy TEXT NOT NULL,
+      period TEXT NOT NULL,
+      bytes INTEGER NOT NULL,
+      PRIMARY KEY (policy, period)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Servers that asked not to be asked again before a moment.
+    CREATE TABLE rest (
+      origin TEXT PRIMARY KEY NOT NULL,
+      until REAL NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 
   private static let first = """

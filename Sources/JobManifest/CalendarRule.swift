@@ -38,8 +38,7 @@ enum CalendarRule {
     let hours = window(fields)
     let rates = BandwidthRule.read(fields)
     guard let hours, let rates else { return nil }
-    return ScheduleEntry(
-      window: hours, download: rates.download ?? .unlimited, upload: rates.upload ?? .unlimited)
+    return ScheduleEntry(window: hours, download: rates.download, upload: rates.upload)
   }
 
   private static func window(_ fields: Fields) -> TimeWindow? {

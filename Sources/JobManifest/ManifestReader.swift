@@ -9,6 +9,8 @@ package struct ManifestResult: Sendable {
   package var diagnostics: [Diagnostic]
   /// The transfers without faults of their own, so that one pass can also check their rows and globs.
   package var readable: Job?
+  /// What the manifest took from the environment, by name; secrets are not among it.
+  package var environment: [String: String] = [:]
 }
 
 /// Reads a manifest: every fault in one pass, nothing contacted and nothing written.
@@ -22,9 +24,11 @@ package enum ManifestReader {
     let faults = Faults(file: path, text: String(decoding: bytes, as: UTF8.self))
     for fault in document.faults { faults.error(fault.message, at: fault.mark, hint: fault.hint) }
     var readable: Job?
+    var used: [String: String] = [:]
     if let root = document.root {
       let scope = Scope(faults: faults, directory: directory, environment: environment)
       readable = JobRule.read(root, path: path, overrides: overrides, scope: scope)
+      used = scope.environmentUsed
     } else if document.faults.isEmpty {
       faults.error(
         "the manifest is empty", at: YAMLMark(line: 1, column: 1),
@@ -33,7 +37,8 @@ package enum ManifestReader {
     let start = SourceMark(file: path, line: 0, column: 0)
     let sorted = faults.diagnostics.sorted { ($0.mark ?? start) < ($1.mark ?? start) }
     return ManifestResult(
-      job: faults.errorCount == 0 ? readable : nil, diagnostics: sorted, readable: readable)
+      job: faults.errorCount == 0 ? readable : nil, diagnostics: sorted, readable: readable,
+      environment: used)
   }
 
   package static func read(

@@ -12,6 +12,8 @@ final class Scope {
   var brokenVariables: Set<String> = []
   /// Variables whose value came, at least in part, out of the environment.
   var environmentVariables: Set<String> = []
+  /// What was asked of the environment, empty where it has no such name.
+  private(set) var environmentUsed: [String: String] = [:]
   private(set) var usedEnvironment = false
 
   init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
@@ -87,6 +89,7 @@ final class Scope {
       try requireEnvironment(allowed, shown: shown, key: key)
       usedEnvironment = true
       let value = environment(name) ?? ""
+      environmentUsed[name] = value
       return InterpolatedText(try reference.filtered(value, what: "the environment variable `\(name)`"))
     case .runID, .runDate: try require(.run)
     case .column: try require(.row)

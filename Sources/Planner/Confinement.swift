@@ -7,8 +7,8 @@ enum Confinement {
   static func escapingLink(in folder: String, below directory: String) -> String? {
     let root = resolved(directory)
     var path = ""
-    for segment in folder.split(separator: "/", omittingEmptySubsequences: true) {
-      path += path.isEmpty ? String(segment) : "/\(segment)"
+    for segment in folder.utf8.split(separator: 0x2F, omittingEmptySubsequences: true) {
+      path += path.isEmpty ? String(Substring(segment)) : "/\(Substring(segment))"
       let absolute = directory + "/" + path
       guard FileStatus.isLink(absolute) else { continue }
       let target = resolved(absolute)

@@ -27,7 +27,7 @@ package enum JobPlanner {
       needs.note(planned)
       try each(planned)
     }
-    unique.settle(needs: needs.missingRowNeeds(in: unique))
+    unique.settle(needs: needs.rowNeeds)
     if unique.hasSuspects {
       // A hash that came twice may be chance: a second pass compares the texts themselves.
       try pass(context, PlanFaults()) { planned, places in

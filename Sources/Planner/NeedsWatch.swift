@@ -4,7 +4,7 @@ internal import JobModel
 final class NeedsWatch {
   private var open: [(pattern: GlobPattern, place: TextPlace)] = []
   /// Hashes of the ids that rows need.
-  private var rowNeeds: [UInt64] = []
+  private(set) var rowNeeds: Set<UInt64> = []
   private let rowTemplates: Set<String>
 
   init(job: Job) {
@@ -33,12 +33,8 @@ final class NeedsWatch {
     }
     guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
     for need in planned.settings.needs where !GlobPattern.isPattern(need) {
-      rowNeeds.append(HashSet64.hash(need))
+      rowNeeds.insert(NameHash.of(need))
     }
-  }
-
-  func missingRowNeeds(in unique: Uniqueness) -> Set<UInt64> {
-    Set(rowNeeds.filter { !unique.contains(id: $0) }.prefix(1000))
   }
 
   func report(to faults: PlanFaults) {

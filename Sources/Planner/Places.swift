@@ -24,7 +24,12 @@ enum Places {
       }
     }
     switch kind {
-    case .local, .undecided: return .local(rest)
+    case .local, .undecided:
+      // The kernel's path would end there, and be another file's.
+      guard !rest.utf8.contains(0) else {
+        throw EntryFault(message: "the path holds a NUL byte", hint: "no file's name can", place: place)
+      }
+      return .local(rest)
     case .remote(let name): return .remote(endpoint: name, path: rest)
     case .url:
       do throws(ValueFault) {

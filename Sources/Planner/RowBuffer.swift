@@ -13,7 +13,11 @@ final class RowBuffer {
   private(set) var line = 1
   private(set) var readError: String?
 
-  init(path: String) throws {
+  private let kind: Masked.Line
+
+  /// - Parameter kind: what the file's lines are, for the secrets in one that is shown.
+  init(path: String, kind: Masked.Line) throws {
+    self.kind = kind
     handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     fill()
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
@@ -55,7 +59,7 @@ final class RowBuffer {
     let before = String(decoding: bytes[lineStart..<max(lineStart, min(index, bytes.count))], as: UTF8.self)
     return RowPlace(
       line: line, column: before.unicodeScalars.count + 1,
-      lineText: Masked.text(String(decoding: bytes[lineStart..<end], as: UTF8.self)))
+      lineText: Masked.text(String(decoding: bytes[lineStart..<end], as: UTF8.self), in: kind))
   }
 
   /// The next line's bytes without its end, or nil at the end of the file.

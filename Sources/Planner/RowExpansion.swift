@@ -32,12 +32,14 @@ struct RowExpansion {
   }
 
   private func open() throws -> any RowReader {
-    let buffer = try RowBuffer(path: expansion.context.absolute(source.path))
+    func buffer(_ kind: Masked.Line) throws -> RowBuffer {
+      try RowBuffer(path: expansion.context.absolute(source.path), kind: kind)
+    }
     switch source.format {
-    case .csv(let columns): return CSVReader(buffer, columns: columns)
-    case .jsonl: return JSONLinesReader(buffer)
-    case .checksums: return ChecksumsReader(buffer)
-    case .list: return ListReader(buffer)
+    case .csv(let columns): return CSVReader(try buffer(.csv), columns: columns)
+    case .jsonl: return JSONLinesReader(try buffer(.json))
+    case .checksums: return ChecksumsReader(try buffer(.text))
+    case .list: return ListReader(try buffer(.text))
     }
   }
 

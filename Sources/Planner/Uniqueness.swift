@@ -1,9 +1,9 @@
 internal import JobModel
 
-/// Finds ids and destinations that come twice, in 8 bytes each.
+/// Finds ids and destinations that come twice.
 final class Uniqueness {
-  private var ids = HashSet64()
-  private var destinations = HashSet64()
+  private let ids = HashLog()
+  private let destinations = HashLog()
   private var suspectIDs: Set<UInt64> = []
   private var suspectDestinations: Set<UInt64> = []
   private var missingNeeds: Set<UInt64> = []
@@ -14,21 +14,20 @@ final class Uniqueness {
   private static let limit = 1000
 
   func note(_ planned: PlannedTransfer) {
-    let id = HashSet64.hash(planned.id)
-    if !ids.insert(id), suspectIDs.count < Self.limit { suspectIDs.insert(id) }
-    guard let key = Self.key(planned) else { return }
-    let hash = HashSet64.hash(key)
-    if !destinations.insert(hash), suspectDestinations.count < Self.limit { suspectDestinations.insert(hash) }
+    ids.note(NameHash.of(planned.id))
+    if let key = Self.key(planned) { destinations.note(NameHash.of(key)) }
   }
 
-  func contains(id hash: UInt64) -> Bool { ids.contains(hash) }
-
-  func settle(needs: Set<UInt64>) { missingNeeds = needs }
+  /// - Parameter needs: hashes of ids that have to be among those noted.
+  func settle(needs: Set<UInt64>) {
+    (suspectIDs, missingNeeds) = ids.settle(looking: needs, limit: Self.limit)
+    suspectDestinations = destinations.settle(looking: [], limit: Self.limit).repeated
+  }
 
   var hasSuspects: Bool { !suspectIDs.isEmpty || !suspectDestinations.isEmpty || !missingNeeds.isEmpty }
 
   func confirm(_ planned: PlannedTransfer, _ places: EntryPlaces, _ faults: PlanFaults) {
-    if suspectIDs.contains(HashSet64.hash(planned.id)) {
+    if suspectIDs.contains(NameHash.of(planned.id)) {
       let place = places.id()
       if let first = firstIDs[Array(planned.id.utf8)] {
         faults.error(
@@ -38,7 +37,7 @@ final class Uniqueness {
         firstIDs[Array(planned.id.utf8)] = place.mark
       }
     }
-    if let key = Self.key(planned), suspectDestinations.contains(HashSet64.hash(key)) {
+    if let key = Self.key(planned), suspectDestinations.contains(NameHash.of(key)) {
       let place = places.destination()
       if let first = firstDestinations[Array(key.utf8)] {
         faults.error(
@@ -49,7 +48,7 @@ final class Uniqueness {
       }
     }
     guard !missingNeeds.isEmpty else { return }
-    for need in places.rowNeeds() where missingNeeds.contains(HashSet64.hash(need)) {
+    for need in places.rowNeeds() where missingNeeds.contains(NameHash.of(need)) {
       faults.error(
         "`\(need)` in `needs` matches no transfer", at: places.id(), hint: "name the id of a transfer")
     }

@@ -25,6 +25,8 @@ package struct EngineContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
   package var board: LiveBoard
+  /// The run's ULID: what one run asks for twice is known by it.
+  package var runID = ""
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
   let claims = DestinationClaims()
@@ -69,10 +71,16 @@ package struct EngineClock: Sendable {
   package var now: @Sendable () -> Double
   /// 0 ..< 1.
   package var random: @Sendable () -> Double
+  /// A time zone by its name; the machine's without one.
+  package var zone: @Sendable (String?) -> CivilZone
 
-  package init(now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double) {
+  package init(
+    now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double,
+    zone: @escaping @Sendable (String?) -> CivilZone = { _ in .utc }
+  ) {
     self.now = now
     self.random = random
+    self.zone = zone
   }
 }
 
@@ -96,11 +104,24 @@ package struct SecretSource: Sendable {
   }
 }
 
+/// Bytes of one transfer in one run.
+package struct MovedBytes: Sendable, Hashable {
+  package var transferred: Int64
+  package var reused: Int64
+  package var discarded: Int64
+}
+
 /// What happens while a plan runs.
 package enum EngineEvent: Sendable {
-  case state(id: String, from: TransferState, to: TransferState, failure: Failure?)
+  /// `bytes`: of the transfer in this run, where its work has just ended.
+  case state(id: String, from: TransferState, to: TransferState, failure: Failure?, bytes: MovedBytes? = nil)
   case chunk(id: String, index: Int, bytes: Int64, attempts: Int)
   case retry(id: String, delay: Double, failure: Failure)
   case checked(id: String, Verification)
   case diagnostic(Diagnostic)
+  /// Nothing moves under a policy (or, without a name, under one written in place), or to a server.
+  case held(by: String?, Hold)
+  case released(by: String?, TransferState.PauseReason)
+  /// Other rates hold from now on: a policy's, or for `haul limit` the whole job's; nil is back to the policies.
+  case bandwidth(policy: String?, Bandwidth?)
 }

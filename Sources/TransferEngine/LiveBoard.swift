@@ -15,6 +15,17 @@ package final class LiveBoard: Sendable {
     transfers.withLock { $0.values.sorted { $0.seq < $1.seq } }
   }
 
+  private let holding = Mutex<[String: Hold]>([:])
+  private let limited = Mutex<Bandwidth?>(nil)
+
+  /// What holds transfers back now, by policy or server.
+  package var holds: [String: Hold] { holding.withLock { $0 } }
+  func setHold(_ hold: Hold?, of name: String) { holding.withLock { $0[name] = hold } }
+
+  /// What `haul limit` says; nil while the policies hold.
+  package var limit: Bandwidth? { limited.withLock { $0 } }
+  func setLimit(_ limit: Bandwidth?) { limited.withLock { $0 = limit } }
+
   func enter(_ transfer: LiveTransfer) { transfers.withLock { $0[transfer.seq] = transfer } }
   func leave(_ seq: Int64) { _ = transfers.withLock { $0.removeValue(forKey: seq) } }
   func count(_ bytes: Int) { movedBytes.add(bytes, ordering: .relaxed) }

@@ -27,13 +27,30 @@ final class TransferBook {
 
   var id: String { transfer.id }
 
+  /// It was completed by an earlier attempt of this run, and is only looked at once more.
+  var isCompletedInThisRun: Bool { transfer.progress.completedAt != nil && transfer.progress.transferred > 0 }
+
+  /// How it ends where what was recorded still stands.
+  func standing(_ reason: TransferState.UpToDateReason? = nil) -> TransferEnd {
+    isCompletedInThisRun ? .finished : .settled(reason)
+  }
+
+  /// `always` means once a run.
+  var refresh: RefreshRule {
+    isCompletedInThisRun && transfer.settings.refresh == .always ? .changed : transfer.settings.refresh
+  }
+
   /// Takes a transition, records it and tells of it.
   func take(_ event: TransferEvent) -> [TransferAction] {
     guard let next = StateMachine.next(state, event) else { return [] }
     let old = state
     state = next.state
     context.writer.submit(.state(seq: transfer.seq, state))
-    context.events(.state(id: id, from: old, to: state, failure: progress.failure))
+    let bytes = MovedBytes(
+      transferred: progress.transferred, reused: progress.reused, discarded: progress.discarded)
+    context.events(
+      .state(
+        id: id, from: old, to: state, failure: progress.failure, bytes: old == .running ? bytes : nil))
     return next.actions
   }
 
@@ -73,17 +90,29 @@ final class TransferBook {
     context.events(.checked(id: id, verification))
   }
 
-  /// - Parameter completes: the chunk is whole now; a broken connection may have brought only its beginning.
-  func record(_ chunk: ChunkRecord, index: Int, completes: Bool = true) {
+  /// - Parameter completing: the whole chunk's bytes where it is whole now; nil where a broken connection brought
+  ///   only a part of it.
+  func record(_ chunk: ChunkRecord, index: Int, completing: Int64?) {
     context.writer.submit(.chunk(seq: transfer.seq, chunk))
-    guard completes else { return }
-    context.events(.chunk(id: id, index: index, bytes: chunk.length, attempts: chunk.attempts))
+    guard let completing else { return }
+    context.events(.chunk(id: id, index: index, bytes: completing, attempts: chunk.attempts))
   }
 
   func warn(_ message: String, hint: String? = nil) {
     let diagnostic = Diagnostic(.warning, "\(id): \(message)", hint: hint)
     context.writer.submit(.diagnostic(run: context.run, diagnostic))
     context.events(.diagnostic(diagnostic))
+  }
+
+  /// Of what this run has transferred, only what is held now is of use: all else was thrown away, also where a kill
+  /// left no word of it. To be called while nothing of the transfer is on its way.
+  func keepOnly(_ held: Int64) {
+    progress.discarded = max(progress.discarded, progress.transferred - held)
+  }
+
+  /// Throws away bytes that were recorded; those that an earlier run transferred are not this one's to count.
+  func discard(_ bytes: Int64) {
+    progress.discarded = min(progress.transferred, progress.discarded + bytes)
   }
 
   /// Forgets what was moved so far, because it is no longer of use.

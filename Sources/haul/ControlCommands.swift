@@ -79,13 +79,8 @@ extension ControlCommand {
 
   /// The running `haul run` looks for wishes a few times a second.
   private func inTheRun(_ ledger: JobLedger) async throws -> Int {
-    let number = try ledger.request(control, at: Date().timeIntervalSince1970)
-    for _ in 0..<100 {
-      if let changed = try ledger.controlResult(number) { return changed }
-      try await Task.sleep(for: .milliseconds(50))
-    }
-    throw End(
-      .incomplete, "the running job has not answered within 5 s; the wish is recorded and will be applied")
+    try await Controls.answer(
+      try ledger.request(control, at: Date().timeIntervalSince1970), ledger)
   }
 
   private func atRest(_ name: String, _ ledger: JobLedger) async throws -> Int {
@@ -108,5 +103,18 @@ extension ControlCommand {
     let changed = try await ControlShell.applyAtRest(control, context: setUp.context)
     try writer.close()
     return changed
+  }
+}
+
+enum Controls {
+  /// Waits until the running job has applied a wish, and gives how many transfers it changed.
+  @discardableResult
+  static func answer(_ number: Int64, _ ledger: JobLedger) async throws -> Int {
+    for _ in 0..<100 {
+      if let changed = try ledger.controlResult(number) { return changed }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw End(
+      .incomplete, "the running job has not answered within 5 s; the wish is recorded and will be applied")
   }
 }

@@ -26,8 +26,11 @@ struct EngineSetUp {
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
       events: events,
-      clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) }),
+      clock: EngineClock(
+        now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) },
+        zone: Zones.find),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
+    context.runID = try ledger.run(number: run)?.id ?? ""
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }

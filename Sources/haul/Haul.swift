@@ -19,7 +19,7 @@ struct Haul: AsyncParsableCommand {
     subcommands: [
       CheckCommand.self, PlanCommand.self, RunCommand.self, StatusCommand.self, ReportCommand.self,
       HistoryCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self,
-      GcCommand.self,
+      LimitCommand.self, GcCommand.self,
     ])
 
   /// The one place where an end becomes an exit status.

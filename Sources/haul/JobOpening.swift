@@ -57,9 +57,9 @@ struct JobOpening: Sendable {
       let id = continued?.id ?? ULID.make(now: now)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger)
       defer { lister?.shutDown() }
-      let compiled = try PlanCompiler.compile(
-        job, run: RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now)), into: ledger,
-        lister: lister)
+      let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
+      let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      let compiled = try PlanCompiler.compile(job, run: values, mark: mark, into: ledger, lister: lister)
       try remember(job, ledger, file)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,

@@ -21,19 +21,22 @@ enum PlanCompiler {
   }
 
   /// Missing sources are named up to this many, and counted beyond.
-  private static let missingLimit = 100
+  static let missingLimit = 100
 
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
+  /// - Parameter mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
   static func compile(
-    _ job: Job, run: RunValues, into ledger: JobLedger, lister: PrefixLister?
+    _ job: Job, run: RunValues, mark: String?, into ledger: JobLedger, lister: PrefixLister?
   ) throws -> Compiled {
+    if let mark, let kept = try ledger.compiled(from: mark) {
+      return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
+    }
     var diagnostics: [Diagnostic] = []
     var missing: [String] = []
     var missingCount = 0
-    let change = try ledger.compile { add in
-      diagnostics = try JobPlanner.expand(
-        job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list
-      ) { transfer in
+    let change = try ledger.compile(from: { diagnostics.isEmpty ? mark : nil }) { add in
+      diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
+        transfer in
         if transfer.settings.direction == .upload, transfer.knownSize == nil, transfer.settings.isEnabled {
           missingCount += 1
           if missing.count < missingLimit { missing.append(transfer.id) }

@@ -49,6 +49,9 @@ struct ReportSink {
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
     head.host = ProcessInfo.processInfo.hostName
+    head.limit = try ledger.limit()
+    let now = Date().timeIntervalSince1970
+    head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }
     if let run { head.take(run) }
     return head
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JobModel
 
 /// One runner a job: a lock that dies with its process (flock(2)).
@@ -9,6 +10,17 @@ final class RunLock: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Whether record locks (fcntl(2)) work here, without which SQLite can't guard the ledger. One that somebody else
+  /// holds is a proof of it, too.
+  private static func canLockRanges(_ descriptor: Int32) -> Bool {
+    var range = Glibc.flock()
+    range.l_type = Int16(F_WRLCK)
+    range.l_whence = Int16(SEEK_SET)
+    guard fcntl(descriptor, F_SETLK, &range) == 0 else { return errno == EAGAIN || errno == EACCES }
+    range.l_type = Int16(F_UNLCK)
+    return fcntl(descriptor, F_SETLK, &range) == 0
+  }
+
   /// Takes the lock; nil where another process has it.
   ///
   /// - Throws: `End` with 73 where the file system can't lock.
@@ -17,6 +29,13 @@ final class RunLock: Sendable {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw End(.cannotCreate, "`\(path)` can't be opened: \(String(cString: strerror(errno)))")
+    }
+    guard canLockRanges(descriptor) else {
+      let reason = String(cString: strerror(errno))
+      close(descriptor)
+      throw End(
+        .cannotCreate, "the state's file system can't lock `\(path)` as SQLite needs it: \(reason)",
+        hint: "keep the state on a local file system, with --state-dir")
     }
     // `status` looks at the lock for a moment: that is no runner.
     var patience = waiting ? 0 : 10

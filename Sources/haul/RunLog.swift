@@ -23,7 +23,7 @@ struct RunLog: Sendable {
 
   func tell(_ event: EngineEvent) {
     switch event {
-    case .state(let id, let old, let new, let failure):
+    case .state(let id, let old, let new, let failure, _):
       let text = "\(old.word) -> \(new.word)\(new.reason.map { " (\($0))" } ?? "")"
       if case .failed = new {
         logger.error("\(text)", metadata: facts(id, failure))
@@ -33,6 +33,13 @@ struct RunLog: Sendable {
     case .retry(let id, let delay, let failure):
       logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
     case .diagnostic(let diagnostic): logger.info("\(Masking.text(diagnostic.message))")
+    case .held(let name, let hold):
+      let until = hold.until.map { " until \(Timestamp.text($0))" } ?? ""
+      logger.warning("\(name ?? "a policy"): paused (\(hold.reason.rawValue))\(until)")
+    case .released(let name, let reason):
+      logger.info("\(name ?? "a policy"): goes on (\(reason.rawValue) is over)")
+    case .bandwidth(let name, let bandwidth):
+      logger.info("\(name ?? "the job"): bandwidth is \(Figures.bandwidth(bandwidth))")
     case .chunk(let id, let index, let bytes, _):
       logger.debug("chunk \(index) done, \(bytes) bytes", metadata: facts(id, nil))
     case .checked(let id, let check):

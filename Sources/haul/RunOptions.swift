@@ -21,7 +21,7 @@ struct RunOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
   var only: String?
 
-  @Option(help: "With `strict`, missing sources stop the run before it starts.")
+  @Option(help: "With `strict`, missing or changed sources stop the run before it starts.")
   var precheck = Precheck.warn
 
   @Option(help: "What to do where the job is running already: fail, wait or skip.")
@@ -29,6 +29,9 @@ struct RunOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("Stop after so long, resumable: 90s, 30m, 6h.", valueName: "duration"))
   var deadline: String?
+
+  @Flag(help: "Outside of a policy's window, end with 75 rather than wait.")
+  var noWait = false
 
   @Flag(help: "Stop at the first transfer that fails for good.")
   var failFast = false

@@ -21,12 +21,14 @@ struct RunSession {
   func run() async throws {
     let now = Date().timeIntervalSince1970
     DiagnosticText.print(opened.diagnostics)
-    try precheck(opened.compiled)
+    let remarks = try precheck()
+    DiagnosticText.print(remarks)
     let run =
       if let continued = opened.continued { try ledger.startAttempt(run: continued.number, at: now) } else {
         try ledger.startRun(id: opened.runID, overrides: opened.overrides, at: now)
       }
     try ledger.reopenUnsynced(boot: BootID.current)
+    if options.resumeCheck == .full { try ledger.reopenCompleted() }
     let failed = Latch<String>()
     let stopper = Stopper()
     let writer = LedgerWriter(ledger) { error in
@@ -34,7 +36,7 @@ struct RunSession {
       stopper.stop(.ledger("\(error)"))
     }
     let events = try EventSink(options.events, run: run)
-    for diagnostic in opened.diagnostics { writer.submit(.diagnostic(run: run.number, diagnostic)) }
+    for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = LiveBoard()
     let signals = Signals { stopper.stop(.interrupted) }
@@ -51,20 +53,35 @@ struct RunSession {
     try finish(run, ended: cause, board: board, events: events)
   }
 
-  /// Sources that are not there are named together, before a byte moves.
-  private func precheck(_ compiled: PlanCompiler.Compiled) throws {
-    guard compiled.missingCount > 0 else { return }
-    let more = compiled.missingCount - compiled.missing.count
-    let named = compiled.missing.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-    let noun = compiled.missingCount == 1 ? "source is" : "sources are"
-    let message = "\(compiled.missingCount) local \(noun) missing: \(named)"
-    if options.precheck == .strict {
-      try reports.writeEnd(
-        job: job, file: opened.file, outcome: .failed, status: .noInput,
-        diagnostics: [Diagnostic(.error, message)])
-      throw End(.noInput, message, hint: "put them back, or run without `--precheck strict` for the rest")
+  /// Sources that are not there, or not what was begun with, are named together, before a byte moves.
+  private func precheck() throws -> [Diagnostic] {
+    let compiled = opened.compiled
+    var messages: [String] = []
+    if compiled.missingCount > 0 {
+      let noun = compiled.missingCount == 1 ? "source is" : "sources are"
+      messages.append(
+        "\(compiled.missingCount) local \(noun) missing: \(Self.named(compiled.missing, of: compiled.missingCount))"
+      )
     }
-    Terminal.talk("haul: warning: \(message)\n")
+    let changed = try ChangedSources.ids(ledger, folder: try Folder.open(job.directory))
+    if !changed.isEmpty {
+      let noun = changed.count == 1 ? "source has" : "sources have"
+      let names = Self.named(Array(changed.prefix(PlanCompiler.missingLimit)), of: changed.count)
+      messages.append("\(changed.count) local \(noun) changed since the upload began: \(names)")
+    }
+    guard options.precheck == .strict, !messages.isEmpty else {
+      return messages.map { Diagnostic(.warning, $0) }
+    }
+    try reports.writeEnd(
+      job: job, file: opened.file, outcome: .failed, status: .noInput,
+      diagnostics: messages.map { Diagnostic(.error, $0) })
+    throw End(
+      .noInput, messages.joined(separator: "; "),
+      hint: "put them back, or run without `--precheck strict` for the rest; changed ones then start anew")
+  }
+
+  private static func named(_ ids: [String], of count: Int) -> String {
+    ids.joined(separator: ", ") + (count > ids.count ? " and \(count - ids.count) more" : "")
   }
 
   private func execute(
@@ -81,7 +98,9 @@ struct RunSession {
         log.tell(event)
       })
     defer { setUp.shutDown() }
-    let engine = TransferEngine(setUp.context, scope: scope, failFast: options.failFast)
+    let engine = TransferEngine(
+      setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
+      limit: try ledger.limit())
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let sync = SyncPass(ledger: ledger, writer: writer, folder: setUp.context.folder)
     let (deadline, ledger) = (deadline, ledger)
@@ -110,6 +129,11 @@ struct RunSession {
   /// Applies what other terminals ask.
   private static func obey(_ ledger: JobLedger, _ engine: TransferEngine) async {
     guard let wishes = try? ledger.pendingControls() else { return }
+    for number in (try? ledger.pendingLimits()) ?? [] {
+      guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
+      await engine.setLimit(limit)
+      try? ledger.settleControl(number, changed: 0, at: Date().timeIntervalSince1970)
+    }
     for (number, control) in wishes {
       guard let changed = try? await engine.apply(control) else { continue }
       try? ledger.settleControl(number, changed: changed, at: Date().timeIntervalSince1970)

@@ -32,6 +32,8 @@ final class PausingSource: CurlBodySource, @unchecked Sendable {
   private var hasPaused = false
   private let onPause: @Sendable () -> Void
   private(set) var rewinds = 0
+  /// Bytes that were written to the network, as it was told at the end.
+  private(set) var sent: Int64?
 
   init(length: Int, pauseAt: Int? = nil, onPause: @escaping @Sendable () -> Void = {}) {
     self.length = length
@@ -55,6 +57,8 @@ final class PausingSource: CurlBodySource, @unchecked Sendable {
     offset = 0
     rewinds += 1
   }
+
+  func settle(sent: Int64) { self.sent = sent }
 
   static func byte(_ offset: Int) -> UInt8 { UInt8(truncatingIfNeeded: offset &* 7 &+ offset >> 8) }
 }

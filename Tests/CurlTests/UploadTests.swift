@@ -70,6 +70,7 @@ struct UploadTests {
     #expect(result.status == 409)
     #expect(sink.text == "not")
     #expect(result.bytesSent < 50_000_000)
+    #expect(source.sent == result.bytesSent)
   }
 
   @Test func `asks first where it is told to, and goes on without`() async throws {

@@ -191,6 +191,7 @@ import Testing
     "[{\"match\":{\"url\":\"x\"},\"action\":{}}]",
     "[{}]", "{", "[{\"action\":{\"delay\":\"2 weeks\"}}]", "[{\"action\":{\"status\":99}}]",
     "[{\"action\":{\"forget\":\"all\"}}]", "[{\"action\":{\"rate\":-1}}]",
+    "[{\"skip\":-9223372036854775808,\"action\":{}}]", "[{\"times\":-1,\"action\":{}}]",
   ])
   func badFaultFile(json: String) async {
     await #expect(throws: DepotError.self) { try await Fixture.run(faults: json) { _ in } }

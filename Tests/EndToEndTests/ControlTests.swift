@@ -116,6 +116,27 @@ struct ControlTests {
     for name in ["a.bin", "b.bin", "c.bin"] { #expect(try bench.isSame(name, name)) }
   }
 
+  /// A copy that a killed attempt left is removed; one that an open session needs stays.
+  @Test func staleSnapshots() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.source("s.bin", size: 3000, seed: 1)
+    try bench.writeJob(
+      """
+      version: 1
+      job: stale
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [{ id: s, upload: s.bin, to: "depot:in/s.bin", snapshot: copy }]
+
+      """)
+    #expect(try await bench.run(nil).status == 0)
+    for name in ["0a1b2c3d", "0a1b2c3d.tmp"] {
+      try bench.scratch.write("state/stale/snapshots/\(name)", "left behind")
+    }
+    #expect(try await bench.run(nil).status == 0)
+    #expect(Leftovers.find(bench, job: "stale") == [])
+  }
+
   /// The copy is sent, not what became of the source; a source that moved goes on under its new name.
   @Test func snapshotAndMovedSource() async throws {
     let bench = try Bench()

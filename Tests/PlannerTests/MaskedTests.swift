@@ -11,5 +11,19 @@ import Testing
     ("http://h/a@b?q http://h/c?d", "http://h/a@b?* http://h/c?*"),
     ("no url?really", "no url?really"),
   ])
-  func text(_ line: String, _ shown: String) { #expect(Masked.text(line) == shown) }
+  func csv(_ line: String, _ shown: String) { #expect(Masked.text(line, in: .csv) == shown) }
+
+  @Test(arguments: [
+    ("http://h/a,b?sig=x,y z", "http://h/a,b?******* z"),
+    ("http://h/a\"b?sig c", "http://h/a\"b?*** c"),
+    ("http://u:p@ss@h/?\u{301}x", "http://******@h/?**"),
+  ])
+  func lines(_ line: String, _ shown: String) {
+    #expect(Array(Masked.text(line).unicodeScalars) == Array(shown.unicodeScalars))
+  }
+
+  @Test func json() {
+    let line = #"{"u":"http://h/a\"b, c?s=\"1","t":"x?y"}"#
+    #expect(Masked.text(line, in: .json) == #"{"u":"http://h/a\"b, c?*****","t":"x?y"}"#)
+  }
 }

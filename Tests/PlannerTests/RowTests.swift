@@ -45,6 +45,11 @@ import Testing
     BadRow(
       csv: "k,path,sum,size\na,x/../../y,,\n",
       line: "jobs/f.csv:2:3: error: the destination `out/x/../../y` climbs above the fixed part of `to`"),
+    // To Swift, the slash and the combining mark behind it are one character; to the kernel they are two.
+    BadRow(
+      csv: "k,path,sum,size\na,../\u{301}x,,\n",
+      line: "jobs/f.csv:2:3: error: the destination `out/../\u{301}x` climbs above the fixed part of `to`"),
+    BadRow(csv: "k,path,sum,size\na,x\u{0}y,,\n", line: "jobs/f.csv:2:3: error: the path holds a NUL byte"),
     BadRow(
       csv: "k,path,sum,size\na,x,,\nb,y,,\na,z,,\n",
       line: "jobs/f.csv:4:1: error: the id `r/a` is taken already, by jobs/f.csv:2:1"),

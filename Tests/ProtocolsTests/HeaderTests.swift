@@ -77,6 +77,7 @@ struct HeaderTests {
       ("a/b\\c", "c"), ("..", nil), (".", nil), ("", nil), ("/", nil), ("a/..", nil),
       ("a\u{0}b\n.txt", "ab.txt"),
       ("a\u{7f}", "a"), ("\u{1}", nil), ("dir/", "dir"), (".\u{0}.", nil), ("ü", "ü"),
+      ("\u{1}.bashrc", "bashrc"), (".\u{7f}..\u{1}.x", "x"), (".\u{301}x", "\u{301}x"),
     ] as [(String, String?)] {
       #expect(ContentDisposition.sanitised(name) == wanted, "\(name.debugDescription)")
     }

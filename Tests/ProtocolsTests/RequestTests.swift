@@ -112,6 +112,13 @@ struct SessionRequestTests {
     }
     let renewal = try upload().open(source, renewing: RemoteSession(id: "old", chunkSize: 10))
     #expect(try body(renewal)["resumeFrom"] as? String == "old")
+    // A create that may be repeated says so; a renewal is known by what it renews.
+    var keyed = source
+    keyed.key = "k1"
+    #expect(try upload().open(keyed, renewing: nil)?.headers["Idempotency-Key"] == "\"k1\"")
+    #expect(try upload().open(source, renewing: nil)?.headers["Idempotency-Key"] == nil)
+    let old = RemoteSession(id: "old", chunkSize: 10)
+    #expect(try upload().open(keyed, renewing: old)?.headers["Idempotency-Key"] == nil)
   }
 
   @Test func created() throws {
@@ -214,14 +221,39 @@ struct SessionRequestTests {
     #expect(failureCode(queried(503, "")) == .serverError)
   }
 
+  @Test func sessionsThatCanNotBeUsed() throws {
+    let terabyte = UploadSource(size: 1 << 40, contentType: "a/b", chunkSize: 1 << 20)
+    let tiny = try upload().opened(
+      answer(201, #"{"sessionId":"s","maxChunkSize":1}"#), source: terabyte, now: 0)
+    #expect(failureCode(tiny) == .protocolViolation)
+    for bad in [
+      #"{"sessionId":"."}"#, #"{"sessionId":".."}"#, #"{"sessionId":"s","requiredHeaders":{"a b":"c"}}"#,
+      #"{"sessionId":"s","requiredHeaders":{"X-A":"b\r\nX-B: c"}}"#,
+      #"{"sessionId":"s","requiredHeaders":{"content-range":"bytes 0-0/1"}}"#,
+      #"{"sessionId":"s","requiredHeaders":{"Transfer-Encoding":"chunked"}}"#,
+    ] {
+      let opened = try upload().opened(answer(201, bad), source: source, now: 0)
+      #expect(failureCode(opened) == .protocolViolation, "\(bad)")
+    }
+  }
+
   @Test func finished() throws {
-    let text = #"{"remoteFileId":"r","fileHashSha256":"ABCD"}"#
+    let digest = String(repeating: "AB", count: 32)
+    let text = #"{"remoteFileId":"r","fileHashSha256":"\#(digest)"}"#
     guard case .value(let file) = try upload().finalized(answer(201, text)) else {
       Issue.record("a finished upload was refused")
       return
     }
-    #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: "abcd"]))
+    #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
     #expect(failureCode(try upload().finalized(answer(200, "{}"))) == .protocolViolation)
+    for bad in [
+      #"{"remoteFileId":".."}"#, #"{"remoteFileId":"a/../../b"}"#,
+      #"{"remoteFileId":"r","fileHashSha256":"\#(digest)0"}"#,
+      #"{"remoteFileId":"r","fileHashSha256":"\#(digest.dropLast())\u0301g"}"#,
+      #"{"remoteFileId":"r","fileHashSha256":1}"#,
+    ] {
+      #expect(failureCode(try upload().finalized(answer(200, bad))) == .protocolViolation, "\(bad)")
+    }
     #expect(try upload().inspect(file)?.url.text == "http://h/api/files/r/meta")
     #expect(try upload().readback(file)?.url.text == "http://h/api/files/r")
     #expect(try upload().look()?.url.text == "http://h/api/files/a.txt/meta")

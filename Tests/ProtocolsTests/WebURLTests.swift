@@ -24,6 +24,7 @@ struct WebURLTests {
       "http://a:65536/", "http://a:x/", "http://a:+80/", "http://a b/", "http://a\\@b/", "http://[::1",
       "http://:80/",
       "javascript:alert(1)", "http://a\r\nX: y/", "http://::1/",
+      "http://a\u{0}/", "http://u@\u{301}a/", "http://u:p@\u{301}a/",
     ] {
       #expect(WebURL(text) == nil, "`\(text)` was read")
     }
@@ -61,6 +62,18 @@ struct WebURLTests {
     for reference in ["ftp://a/", "mailto:x@y", "http://u@h/", "file:///etc/passwd"] {
       #expect(base.resolving(reference) == nil, "\(reference)")
     }
+  }
+
+  /// To Swift, `/` and a combining mark behind it are one character; to curl and to servers they are two.
+  @Test func marksHideNothing() throws {
+    let url = try #require(WebURL("http://a/p?\u{301}sig=secret#\u{301}f"))
+    #expect(url.path == "/p" && "\(url)" == "http://a/p?***")
+    #expect(Array(url.text.utf8) == Array("http://a/p?\u{301}sig=secret".utf8))
+    #expect(WebURL("http://a/\u{301}b")?.host == "a")
+    let base = try #require(WebURL("http://a/b/\u{301}c?q"))
+    #expect(base.resolving("//\u{301}o/x") == WebURL("http://\u{301}o/x"))
+    #expect(base.resolving("../\u{301}g")?.text == "http://a/\u{301}g")
+    #expect(base.resolving("g?\u{301}y#\u{301}s")?.query == "\u{301}y")
   }
 
   @Test func appends() throws {

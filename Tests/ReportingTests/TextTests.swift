@@ -12,6 +12,9 @@ import Testing
     ("path /b/k?part=1&X-Amz-Signature=ab12&z=1 refused", "path /b/k?part=1&X-Amz-Signature=***&z=1 refused"),
     ("ftp://h/a?b", "ftp://h/a?b"), ("", ""), ("what?", "what?"), ("a&b=c", "a&b=c"),
     ("https://h/a(b)?c=(d)'e'", "https://h/a(b)?***"),
+    // To Swift, a sign and a combining mark behind it are one character.
+    ("https://\u{301}h/a?\u{301}sig=b", "https://\u{301}h/a?***"),
+    ("https://u:p@\u{301}h/", "https://***@\u{301}h/"), ("/p?\u{301}a&sig=\u{301}b", "/p?\u{301}a&sig=***"),
   ])
   func `URLs in texts are masked`(text: String, expected: String) {
     #expect(Masking.text(text) == expected)

@@ -30,7 +30,8 @@ package enum Sums {
   {
     let scratch = try Scratch()
     let run = try Running(
-      program, arguments, environment: ["PATH": "/usr/bin:/bin"], folder: folder, scratch: scratch.path)
+      program, arguments, environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"], folder: folder,
+      scratch: scratch.path)
     let end = run.waitHere()
     guard end.status == 0 else { throw TestFault("`\(program)` ended with \(end.status): \(end.errors)") }
     return end.output

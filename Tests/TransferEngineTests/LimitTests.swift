@@ -5,49 +5,8 @@ import Testing
 
 @testable import TransferEngine
 
-/// What bounds rates and memory.
+/// What bounds memory.
 struct LimitTests {
-  @Test func noRateNeverWaits() {
-    var bucket = TokenBucket(rate: nil)
-    #expect(bucket.take(1 << 40, now: 0) == 0)
-    var zero = TokenBucket(rate: 0)
-    #expect(zero.take(1, now: 0) == 0)
-  }
-
-  @Test(arguments: [1, 100, 1000, 16_384, 1 << 20]) func theAverageIsTheRateWhateverTheStep(step: Int) {
-    let rate = 50_000.0
-    var bucket = TokenBucket(rate: rate)
-    var now = 100.0
-    var moved = 0
-    while moved < 10_000_000 {
-      let wait = bucket.take(step, now: now)
-      moved += step
-      now += wait
-    }
-    let measured = Double(moved) / (now - 100)
-    #expect(abs(measured - rate) / rate < 0.03, "\(measured)")
-  }
-
-  @Test func idlingSavesUpATenthOfASecondAtMost() {
-    var bucket = TokenBucket(rate: 1000)
-    #expect(bucket.take(1, now: 0) > 0)
-    #expect(bucket.take(100, now: 3600) == 0)
-    #expect(bucket.take(100, now: 3600) == 0.1)
-    // A clock that goes back gives nothing away.
-    #expect(bucket.take(100, now: 3599) >= 0.2)
-  }
-
-  @Test func aThrottleLimitsEachWayOnItsOwn() {
-    var policy = EffectivePolicy()
-    #expect(Throttle(policy).smallestRate == nil && Throttle(policy).moved(1 << 30, .download) == 0)
-    policy.downloadRate = .bytesPerSecond(1000)
-    let one = Throttle(policy)
-    #expect(one.smallestRate == 1000 && one.moved(1 << 30, .upload) == 0)
-    #expect(one.moved(1000, .download) > 0.9)
-    policy.uploadRate = .bytesPerSecond(10)
-    #expect(Throttle(policy).smallestRate == 10)
-  }
-
   @Test func theBudgetIsLentAndComesBack() {
     let budget = BufferBudget(bytes: 100)
     var first = budget.take(60)

@@ -48,6 +48,8 @@ struct Reply: Sendable {
 final class ScriptedTransport: Transport {
   let executor: any SerialExecutor = QueueExecutor()
   private let answer: @Sendable (Sent) -> Reply
+  /// Told of each wait, which takes no time here.
+  let onSleep = Mutex<(@Sendable (Double) async -> Void)?>(nil)
   private let log = Mutex<(sent: [Sent], delays: [Double])>(([], []))
 
   init(_ answer: @escaping @Sendable (Sent) -> Reply) { self.answer = answer }
@@ -57,6 +59,7 @@ final class ScriptedTransport: Transport {
 
   nonisolated(nonsending) func sleep(seconds: Double) async throws {
     log.withLock { $0.delays.append(seconds) }
+    await onSleep.withLock { $0 }?(seconds)
     await Task.yield()
     try Task.checkCancellation()
   }
@@ -70,6 +73,7 @@ final class ScriptedTransport: Transport {
     case .source(let source, let length):
       while Int64(body.count) < length { try read(source, &body) }
     }
+    request.throttle?.count(body.count)
     await Task.yield()
     let whole = body
     let sent = log.withLock { log in
@@ -87,6 +91,7 @@ final class ScriptedTransport: Transport {
     while position < min(content.count, reply.cut ?? .max) {
       let end = min(content.count, position + 700, reply.cut ?? .max)
       try content[position..<end].withUnsafeBytes { try sink.body($0) }
+      request.throttle?.count(end - position)
       position = end
       await Task.yield()
       try Task.checkCancellation()

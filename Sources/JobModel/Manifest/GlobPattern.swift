@@ -15,7 +15,7 @@ package struct GlobPattern: Sendable, Hashable {
     var alternatives: [[GlobSegment]] = []
     for one in expanded {
       var segments: [GlobSegment] = []
-      for part in one.split(separator: "/", omittingEmptySubsequences: true) where part != "." {
+      for part in one.utf8.split(separator: 0x2F).map(Substring.init) where part != "." {
         let segment = try GlobSegment(part)
         // `**/**` says no more than `**`, and would cost time.
         if segment == .anyDepth, segments.last == .anyDepth { continue }
@@ -33,12 +33,12 @@ package struct GlobPattern: Sendable, Hashable {
 
   /// A text with its special characters escaped.
   package static func escape(_ text: String) -> String {
-    var result = ""
-    for character in text {
-      if "*?[]{}\\".contains(character) { result.append("\\") }
-      result.append(character)
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if "*?[]{}\\".unicodeScalars.contains(scalar) { result.append("\\") }
+      result.append(scalar)
     }
-    return result
+    return String(result)
   }
 
   package static func unescape(_ text: String) -> String {
@@ -81,9 +81,7 @@ package struct GlobPattern: Sendable, Hashable {
   private enum Outcome { case whole, no }
 
   private static func names(of path: String) -> [[Unicode.Scalar]] {
-    path.split(separator: "/", omittingEmptySubsequences: true).filter { $0 != "." }.map {
-      Array($0.unicodeScalars)
-    }
+    path.utf8.split(separator: 0x2F).map(Substring.init).filter { $0 != "." }.map { Array($0.unicodeScalars) }
   }
 
   private static func match(

@@ -25,22 +25,21 @@ package enum Place: Sendable, Hashable {
 
   /// Reads what `text` writes: `NAME:PATH`, an http(s) URL, else a path (`./a:b` is a path).
   package init(_ text: String) {
-    let lowered = text.prefix(8).lowercased()
-    if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") {
+    if URLRule.schemeLength(text) != nil {
       self = .url(text)
     } else if let name = Place.endpointName(text) {
-      self = .remote(endpoint: name, path: String(text.dropFirst(name.count + 1)))
+      self = .remote(endpoint: name, path: String(Substring(text.utf8.dropFirst(name.utf8.count + 1))))
     } else {
       self = .local(text)
     }
   }
 
   private static func endpointName(_ text: String) -> String? {
-    guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else { return nil }
-    let name = text[..<colon]
-    let isName = name.utf8.allSatisfy { byte in
+    let name = text.utf8.prefix { byte in
       (97...122).contains(byte) || (48...57).contains(byte) || byte == 95 || byte == 45
     }
-    return isName ? String(name) : nil
+    guard !name.isEmpty, name.endIndex < text.utf8.endIndex, text.utf8[name.endIndex] == UInt8(ascii: ":")
+    else { return nil }
+    return String(Substring(name))
   }
 }

@@ -93,9 +93,10 @@ package struct TimeWindow: Sendable, Hashable {
 
 package struct ScheduleEntry: Sendable, Hashable {
   package var window: TimeWindow
-  package var download: Rate
-  package var upload: Rate
-  package init(window: TimeWindow, download: Rate, upload: Rate) {
+  /// Nil: the policy's `bandwidth`.
+  package var download: Rate?
+  package var upload: Rate?
+  package init(window: TimeWindow, download: Rate?, upload: Rate?) {
     self.window = window
     self.download = download
     self.upload = upload

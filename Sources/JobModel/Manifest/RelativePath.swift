@@ -1,4 +1,6 @@
 /// Paths as text: normalised and confined without asking the file system.
+///
+/// By bytes, as the kernel reads them: to Swift, a slash and a combining mark behind it are one character.
 package enum RelativePath {
   /// Without `.` and empty segments; `..` is kept, as a link may stand before it. A final `/` stays.
   package static func tidy(_ path: String) -> String {
@@ -13,7 +15,7 @@ package enum RelativePath {
     for segment in segments(path) where segment != "." {
       if segment == "..", let last = stack.last, last != ".." {
         stack.removeLast()
-      } else if segment != ".." || !path.hasPrefix("/") {
+      } else if segment != ".." || !isAbsolute(path) {
         stack.append(segment)
       }
     }
@@ -24,9 +26,9 @@ package enum RelativePath {
   package static func relative(_ path: String, to folder: String) -> String {
     let normal = normalize(path)
     guard normal.utf8.first == 0x2F else { return normal }
-    let root = folder.hasSuffix("/") ? folder : folder + "/"
-    guard normal.hasPrefix(root) else { return normal }
-    return String(normal.dropFirst(root.count))
+    let root = folder.utf8.last == 0x2F ? folder : folder + "/"
+    guard normal.utf8.starts(with: root.utf8) else { return normal }
+    return String(Substring(normal.utf8.dropFirst(root.utf8.count)))
   }
 
   /// Leads out of the folder that it is relative to.
@@ -34,7 +36,7 @@ package enum RelativePath {
     if path.utf8.first == 0x2F { return true }
     guard path.utf8.first == 0x2E || !isTidy(path) else { return false }
     let normal = normalize(path)
-    return normal == ".." || normal.hasPrefix("../")
+    return normal == ".." || normal.utf8.starts(with: "../".utf8)
   }
 
   /// Whether what follows a path's fixed part (its first bytes, up to a `/`) ever climbs above it.
@@ -64,7 +66,7 @@ package enum RelativePath {
     }
     guard isSuspect else { return false }
     var depth = 0
-    for segment in path.split(separator: "/", omittingEmptySubsequences: true) {
+    for segment in path.utf8.split(separator: 0x2F, omittingEmptySubsequences: true).map(Substring.init) {
       switch segment.lowercased() {
       case ".", "%2e": continue
       case "..", ".%2e", "%2e.", "%2e%2e": depth -= 1
@@ -88,12 +90,14 @@ package enum RelativePath {
   }
 
   private static func segments(_ path: String) -> [Substring] {
-    path.split(separator: "/", omittingEmptySubsequences: true)
+    path.utf8.split(separator: 0x2F, omittingEmptySubsequences: true).map(Substring.init)
   }
 
   private static func join(_ segments: [Substring], like path: String) -> String {
     let body = segments.joined(separator: "/")
-    if body.isEmpty { return path.hasPrefix("/") ? "/" : "" }
-    return (path.hasPrefix("/") ? "/" : "") + body + (namesFolder(path) ? "/" : "")
+    if body.isEmpty { return isAbsolute(path) ? "/" : "" }
+    return (isAbsolute(path) ? "/" : "") + body + (namesFolder(path) ? "/" : "")
   }
+
+  private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == 0x2F }
 }

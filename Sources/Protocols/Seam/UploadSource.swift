@@ -11,6 +11,9 @@ package struct UploadSource: Sendable, Hashable {
   package var fingerprint: String?
   /// Nothing may stand at the destination yet (`if_exists: fail`, `keep`).
   package var mustBeNew: Bool
+  /// The same for every try to open one session, also after a kill: a server that keeps to it opens one only
+  /// (draft-ietf-httpapi-idempotency-key-header).
+  package var key: String?
 
   package init(
     size: Int64, contentType: String, chunkSize: Int64, digests: [DigestAlgorithm: String] = [:],

@@ -9,7 +9,7 @@ package struct SessionDownload: DownloadProtocol {
   /// `path` is a remoteFileId or a served path, literal.
   package init(base: WebURL, path: String) {
     // A last segment named `meta` would read as the metadata of its folder.
-    var segments = path.split(separator: "/", omittingEmptySubsequences: false).map {
+    var segments = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map {
       WebURL.encode(String($0), keepingSlash: false)
     }
     if segments.last == "meta" { segments[segments.count - 1] = "%6Deta" }
@@ -43,9 +43,7 @@ package struct SessionDownload: DownloadProtocol {
     object.size = size
     object.etag = members["etag"] as? String
     object.contentType = members["mimeType"] as? String
-    if let digest = (members["sha256"] as? String)?.lowercased(), digest.count == 64 {
-      object.digests[.sha256] = digest
-    }
+    object.digests[.sha256] = SessionDigest.sha256(members["sha256"])
     return .value(object)
   }
 

@@ -18,6 +18,9 @@ package struct SessionUpload: UploadProtocol {
 
   package var url: WebURL { base.appending("uploads/sessions") }
 
+  /// More than any server has use for; each takes memory.
+  private static let mostChunks = 10_000_000
+
   package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? {
     var members: [JSON.Member] = [
       .init("fileName", .string(fileName)),
@@ -27,26 +30,34 @@ package struct SessionUpload: UploadProtocol {
     ]
     if let digest = source.digests[.sha256] { members.append(.init("fileHashSha256", .string(digest))) }
     if let old { members.append(.init("resumeFrom", .string(old.id))) }
+    var headers: HeaderList = ["Content-Type": "application/json"]
+    // A renewal has `resumeFrom` for the same purpose.
+    if let key = source.key, old == nil { headers.append("Idempotency-Key", "\"\(key)\"") }
     return Request(
-      "POST", url, headers: ["Content-Type": "application/json"],
-      body: .bytes(Array(JSON.object(members).text.utf8)))
+      "POST", url, headers: headers, body: .bytes(Array(JSON.object(members).text.utf8)))
   }
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     let what = "open an upload session"
     guard answer.status == 201 || answer.status == 200 else { return refused(answer, what, now) }
-    guard let members = object(answer), let id = members["sessionId"] as? String, !id.isEmpty else {
+    guard let members = object(answer), let id = members["sessionId"] as? String, isSegment(id) else {
       return .failure(violation("\(answer.url) opened a session without a sessionId", answer))
     }
     var size = number(members["chunkSize"]) ?? source.chunkSize
     if let limit = number(members["maxChunkSize"]), limit > 0 { size = min(size, limit) }
     size = min(size, ChunkLayout.largestChunk)
     guard size > 0 else { return .failure(violation("\(answer.url) wants chunks of \(size) bytes", answer)) }
+    let count = ChunkLayout(size: source.size, chunkSize: size).count
+    guard count <= Self.mostChunks else {
+      return .failure(violation("\(answer.url) wants \(count) chunks of \(size) bytes", answer))
+    }
     let expiry = expiry(members["expiresAt"])
+    let headers = members["requiredHeaders"] as? [String: String] ?? [:]
+    if let bad = headers.first(where: { !RequiredHeader.canBeSent($0.key, $0.value) }) {
+      return .failure(violation("\(answer.url) requires a header that can't be sent: `\(bad.key)`", answer))
+    }
     return .value(
-      RemoteSession(
-        id: id, chunkSize: size, expiresAt: expiry,
-        requiredHeaders: members["requiredHeaders"] as? [String: String] ?? [:]))
+      RemoteSession(id: id, chunkSize: size, expiresAt: expiry, requiredHeaders: headers))
   }
 
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
@@ -73,8 +84,9 @@ package struct SessionUpload: UploadProtocol {
         received.compactMap { number($0).flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
         uniquingKeysWith: { first, _ in first }),
       expiresAt: expiry(members["expiresAt"]))
-    if let id = members["remoteFileId"] as? String, !id.isEmpty {
-      holdings.finished = UploadedFile(remoteID: id, digests: digests(members))
+    if let id = members["remoteFileId"] as? String, isSegment(id) {
+      guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
+      holdings.finished = file
     }
     return .value(holdings)
   }
@@ -119,10 +131,11 @@ package struct SessionUpload: UploadProtocol {
     _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Verdict<UploadedFile> {
     guard answer.status == 200 || answer.status == 201 else { return refused(answer, "finalize", now) }
-    guard let members = object(answer), let id = members["remoteFileId"] as? String, !id.isEmpty else {
+    guard let members = object(answer), let id = members["remoteFileId"] as? String, isSegment(id) else {
       return .failure(violation("\(answer.url) finalized without a remoteFileId", answer))
     }
-    return .value(UploadedFile(remoteID: id, digests: digests(members)))
+    guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
+    return .value(file)
   }
 
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
@@ -145,15 +158,26 @@ package struct SessionUpload: UploadProtocol {
     url.appending(WebURL.encode(session.id, keepingSlash: false))
   }
 
+  /// Whether an id can stand in a path: two dots would lead elsewhere.
+  private func isSegment(_ id: String) -> Bool {
+    let parts = id.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return !id.isEmpty && !parts.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+  }
+
   private func object(_ answer: Answer) -> [String: Any]? {
     try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
   }
 
   private func number(_ value: Any?) -> Int64? { (value as? NSNumber)?.int64Value }
 
-  private func digests(_ members: [String: Any]) -> [DigestAlgorithm: String] {
-    guard let digest = (members["fileHashSha256"] as? String)?.lowercased() else { return [:] }
-    return [.sha256: digest]
+  /// nil where the digest is none: neither a proof nor the absence of one.
+  private func finished(_ id: String, _ members: [String: Any]) -> UploadedFile? {
+    guard let told = members["fileHashSha256"], !(told is NSNull) else { return UploadedFile(remoteID: id) }
+    return SessionDigest.sha256(told).map { UploadedFile(remoteID: id, digests: [.sha256: $0]) }
+  }
+
+  private func noDigest(_ answer: Answer) -> Failure {
+    violation("\(answer.url) gave a fileHashSha256 that is no SHA-256", answer)
   }
 
   /// `expiresAt` is RFC 3339 text, or seconds since 1970.

@@ -18,11 +18,10 @@ package enum ContentDisposition {
   package static func sanitised(_ name: String) -> String? {
     // By bytes: to Swift, a slash and a combining mark behind it are one character, and not a slash.
     let pieces = name.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
-    // A server does not get to make hidden files: they configure things.
-    let base = pieces.last.map { String(Substring($0.drop { $0 == UInt8(ascii: ".") })) } ?? ""
-    let clean = String(
-      String.UnicodeScalarView(base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
-    var bytes = Array(clean.utf8)
+    let base = pieces.last.map { String(Substring($0)) } ?? ""
+    let clean = base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
+    // A server does not get to make hidden files: they configure things. Controls before a dot don't hide it from us.
+    var bytes = Array(String(String.UnicodeScalarView(clean.drop { $0 == "." })).utf8)
     while bytes.count > 255 { bytes.removeLast() }
     // Cutting may have split a character: what is no UTF-8 any more goes too.
     while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }

@@ -1,3 +1,5 @@
+import JobModel
+
 /// An absolute http(s) URL in its parts, as text: nothing is decoded or normalised, so that what a user wrote is
 /// what is sent. It prints without its query and user info, which may be secrets.
 package struct WebURL: Sendable, Hashable, CustomStringConvertible {
@@ -12,40 +14,43 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads an absolute URL (RFC 3986); nil for another scheme, user info, an empty host or a bad port.
   package init?(_ text: String) {
-    guard let colon = text.firstIndex(of: ":") else { return nil }
-    let scheme = text[..<colon].lowercased()
-    guard scheme == "http" || scheme == "https" else { return nil }
-    var rest = text[text.index(after: colon)...]
-    guard rest.hasPrefix("//") else { return nil }
-    rest = rest.dropFirst(2)
-    let fragment = rest.firstIndex(of: "#") ?? rest.endIndex
-    rest = rest[..<fragment]
+    // By bytes and scalars, as curl reads: to Swift, a `@` and a combining mark behind it are one character, and not
+    // a `@`.
+    guard let skipped = URLRule.schemeLength(text) else { return nil }
+    let scheme = skipped == 8 ? "https" : "http"
+    let rest = Substring(text.utf8.dropFirst(skipped).prefix { $0 != UInt8(ascii: "#") }).unicodeScalars
     let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
     let authority = rest[..<end]
-    guard !authority.contains("@"), !authority.contains("\\") else { return nil }
+    guard !authority.contains(where: Self.endsHost) else { return nil }
     var host = authority
     var port = scheme == "https" ? 443 : 80
     if let mark = authority.lastIndex(of: ":"), !authority[mark...].contains("]") {
       host = authority[..<mark]
       let digits = authority[authority.index(after: mark)...]
       if !digits.isEmpty {
-        guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(digits),
+        guard digits.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(String(digits)),
           (1...65_535).contains(number)
         else { return nil }
         port = number
       }
     }
-    guard !host.isEmpty, !host.contains(where: { $0.isWhitespace }) else { return nil }
+    guard !host.isEmpty else { return nil }
     // A colon or a bracket is part of an address in brackets, and of nothing else (RFC 3986, 3.2.2).
-    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-    guard isBracketed || !host.contains(where: { ":[]".contains($0) }) else { return nil }
+    let isBracketed = host.first == "[" && host.last == "]"
+    guard isBracketed || !host.contains(where: { ":[]".unicodeScalars.contains($0) }) else { return nil }
     let tail = rest[end...]
     let question = tail.firstIndex(of: "?") ?? tail.endIndex
     self.scheme = scheme
-    self.host = host.lowercased()
+    self.host = String(host).lowercased()
     self.port = port
     path = tail[..<question].isEmpty ? "/" : String(tail[..<question])
     query = question < tail.endIndex ? String(tail[tail.index(after: question)...]) : nil
+  }
+
+  /// What can't be part of a host: user info, a path for some readers, blanks, controls.
+  private static func endsHost(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "@" || scalar == "\\" || scalar.value < 0x20 || scalar.value == 0x7F
+      || scalar.properties.isWhitespace
   }
 
   /// Everything before the path: what credentials belong to (RFC 6454).
@@ -71,31 +76,31 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Resolves a Location or the like against this URL (RFC 3986, 5.2); nil where it is not http(s).
   package func resolving(_ reference: String) -> WebURL? {
-    if reference.hasPrefix("//") { return WebURL(scheme + ":" + reference) }
-    if let colon = reference.firstIndex(of: ":"),
-      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }),
-      !reference.hasPrefix("/")
+    if reference.utf8.starts(with: "//".utf8) { return WebURL(scheme + ":" + reference) }
+    if let colon = reference.unicodeScalars.firstIndex(of: ":"),
+      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) })
     {
       return WebURL(reference)
     }
     var url = self
-    let bare = reference.prefix { $0 != "#" }
+    let bare = reference.unicodeScalars.prefix { $0 != "#" }
     let pieces = bare.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let target = String(pieces.first ?? "")
+    let target = pieces.first.map { String($0) } ?? ""
     let newQuery = pieces.count > 1 ? String(pieces[1]) : nil
     if target.isEmpty {
       if let newQuery { url.query = newQuery }
       return url
     }
     url.query = newQuery
-    let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-    url.path = Self.removingDots(target.hasPrefix("/") ? target : folder + target)
+    let folder = path.unicodeScalars[...(path.unicodeScalars.lastIndex(of: "/") ?? path.startIndex)]
+    url.path = Self.removingDots(target.utf8.first == UInt8(ascii: "/") ? target : String(folder) + target)
     return url
   }
 
   private static func removingDots(_ path: String) -> String {
-    var kept: [Substring] = []
-    let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    var kept: [String] = []
+    let segments = path.unicodeScalars.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+      .map { String($0) }
     for (index, segment) in segments.enumerated() {
       let isLast = index == segments.count - 1
       switch segment {

@@ -38,7 +38,7 @@ struct EventJSON {
         [
           .init("transfers", .int(transfers)), .init("added", .int(change.added)),
           .init("kept", .int(change.kept)), .init("adjusted", .int(change.adjusted)),
-          .init("retired", .int(change.retired)),
+          .init("retired", .int(change.retired)), .init("unchanged", .bool(change.isUnchanged)),
         ]
       )
     case .progress(let counts, let sums, let rate):
@@ -58,13 +58,13 @@ struct EventJSON {
 
   private func content(_ event: EngineEvent) -> (String, [JSON.Member]) {
     switch event {
-    case .state(let id, let from, let to, let failure):
+    case .state(let id, let from, let to, let failure, let bytes):
       (
         "transfer_state",
         [
           .init("id", .string(id)), .init("from", .string(from.word)), .init("to", .string(to.word)),
           .init("reason", .text(to.reason)), .init("error", error(failure)),
-        ]
+        ] + (bytes.map { [.init("bytes", sums($0))] } ?? [])
       )
     case .chunk(let id, let index, let bytes, let attempts):
       (
@@ -87,9 +87,31 @@ struct EventJSON {
           .init("against", .string(check.against.rawValue)), .init("result", .string(check.result.rawValue)),
         ]
       )
+    case .held(let name, let hold):
+      (
+        "policy_held",
+        [
+          .init("policy", .text(name)), .init("reason", .string(hold.reason.rawValue)),
+          .init("until", CommonJSON.time(hold.until)),
+        ]
+      )
+    case .released(let name, let reason):
+      ("policy_released", [.init("policy", .text(name)), .init("reason", .string(reason.rawValue))])
+    case .bandwidth(let name, let bandwidth):
+      (
+        "bandwidth_changed",
+        [.init("policy", .text(name)), .init("bandwidth", CommonJSON.bandwidth(bandwidth))]
+      )
     case .diagnostic(let diagnostic):
       ("diagnostic", CommonJSON.diagnosticMembers(RecordedDiagnostic(diagnostic)))
     }
+  }
+
+  private func sums(_ bytes: MovedBytes) -> JSON {
+    [
+      "transferred": .integer(bytes.transferred), "reused": .integer(bytes.reused),
+      "discarded": .integer(bytes.discarded),
+    ]
   }
 
   /// The event's own time says when.

@@ -1,5 +1,6 @@
 import JobLedger
 import JobModel
+import TransferEngine
 
 /// Renders the live view: a state in, lines out, none wider than the screen and never more than fit.
 package enum LiveFrame {
@@ -43,6 +44,11 @@ package enum LiveFrame {
     if let rate = state.rate { text += "  " + Figures.rate(rate) }
     if let left = state.timeLeft { text += "  " + Figures.clock(left) + " left" }
     if state.retries > 0 { text += "  " + Figures.count(state.retries, "retry") }
+    if let limit = state.limit { text += "  limit " + Figures.bandwidth(limit) }
+    for (name, hold) in state.holds.sorted(by: { $0.key < $1.key }) {
+      text += "  \(DisplayText.safe(name.isEmpty ? "a policy" : name)): \(hold.reason.rawValue)"
+      if let until = hold.until { text += " until " + Timestamp.text(until).prefix(16) + "Z" }
+    }
     return text
   }
 

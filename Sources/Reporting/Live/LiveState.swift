@@ -1,4 +1,6 @@
 package import JobLedger
+package import JobModel
+package import TransferEngine
 
 /// One transfer in flight as a frame shows it.
 package struct LiveLine: Sendable, Hashable {
@@ -31,8 +33,17 @@ package struct LiveState: Sendable, Hashable {
   package var standing: PlanStanding
   /// Body bytes a second, of all transfers.
   package var rate: Double?
+  /// What holds transfers back, by policy or server.
+  package var holds: [String: Hold]
+  /// What `haul limit` says.
+  package var limit: Bandwidth?
 
-  package init(running: [LiveLine], standing: PlanStanding, rate: Double?) {
+  package init(
+    running: [LiveLine], standing: PlanStanding, rate: Double?, holds: [String: Hold] = [:],
+    limit: Bandwidth? = nil
+  ) {
+    self.holds = holds
+    self.limit = limit
     self.running = running
     self.standing = standing
     self.rate = rate

@@ -108,7 +108,9 @@ package final class LiveView: Sendable {
         id: transfer.id, done: done, size: transfer.size, rate: meter.rate, retries: transfer.retries)
     }
     state.meters = meters
-    return LiveState(running: lines, standing: state.standing, rate: state.total.rate)
+    return LiveState(
+      running: lines, standing: state.standing, rate: state.total.rate, holds: board.holds,
+      limit: board.limit)
   }
 
   private func redraw(_ state: inout State, _ live: LiveState) {

@@ -5,6 +5,7 @@ import JobModel
 struct AttentionText {
   static let limit = 50
   let paint: Paint
+  var resumesAt: (LedgerTransfer) -> Double? = { _ in nil }
 
   /// Lines about the first transfers that failed, wait, or were skipped for another; then how many more there are.
   func lines(_ ledger: JobLedger, _ counts: StateCounts) throws -> [String] {
@@ -21,6 +22,7 @@ struct AttentionText {
     var title = "\(word(transfer.state)) \(paint.bold(id))"
     if let reason = transfer.state.reason { title += " (\(DisplayText.safe(reason)))" }
     var hint = hint(transfer.state)
+    if let time = resumesAt(transfer) { title += ", until \(Timestamp.text(time).prefix(19))Z" }
     if let failure = transfer.standingFailure {
       title += ": \(failure.code.rawValue): " + DisplayText.safe(Masking.text(failure.message))
       hint = failure.code.hint

@@ -1,8 +1,19 @@
 import JobLedger
-import JobModel
+package import JobModel
 
 /// Objects that reports, events and the output of other commands share.
-enum CommonJSON {
+package enum CommonJSON {
+  /// `{ "download": 5000000, "upload": "unlimited" }`; null where there is none.
+  package static func bandwidth(_ bandwidth: Bandwidth?) -> JSON {
+    func json(_ rate: Rate) -> JSON {
+      switch rate {
+      case .unlimited: .string("unlimited")
+      case .bytesPerSecond(let bytes): .integer(bytes)
+      }
+    }
+    return bandwidth.map { ["download": json($0.download), "upload": json($0.upload)] } ?? .null
+  }
+
   static func time(_ seconds: Double?) -> JSON { .text(seconds.map(Timestamp.text)) }
 
   static func tool(_ version: String) -> JSON { ["name": .string("haul"), "version": .string(version)] }

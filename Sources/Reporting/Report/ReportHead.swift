@@ -23,6 +23,10 @@ package struct ReportHead: Sendable {
   /// Seconds since 1970.
   package var startedAt: Double?
   package var endedAt: Double?
+  /// What `haul limit` says.
+  package var limit: Bandwidth?
+  /// When a paused transfer's policy lets it go on, seconds since 1970; nil where no waiting helps.
+  package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
   /// Beyond those that the ledger has recorded for the run.
   package var diagnostics: [RecordedDiagnostic] = []
 

@@ -26,7 +26,9 @@ package struct ReportText {
       lines.append("  " + summary.transfers)
       if let bytes = summary.bytes { lines.append("  " + bytes) }
     }
-    if let ledger { lines += block(try AttentionText(paint: paint).lines(ledger, counts)) }
+    if let ledger {
+      lines += block(try AttentionText(paint: paint, resumesAt: head.resumesAt).lines(ledger, counts))
+    }
     let diagnostics = try ReportWriter(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
     return lines.joined(separator: "\n") + "\n"

@@ -38,6 +38,7 @@ package struct ReportWriter {
       [
         "name": .text(head.jobName), "state": .text(counts?.jobState), "manifest": .text(head.manifest),
         "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
+        "bandwidth": CommonJSON.bandwidth(head.limit),
       ])
     try stream.member("run", run)
     try stream.member("totals", CommonJSON.totals(counts ?? StateCounts(), sums))
@@ -71,7 +72,8 @@ package struct ReportWriter {
 
   private func transfers(_ stream: JSONStream, onlyTouched: Bool) throws {
     guard let ledger else { return }
-    let writer = TransferJSON(stream, createdAt: head.run?.startedAt, describe: describe)
+    let writer = TransferJSON(
+      stream, createdAt: head.run?.startedAt, describe: describe, resumesAt: head.resumesAt)
     var last: Int64 = 0
     while true {
       let page = try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize)

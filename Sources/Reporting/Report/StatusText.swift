@@ -29,7 +29,8 @@ package struct StatusText {
             standing.doneBytes, of: standing.plannedBytes, isAtLeast: standing.unknownSizes > 0) + " there")
     }
     if let bytes = summary.bytes { lines.append("  " + bytes) }
-    let attention = try AttentionText(paint: paint).lines(ledger, counts)
+    if let limit = head.limit { lines.append("  bandwidth \(Figures.bandwidth(limit)) (`haul limit`)") }
+    let attention = try AttentionText(paint: paint, resumesAt: head.resumesAt).lines(ledger, counts)
     if !attention.isEmpty { lines += [""] + attention }
     return lines.joined(separator: "\n") + "\n"
   }

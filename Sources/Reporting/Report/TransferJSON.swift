@@ -9,10 +9,15 @@ final class TransferJSON {
   private let stream: JSONStream
   private let createdAt: Double?
   private let describe: (LedgerTransfer) -> WirePlace
+  private let resumesAt: (LedgerTransfer) -> Double?
   /// Policies are shared by many transfers and long: each is written once and then copied.
   private var policies: [Int64: [UInt8]] = [:]
 
-  init(_ stream: JSONStream, createdAt: Double?, describe: @escaping (LedgerTransfer) -> WirePlace) {
+  init(
+    _ stream: JSONStream, createdAt: Double?, describe: @escaping (LedgerTransfer) -> WirePlace,
+    resumesAt: @escaping (LedgerTransfer) -> Double? = { _ in nil }
+  ) {
+    self.resumesAt = resumesAt
     self.stream = stream
     self.createdAt = createdAt
     self.describe = describe
@@ -26,6 +31,7 @@ final class TransferJSON {
     try stream.member("direction", .string(transfer.settings.direction.rawValue))
     try stream.member("state", .string(transfer.state.word))
     try stream.member("reason", .text(transfer.state.reason))
+    if let time = resumesAt(transfer) { try stream.member("resumes_at", CommonJSON.time(time)) }
     try stream.member("session", .string(progress.sessionState.rawValue))
     try stream.member("source", .string(Masking.place(transfer.source)))
     try stream.member(

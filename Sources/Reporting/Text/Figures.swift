@@ -1,3 +1,5 @@
+package import JobModel
+
 /// Sizes, rates and times for people. Reports and events carry plain numbers instead.
 package enum Figures {
   /// `1023 B`, `1.5 KiB`, `120 MiB`.
@@ -18,6 +20,19 @@ package enum Figures {
   /// `perSecond` is bytes a second.
   package static func rate(_ perSecond: Double) -> String {
     bytes(perSecond.isFinite ? Int64(min(max(perSecond, 0), 1e18)) : 0) + "/s"
+  }
+
+  /// `4.8 MiB/s`, `unlimited`, or one for each way; `as its policies say` where there is none.
+  package static func bandwidth(_ bandwidth: Bandwidth?) -> String {
+    guard let bandwidth else { return "as its policies say" }
+    func text(_ rate: Rate) -> String {
+      switch rate {
+      case .unlimited: "unlimited"
+      case .bytesPerSecond(let bytes): Self.bytes(bytes) + "/s"
+      }
+    }
+    if bandwidth.download == bandwidth.upload { return text(bandwidth.download) }
+    return "\(text(bandwidth.download)) down, \(text(bandwidth.upload)) up"
   }
 
   /// `0.4 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`.

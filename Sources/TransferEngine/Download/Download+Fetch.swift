@@ -7,6 +7,8 @@ import Protocols
 extension Download {
   /// A file up to this size that comes in one piece is hashed as it passes.
   private static var inlineLimit: Int64 { 1 << 20 }
+  /// Bytes of a body of unknown length between two looks at the space left.
+  private static var spaceCheckInterval: Int { 4 << 20 }
 
   func fetchAndVerify() async throws {
     var repairs = 0
@@ -47,28 +49,35 @@ extension Download {
     let partName = PartFile.name(for: name, tag: context.tag(book.id))
     let records = try context.ledger.chunks(of: book.transfer.seq)
     guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
-      if !records.isEmpty { book.forgetChunks() }
-      if records.isEmpty { object = RemoteObject() }
+      if records.isEmpty {
+        object = RemoteObject()
+      } else {
+        try expectFileSystem()
+        book.warn("the part file is gone: its \(records.count) recorded chunks are fetched again")
+        book.forgetChunks()
+      }
+      book.keepOnly(0)
       return
     }
     let part = PartFile(folder: folder, name: partName, file: file)
-    self.part = part
     let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
+    // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
+    self.part = part
     if !lost.isEmpty {
       context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
       book.warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
-      for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
     }
     map.restore(good)
     let reused = good.reduce(0) { $0 + $1.length }
+    book.keepOnly(reused)
     book.progress.reused = reused
     book.progress.chunksReused = good.count
     live.setDone(reused)
   }
 
   private func startOver() {
-    book.progress.discarded += map.have.total
+    book.keepOnly(0)
     book.progress.reused = 0
     book.forgetChunks()
     map = RangeMap()
@@ -109,6 +118,8 @@ extension Download {
     if isSingleStream {
       guard let size = object.size, map.isComplete(size) else { return try await stream() }
     } else if let size = object.size, !map.isComplete(size) {
+      // Room is reserved before a byte is asked for.
+      try openPart()
       let workers = min(
         settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -173,7 +184,7 @@ extension Download {
       decide: { [unowned self] head in
         try assumeIsolated { try $0.accept(head, wanted: wanted, url: request.url) }
       },
-      moved: { [unowned self] count in assumeIsolated { $0.moved(count) } },
+      moved: { [unowned self] count in try assumeIsolated { try $0.moved(count) } },
       record: { [unowned self] chunk in assumeIsolated { $0.received(chunk) } })
     do {
       try await requester.send(request, body: .none) { sink }
@@ -182,6 +193,12 @@ extension Download {
         throw remote.refusal(answer, doing: "download", now: context.clock.now())
       }
       guard sink.isComplete else {
+        // Chunked coding has an end of its own: what came is all there is, however much was told before.
+        if let head = sink.answerHead, head.status == 200, head.headers["Transfer-Encoding"] != nil {
+          throw Failure(
+            .lengthMismatch, "\(request.url) sent \(sink.position) bytes of a file of \(object.size ?? 0)",
+            httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.position))
+        }
         throw Failure(
           .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
       }
@@ -254,7 +271,8 @@ extension Download {
       var whole = seen
       whole.servesRanges = wanted == nil ? object.servesRanges : false
       try learn(whole)
-      return .file(try openPart(), inlineDigest, start: 0, end: length ?? .max, chunkSize: chunkSize)
+      let end = length ?? object.size ?? .max
+      return .file(try openPart(), inlineDigest, start: 0, end: end, chunkSize: chunkSize)
     }
   }
 
@@ -314,6 +332,7 @@ extension Download {
       }
       opened = PartFile(folder: folder, name: partName, file: file)
       part = opened
+      try noteFileSystem(of: folder)
     }
     try opened.checkSpace(for: object.size ?? 0, leaving: settings.policy.minFree)
     if let size = object.size {
@@ -332,20 +351,29 @@ extension Download {
     return opened
   }
 
-  private func moved(_ count: Int) {
+  private func moved(_ count: Int) throws {
     book.progress.transferred += Int64(count)
     live.add(Int64(count))
     context.board.count(count)
+    // Room for a body of unknown length can't be looked for before it begins.
+    guard object.size == nil else { return }
+    sinceSpaceCheck += count
+    guard sinceSpaceCheck >= Self.spaceCheckInterval else { return }
+    sinceSpaceCheck = 0
+    try part?.checkSpace(for: 0, leaving: settings.policy.minFree)
   }
 
   private func received(_ chunk: ChunkRecord) {
     map.add(chunk)
     digest?.advance(to: map.have.contiguous)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
-    if let size = object.size, chunk.length == size { return }
-    let end = chunk.offset + chunk.length
-    book.record(
-      chunk, index: Int(chunk.offset / chunkSize), completes: end % chunkSize == 0 || end == object.size)
+    if let size = object.size, chunk.length == size {
+      context.events(.chunk(id: book.id, index: 0, bytes: size, attempts: chunk.attempts))
+      return
+    }
+    let (end, first) = (chunk.offset + chunk.length, chunk.offset / chunkSize * chunkSize)
+    let isWhole = (end % chunkSize == 0 || end == object.size) && map.have.contains(first..<end)
+    book.record(chunk, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
     noteProgress()
     book.count(requester.takeTally())
     book.saveNowAndThen()

@@ -25,7 +25,8 @@ extension Download {
       try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
     {
       // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
-      book.progress.destination = present
+      try folder.reading(name).setMode(settings.mode)
+      book.progress.destination = try folder.facts(name)
       book.progress.bootID = context.bootID
       book.progress.isSynced = false
       book.progress.reused = present.size
@@ -43,13 +44,14 @@ extension Download {
       if book.transfer.progress.startedAt != nil { return .finished }
     }
     if book.progress.completedAt != nil {
-      if settings.refresh == .never, present != nil { return .settled(nil) }
-      if settings.refresh != .always, let present, let recorded = book.progress.destination,
+      if present == nil { try expectFileSystem() }
+      if book.refresh == .never, present != nil, try await isUndamaged() { return book.standing() }
+      if book.refresh != .always, let present, let recorded = book.progress.destination,
         present.size == recorded.size, present.mtime == recorded.mtime,
         try await expectationsHold(present), try await sourceIsUnchanged()
       {
-        book.progress.reused = present.size
-        return .settled(nil)
+        if !book.isCompletedInThisRun { book.progress.reused = present.size }
+        return book.standing()
       }
       // Our own file, unless somebody has changed it since.
       let isOurs = present.map {
@@ -117,6 +119,11 @@ extension Download {
         book.progress.digests[algorithm] = digest
       }
     }
+    return try await isUndamaged()
+  }
+
+  /// Reads a completed file again where everything is to be read.
+  private func isUndamaged() async throws -> Bool {
     guard context.checksEverything, !book.progress.digests.isEmpty else { return true }
     return try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
   }

@@ -89,7 +89,7 @@ extension Download {
       if !lost.isEmpty {
         book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")
         context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
-        for record in records where lost.contains(record.offset) { book.progress.discarded += record.length }
+        for record in records where lost.contains(record.offset) { book.discard(record.length) }
         map = RangeMap()
         map.restore(good)
         return true
@@ -99,7 +99,7 @@ extension Download {
     book.progress.freshStarts = 2
     book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
     book.progress.chunkSize = min(chunkSize, max(65_536, chunkSize / 4))
-    book.progress.discarded += map.have.total
+    book.keepOnly(0)
     book.progress.reused = 0
     book.forgetChunks()
     map = RangeMap()
@@ -117,15 +117,18 @@ extension Download {
   /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
   func promote() async throws -> TransferEnd {
     guard let part, let folder else { throw Failure(.internal, "there is no part file to promote") }
-    let mtime = settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
-    try part.dress(mode: settings.mode, mtime: mtime)
+    try part.setTime(sourceTime)
     let facts = try part.file.facts()
     book.progress.intendedInode = facts.inode
     book.count(requester.takeTally())
     noteProgress()
     book.save()
     try await context.writer.barrier()
+    // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
+    _ = try folder.facts(name)
+    try context.folder.expect(folder, beneath: !settings.allowsOutside)
     try folder.rename(part.name, to: name, keepingOld: settings.ifExists != .replace && !isReplacingOwn)
+    try part.file.setMode(settings.mode)
     book.progress.destination = try part.file.facts()
     book.progress.remoteID = remote.remoteID(of: object)
     book.progress.bootID = context.bootID
@@ -140,6 +143,11 @@ extension Download {
     map = RangeMap()
     self.part = nil
     return .finished
+  }
+
+  /// Seconds since 1970, where the file is to have its source's time.
+  private var sourceTime: Double? {
+    settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
   }
 
   /// The file that stands at the destination is one that this transfer wrote before.

@@ -24,6 +24,8 @@ actor Download {
   var inlineDigest: InlineDigest?
   var isSingleStream = false
   var hasDoubtedSize = false
+  /// Bytes received of a body of unknown length since the space left was looked at.
+  var sinceSpaceCheck = 0
 
   init(
     _ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
@@ -60,6 +62,8 @@ actor Download {
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
+    // A part file with nothing in it that could be used again only takes space from others.
+    if part != nil, map.have.total == 0 { dropPart() }
     noteProgress()
     book.end(end)
     context.claims.release(book.id)
@@ -73,7 +77,7 @@ actor Download {
     folder?.remove(PartFile.name(for: name, tag: context.tag(book.id)))
     part = nil
     digest = nil
-    book.progress.discarded += map.have.total - map.reused
+    book.keepOnly(0)
     book.forgetChunks()
     map = RangeMap()
   }

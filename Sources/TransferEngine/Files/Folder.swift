@@ -6,10 +6,13 @@ package import JobModel
 package final class Folder: Sendable {
   let descriptor: Int32
   package let path: String
+  /// The path from the folder that it was opened from; nil where it was opened by itself.
+  private let relative: String?
 
-  private init(descriptor: Int32, path: String) {
+  private init(descriptor: Int32, path: String, relative: String? = nil) {
     self.descriptor = descriptor
     self.path = path
+    self.relative = relative
   }
 
   deinit { close(descriptor) }
@@ -44,7 +47,23 @@ package final class Folder: Sendable {
       opened = openFolder(wanted, beneath)
     }
     guard opened >= 0 else { throw refusal(errno, shown) }
-    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown)
+    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: wanted)
+  }
+
+  /// Refuses a folder below this one that is no longer what its path leads to: it was moved, replaced or unmounted.
+  func expect(_ opened: Folder, beneath: Bool) throws(Failure) {
+    guard let path = opened.relative else { return }
+    let now = openFolder(path, beneath)
+    defer { if now >= 0 { close(now) } }
+    var (present, known) = (stat(), stat())
+    guard now >= 0, fstat(now, &present) == 0, fstat(opened.descriptor, &known) == 0,
+      present.st_ino == known.st_ino, present.st_dev == known.st_dev
+    else {
+      throw Failure(
+        .ioError,
+        "the folder `\(opened.path)` is no longer the one that the download began in: it was moved, replaced or unmounted"
+      )
+    }
   }
 
   /// Makes or opens a file here for reading and writing, mode 0600, never through a link.
@@ -62,6 +81,10 @@ package final class Folder: Sendable {
     }
     let file = OpenFile(descriptor: descriptor, path: shown)
     _ = try file.facts()
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_nlink == 1 else {
+      throw Failure(.ioError, "`\(shown)` is known by another name as well; haul does not write into it")
+    }
     // It holds unverified bytes, perhaps secret ones.
     fchmod(descriptor, 0o600)
     return file
@@ -74,6 +97,15 @@ package final class Folder: Sendable {
     return FileFacts(status)
   }
 
+  /// What tells the file system that this folder is on from others, also after it was mounted again.
+  func fileSystem() throws(Failure) -> Int64 {
+    var space = statvfs()
+    guard fstatvfs(descriptor, &space) == 0 else {
+      throw FileFault.failure(errno, "ask for the file system of `\(path)`")
+    }
+    return Int64(bitPattern: UInt64(space.f_fsid))
+  }
+
   /// Facts of a file here; nil where there is none.
   package func facts(_ name: String) throws(Failure) -> FileFacts? {
     var status = stat()
@@ -82,7 +114,12 @@ package final class Folder: Sendable {
       throw FileFault.failure(errno, "stat `\(path)/\(name)`")
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      let what = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+      let what =
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: "a folder"
+        case S_IFLNK: "a symbolic link, which haul neither follows nor replaces"
+        default: "no regular file"
+        }
       throw Failure(.ioError, "the destination `\(path)/\(name)` is \(what)")
     }
     return FileFacts(status)

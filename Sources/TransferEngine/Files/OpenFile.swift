@@ -98,6 +98,21 @@ package final class OpenFile: Sendable {
     return position - range.lowerBound
   }
 
+  /// Gives a file that is in its place its mode; nil: as the umask has it.
+  func setMode(_ mode: UInt16?) throws(Failure) {
+    let bits = mode.map { mode_t($0) } ?? (0o666 & ~Self.mask)
+    guard fchmod(descriptor, bits) == 0 else {
+      throw FileFault.failure(errno, "set the mode of `\(path)`")
+    }
+  }
+
+  /// The process's umask; reading it means setting it, so it is read once.
+  private static let mask: mode_t = {
+    let old = umask(0o022)
+    umask(old)
+    return old
+  }()
+
   /// Syncs data and metadata to disk.
   package func sync() throws(Failure) {
     guard fsync(descriptor) == 0 else { throw FileFault.failure(errno, "sync `\(path)`") }

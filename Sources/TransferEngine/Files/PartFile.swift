@@ -38,7 +38,6 @@ package final class PartFile: Sendable {
 
   /// Throws `DISK_FULL` where less than `minimum` bytes would be left on the file system once `size` bytes are here.
   func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
-    guard minimum > 0 else { return }
     var space = statvfs()
     guard fstatvfs(file.descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the space left")
@@ -48,9 +47,10 @@ package final class PartFile: Sendable {
     let free = Int64(space.f_bavail) * Int64(space.f_frsize)
     let missing = max(0, size - Int64(status.st_blocks) * 512)
     guard free - missing < minimum else { return }
+    let reserve = minimum > 0 ? ", of which \(minimum) are to stay free (`disk.min_free`)" : ""
     throw Failure(
       .diskFull,
-      "`\(file.path)` needs \(missing) bytes more; of the \(free) free ones \(minimum) are to stay free (`disk.min_free`)",
+      "`\(file.path)` needs \(missing) bytes more; the file system has \(free) free ones\(reserve)",
       expected: String(minimum), actual: String(free - missing))
   }
 
@@ -77,24 +77,14 @@ package final class PartFile: Sendable {
     return good
   }
 
-  /// Gives the file the mode and times of the finished one.
-  package func dress(mode: UInt16?, mtime: Double?) throws(Failure) {
-    let bits = mode.map { mode_t($0) } ?? (0o666 & ~Self.mask)
-    guard fchmod(file.descriptor, bits) == 0 else {
-      throw FileFault.failure(errno, "set the mode of `\(file.path)`")
-    }
-    if let mtime {
-      let time = timespec(tv_sec: Int(mtime), tv_nsec: 0)
-      guard futimens(file.descriptor, [time, time]) == 0 else {
-        throw FileFault.failure(errno, "set the time of `\(file.path)`")
-      }
+  /// Gives the file the time of the finished one; nil leaves it.
+  ///
+  /// - Parameter mtime: seconds since 1970.
+  package func setTime(_ mtime: Double?) throws(Failure) {
+    guard let mtime else { return }
+    let time = timespec(tv_sec: Int(mtime), tv_nsec: 0)
+    guard futimens(file.descriptor, [time, time]) == 0 else {
+      throw FileFault.failure(errno, "set the time of `\(file.path)`")
     }
   }
-
-  /// The process's umask; reading it means setting it, so it is read once.
-  private static let mask: mode_t = {
-    let old = umask(0o022)
-    umask(old)
-    return old
-  }()
 }

@@ -35,7 +35,7 @@ enum BodyPlace {
 /// Used on the transport's executor alone, hence sendable to it.
 final class PartSink: AnswerSink, @unchecked Sendable {
   private let decide: (AnswerHead) throws -> BodyPlace
-  private let moved: (Int) -> Void
+  private let moved: (Int) throws -> Void
   private let record: (ChunkRecord) -> Void
   private var place = BodyPlace.text
   private var chunk: OpenChunk
@@ -46,7 +46,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   private(set) var written: Int64 = 0
 
   init(
-    decide: @escaping (AnswerHead) throws -> BodyPlace, moved: @escaping (Int) -> Void,
+    decide: @escaping (AnswerHead) throws -> BodyPlace, moved: @escaping (Int) throws -> Void,
     record: @escaping (ChunkRecord) -> Void
   ) {
     self.decide = decide
@@ -55,8 +55,11 @@ final class PartSink: AnswerSink, @unchecked Sendable {
     chunk = OpenChunk(offset: 0)
   }
 
+  /// Bytes that came and were not written.
+  private var refused: Int64 = 0
+
   /// Bytes of the chunk that is not complete: lost when the request ends here.
-  var pending: Int64 { position - chunk.offset }
+  var pending: Int64 { position - chunk.offset + refused }
 
   /// The body that was promised is all there.
   var isComplete: Bool {
@@ -80,12 +83,14 @@ final class PartSink: AnswerSink, @unchecked Sendable {
       if text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
       return
     }
-    moved(bytes.count)
+    try moved(bytes.count)
+    refused = Int64(bytes.count)
     guard Int64(bytes.count) <= end - position else {
       throw Failure(
         .protocolViolation, "the body is longer than the \(end - position + written) bytes promised")
     }
     try part.file.write(bytes, at: position)
+    refused = 0
     digest?.update(bytes)
     written += Int64(bytes.count)
     var rest = bytes[...]

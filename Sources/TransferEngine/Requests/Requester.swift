@@ -27,6 +27,8 @@ final class Requester {
   /// By how many seconds the server's clock was ahead of ours in its last refusal.
   private var clockOffset: Double?
   private let live: LiveTransfer
+  /// Whom the last request went to.
+  private var origin = ""
 
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
@@ -116,6 +118,7 @@ final class Requester {
   /// Waits before try `attempt` + 1, and says so.
   nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
     // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
+    noteRest(failure)
     if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 { throw failure }
     let delay = Backoff(settings.policy).delay(
       afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
@@ -123,6 +126,12 @@ final class Requester {
     live.countRetry()
     context.events(.retry(id: id, delay: delay, failure: failure))
     try await context.transport.sleep(seconds: delay)
+  }
+
+  /// Records what a server asked for, so that a run that is started again keeps to it.
+  private func noteRest(_ failure: Failure) {
+    guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
+    context.writer.submit(.rest(origin: origin, until: context.clock.now() + wish))
   }
 
   /// Faults of one request that another try may mend.
@@ -169,6 +178,7 @@ final class Requester {
         origin: url, method: request.method, canRenew: !hasRenewed && request.isAuthorised && hasCredential,
         followsRedirects: remote.followsRedirects, inner: sink())
       tally.requests += 1
+      origin = url.origin
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
       if let status = guarded.status, status >= 400 {

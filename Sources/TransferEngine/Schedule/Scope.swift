@@ -10,6 +10,9 @@ package struct Scope: Sendable, Hashable {
     pattern = try GlobPattern(text)
   }
 
+  /// What all ids of the scope begin with.
+  var prefix: String { pattern.isLiteral ? GlobPattern.unescape(text) : pattern.fixedPart }
+
   package func includes(_ id: String) -> Bool {
     pattern.matches(id) || (pattern.isLiteral && id.hasPrefix(GlobPattern.unescape(text) + "/"))
   }

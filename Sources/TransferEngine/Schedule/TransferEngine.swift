@@ -7,37 +7,55 @@ package actor TransferEngine {
   nonisolated private let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private let context: EngineContext
+  let context: EngineContext
   private let authenticator: Authenticator
   private let budget = BufferBudget()
   /// An id or a glob of ids: only these have a turn (`--only`).
   private let scope: Scope?
   private let failFast: Bool
-  private var slots = PolicySlots()
-  private var keys: [Int64: PolicySlots.Key] = [:]
+  /// False for `--no-wait`: what is held for a time ends the run rather than being waited for.
+  let waits: Bool
+  var groups: [PolicyGroup.Key: PolicyGroup] = [:]
+  var keys: [Int64: PolicyGroup.Key] = [:]
+  let jobLimits = (down: RateLimit(), up: RateLimit())
+  /// What `haul limit` says in place of the policies.
+  var limit: Bandwidth?
+  var began = 0.0
+  /// Servers that asked for rest before this run began, and who waits for it.
+  var rests: [String: Double] = [:]
+  var resting: [String: [Int64]] = [:]
+  /// Transfers that were held in this turn of the loop.
+  var heldInTurn = 0
+  var ticker: Task<Void, Never>?
+  /// How many groups of held transfers are on their way back into the queue.
+  var releasing = 0
   /// Every transfer that works on, with or without the network.
-  private var active: [Int64: Running] = [:]
-  private var waiting: [LedgerTransfer] = []
-  private var cursor: Int64 = 0
-  private var reachedEnd = false
+  var active: [Int64: Running] = [:]
+  var queue: TurnQueue
   /// Profiles whose needs are not met, with what stands in the way.
   private var blocked: Set<Int64> = []
   private var blockedBy: [Int64: String] = [:]
   private var needsMayBeMet = false
   private var isApplying = false
   private var stopCause: StopCause?
-  private var failures = 0
+  var tickFault: (any Error)?
   private var wakeUp: CheckedContinuation<Void, Never>?
   private var isWoken = false
   /// Transfers that have their bytes and wait for a commit may be as many as this.
   private static let activeLimit = 256
 
-  package init(_ context: EngineContext, scope: Scope?, failFast: Bool) {
+  /// - Parameter limit: what `haul limit` said, if it holds.
+  package init(
+    _ context: EngineContext, scope: Scope?, failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil
+  ) {
     executor = context.transport.executor
     self.context = context
     authenticator = Authenticator(context)
     self.scope = scope
+    queue = TurnQueue(prefix: scope?.prefix ?? "")
     self.failFast = failFast
+    self.waits = waits
+    self.limit = limit
   }
 
   /// Why the run ended early; nil where it came to its end.
@@ -52,8 +70,9 @@ package actor TransferEngine {
   }
 
   /// A transfer that is worked on.
-  private struct Running {
+  struct Running {
     let id: String
+    let key: PolicyGroup.Key
     let task: Task<Void, Never>
     let stop: StopFlag
 
@@ -67,56 +86,62 @@ package actor TransferEngine {
   ///
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
+    began = context.clock.now()
+    rests = try context.ledger.rests(now: began)
+    setJobLimits()
+    defer { ticker?.cancel() }
     try await clearRetired()
+    try StaleSnapshots.clear(context)
     try await settleNeeds()
     while stopCause == nil {
+      if let tickFault { throw tickFault }
       try fill()
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
-        guard try await settleNeeds() else { break }
-        continue
+        if try await settleNeeds() { continue }
+        guard stopCause == nil, isWaiting else { break }
       }
       await pause()
       if needsMayBeMet { try await settleNeeds() }
     }
     while !active.isEmpty { await pause() }
+    for group in groups.values { group.save(context.writer) }
     try await context.writer.barrier()
     try await holdRest()
   }
 
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
+    heldInTurn = 0
     while stopCause == nil, !isApplying, active.count < Self.activeLimit {
-      if waiting.count < 64, !reachedEnd {
-        let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
-        cursor = more.last?.seq ?? cursor
-        reachedEnd = more.isEmpty
-        waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
-      }
-      guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else {
-        // A page may hold nothing of the scope; what lies behind it has its turn all the same.
-        if waiting.count < 64, !reachedEnd { continue }
-        return
-      }
-      begin(waiting.remove(at: index))
+      let next = try queue.next(
+        context.ledger, blocked: blocked,
+        key: { transfer in
+          guard active[transfer.seq] == nil, scope?.includes(transfer.id) ?? true else { return nil }
+          return key(transfer)
+        },
+        isFree: { key in
+          // What is held is read as well, a part at a time: it is to say so.
+          groups[key].map { $0.hold == nil ? $0.isFree : heldInTurn < Self.mostHeldInTurn } ?? true
+        })
+      guard let next else { break }
+      if try !keepBack(next) { try begin(next) }
     }
+    // Others have their turn before a long plan is held to its end.
+    if heldInTurn >= Self.mostHeldInTurn { wake() }
   }
 
-  private func key(_ transfer: LedgerTransfer) -> PolicySlots.Key {
-    if let known = keys[transfer.profile] { return known }
-    let key = PolicySlots.key(transfer.settings)
-    keys[transfer.profile] = key
-    return key
-  }
+  private static let mostHeldInTurn = 1000
 
-  private func begin(_ transfer: LedgerTransfer) {
+  private func begin(_ transfer: LedgerTransfer) throws {
+    let group = try group(transfer)
     let key = key(transfer)
-    slots.take(key)
+    group.take()
     // At once, so that nothing that is read behind a barrier still finds it queued.
     context.writer.submit(.state(seq: transfer.seq, .running))
     let slot = Slot { [self] in assumeIsolated { $0.freed(key) } }
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
-    let throttle = slots.throttle(key, transfer.settings.policy)
+    let throttle = group.throttle
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
     let requester = { [context, authenticator] (remote: any RemoteProtocol) in
       Requester(
@@ -148,7 +173,7 @@ package actor TransferEngine {
       book.end(.failed(error))
       slot.release()
       context.board.leave(transfer.seq)
-      if failFast { self.stop(.failFast) }
+      count(book.state, group)
       return
     }
     let task = Task { [self] in
@@ -164,7 +189,7 @@ package actor TransferEngine {
       slot.release()
       ended(transfer, state)
     }
-    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop)
+    active[transfer.seq] = Running(id: transfer.id, key: key, task: task, stop: stop)
   }
 
   /// Applies what a user asks from another terminal.
@@ -176,7 +201,7 @@ package actor TransferEngine {
     // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
     isApplying = true
     defer { isApplying = false }
-    waiting = []
+    queue.reset()
     // What is in flight is told at once; the rest is changed in the ledger, where nobody works on it.
     try await context.writer.barrier()
     while let seq = last {
@@ -195,8 +220,7 @@ package actor TransferEngine {
       last = next
     }
     try await context.writer.barrier()
-    cursor = 0
-    reachedEnd = false
+    queue.reset()
     wake()
     return changed
   }
@@ -206,8 +230,8 @@ package actor TransferEngine {
     case upload(Upload)
   }
 
-  private func freed(_ key: PolicySlots.Key) {
-    slots.free(key)
+  private func freed(_ key: PolicyGroup.Key) {
+    groups[key]?.free()
     wake()
   }
 
@@ -216,14 +240,26 @@ package actor TransferEngine {
     // Only what stood in the way can open it.
     if blockedBy.values.contains(transfer.id) { needsMayBeMet = true }
     context.board.leave(transfer.seq)
-    if case .failed = state {
-      failures += 1
-      if failFast { stop(.failFast) }
+    if let group = groups[key(transfer)] {
+      count(state, group)
+      // It was stopped for a hold that may end within the run, or has ended meanwhile.
+      switch state {
+      case .paused(let reason) where reason == .window || reason == .budget:
+        group.held.append(transfer.seq)
+        if group.hold?.reason != reason { release(group, from: reason) }
+      case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped: break
+      }
     }
     wake()
   }
 
-  private func wake() {
+  /// Counts an end for what stops a run at failures.
+  private func count(_ state: TransferState, _ group: PolicyGroup) {
+    let isEnough = group.count(state)
+    if case .failed = state, isEnough || failFast { stop(.failFast) }
+  }
+
+  func wake() {
     isWoken = true
     wakeUp?.resume()
     wakeUp = nil
@@ -271,9 +307,7 @@ package actor TransferEngine {
     let opened = changed || !before.subtracting(blocked).isEmpty
     if opened || before.isEmpty && !blocked.isEmpty {
       // Those that may go now lie behind the cursor.
-      cursor = 0
-      reachedEnd = false
-      waiting = []
+      queue.reset()
     }
     return opened
   }

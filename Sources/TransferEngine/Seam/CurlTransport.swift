@@ -5,10 +5,12 @@ import Protocols
 /// The transport over libcurl, on one network thread.
 package struct CurlTransport: Transport {
   private let thread: NetworkThread
+  private let pacer: Pacer
   private let userAgent: String
 
   package init(thread: NetworkThread, userAgent: String) {
     self.thread = thread
+    pacer = Pacer(thread: thread)
     self.userAgent = userAgent
   }
 
@@ -19,9 +21,13 @@ package struct CurlTransport: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+    let limits = try await begin(request)
+    defer { for limit in limits { limit.close() } }
     var options = CurlOptions(request.policy, userAgent: userAgent)
+    if let rate = request.throttle?.rate(.download) { options.fit(rate, request) }
     let body: CurlRequest.Body
-    let pace = Pace(thread: thread, throttle: request.throttle)
+    let pace = Pace(pacer, thread: thread, throttle: request.throttle)
+    defer { pace.end() }
     switch request.body {
     case .none: body = .none
     case .bytes(let bytes): body = .bytes(bytes)
@@ -41,32 +47,29 @@ package struct CurlTransport: Transport {
       throw TransportFault.translate(error, request)
     }
   }
-}
 
-/// Holds a request up when a rate limit says so. Used on the network thread alone, hence sendable to it.
-private final class Pace: @unchecked Sendable {
-  let thread: NetworkThread
-  let throttle: Throttle?
-  var id: CurlRequestID?
-  private var isWaiting = false
-
-  init(thread: NetworkThread, throttle: Throttle?) {
-    self.thread = thread
-    self.throttle = throttle
-  }
-
-  /// True while a debt is being waited off.
-  var mustPause: Bool { isWaiting }
-
-  func moved(_ count: Int, _ direction: Direction) {
-    guard let throttle, let id else { return }
-    let wait = throttle.moved(count, direction)
-    guard wait > 0 else { return }
-    isWaiting = true
-    thread.schedule(after: wait) { [self] in
-      isWaiting = false
-      thread.resume(id)
+  /// Waits until the rate limits can feed one more request.
+  ///
+  /// - Returns: the limits to be closed at its end.
+  private nonisolated(nonsending) func begin(_ request: WireRequest) async throws -> [RateLimit] {
+    let direction: Direction
+    switch request.body {
+    case .source: direction = .upload
+    case .none where request.method == "GET": direction = .download
+    // What is short must not wait behind what is long.
+    case .none, .bytes: return []
     }
+    var opened: [RateLimit] = []
+    for limit in request.throttle?.limits(direction) ?? [] {
+      while !limit.open() {
+        do { try await thread.sleep(seconds: 0.1) } catch {
+          for limit in opened { limit.close() }
+          throw error
+        }
+      }
+      opened.append(limit)
+    }
+    return opened
   }
 }
 
@@ -86,9 +89,9 @@ private final class PacedSink: CurlSink {
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
-    if pace.mustPause { return .pause }
+    guard pace.mayMove(bytes.count, .download) else { return .pause }
     try sink.body(bytes)
-    pace.moved(bytes.count, .download)
+    pace.moved(bytes.count)
     return .take
   }
 }
@@ -104,13 +107,14 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> BodyRead {
-    if pace.mustPause { return .pause }
-    // A slow limit wants small steps, or its first second is a burst of one buffer.
-    let step = pace.throttle?.smallestRate.map { max(1024, Int($0 / 20)) } ?? buffer.count
-    let count = try source.read(into: .init(rebasing: buffer.prefix(min(step, buffer.count))))
-    pace.moved(count, .upload)
+    let step = pace.step(buffer.count)
+    guard pace.mayMove(step, .upload) else { return .pause }
+    let count = try source.read(into: .init(rebasing: buffer.prefix(step)))
+    pace.moved(count)
     return .bytes(count)
   }
+
+  func settle(sent: Int64) { source.settle(sent: sent) }
 
   func rewind() throws {
     // libcurl repeats a request whose kept connection died before the answer; whether it arrived is to be asked first.
@@ -122,6 +126,26 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
 }
 
 extension CurlOptions {
+  /// Keeps small what lies between a slow limit and its server: bytes in the sockets' buffers count as sent there.
+  fileprivate mutating func fit(_ rate: Double, _ request: WireRequest) {
+    let policy = request.policy
+    let lines = min(
+      policy.connectionsPerHost, policy.connectionsTotal, policy.transfers * policy.chunksInFlight,
+      Int(rate / RateLimit.leastShare))
+    let share = rate / Double(max(1, lines))
+    // As much at once as a small window holds: each read opens it, and reads come in turns, so that servers write so.
+    receiveStep = max(1024, Int(min(max(4096, share / 32), rate / 16)))
+    let host = request.url.host
+    let isNear = host == "localhost" || host.hasPrefix("127.") || host == "[::1]"
+    // Two round trips of a far server's, or the window would be the limit.
+    let wanted = max(4096, Int(share * (isNear ? 0.06 : 0.43)))
+    // Beyond what every system grants, the kernel's own choice is the larger one.
+    let granted = 200 * 1024
+    receiveBuffer = isNear ? min(wanted, granted) : wanted <= granted ? wanted : nil
+    // The loopback's 64 KiB segments would make a server's buffer hold megabytes.
+    segmentSize = min(1460, max(536, Int(share / 16)))
+  }
+
   fileprivate init(_ policy: EffectivePolicy, userAgent: String) {
     self.init()
     connectTimeout = policy.connectTimeout

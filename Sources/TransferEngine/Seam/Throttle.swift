@@ -1,47 +1,35 @@
-import CPosix
-import Glibc
 package import JobModel
-import Synchronization
 
-/// The rate limits of one policy, shared by all transfers under it.
+/// The rate limits that a request stands under, each way: the job's, its policy's.
 package final class Throttle: Sendable {
-  private struct Buckets {
-    var download: TokenBucket
-    var upload: TokenBucket
-  }
-  private let buckets: Mutex<Buckets>
-  /// Bytes a second of the tighter limit; nil where nothing limits.
-  package let smallestRate: Int64?
+  private let down: [RateLimit]
+  private let up: [RateLimit]
+  /// Told of body bytes that moved, either way.
+  private let moved: @Sendable (Int) -> Void
 
-  package init(_ policy: EffectivePolicy) {
-    func number(_ rate: Rate) -> Double? {
-      switch rate {
-      case .unlimited: nil
-      case .bytesPerSecond(let bytes): Double(bytes)
-      }
-    }
-    let download = number(policy.downloadRate)
-    let upload = number(policy.uploadRate)
-    smallestRate = [download, upload].compactMap { $0 }.min().map { Int64($0) }
-    buckets = Mutex(Buckets(download: TokenBucket(rate: download), upload: TokenBucket(rate: upload)))
+  package init(
+    down: [RateLimit], up: [RateLimit], moved: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
+    self.down = down
+    self.up = up
+    self.moved = moved
   }
 
-  /// Notes bytes that moved; returns the seconds to pause for.
-  package func moved(_ count: Int, _ direction: Direction) -> Double {
-    guard smallestRate != nil else { return 0 }
-    let now = Self.now()
-    return buckets.withLock { buckets in
-      switch direction {
-      case .download: buckets.download.take(count, now: now)
-      case .upload: buckets.upload.take(count, now: now)
-      }
+  /// The limits of one policy, for requests outside of a run.
+  package convenience init(_ policy: EffectivePolicy) {
+    self.init(down: [RateLimit(policy.downloadRate)], up: [RateLimit(policy.uploadRate)])
+  }
+
+  package func limits(_ direction: Direction) -> [RateLimit] {
+    switch direction {
+    case .download: down
+    case .upload: up
     }
   }
 
-  /// Seconds on the monotonic clock.
-  private static func now() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  /// Bytes a second of the tightest limit; nil where nothing limits.
+  package func rate(_ direction: Direction) -> Double? { limits(direction).compactMap(\.rate).min() }
+
+  /// Counts body bytes that crossed the network.
+  package func count(_ bytes: Int) { moved(bytes) }
 }

@@ -1,19 +1,52 @@
-/// A rate limit that lets a debt arise and waits until it is paid: right on average for any size of step.
+/// A rate limit as a sum of bytes: it grows with time, each step takes from it, and below zero nobody goes on.
+/// Right on average for any size of step.
 package struct TokenBucket: Sendable, Hashable {
   /// Bytes a second; nil is no limit.
-  package var rate: Double?
+  package var rate: Double? {
+    didSet {
+      guard rate != oldValue else { return }
+      // What was owed at another rate is no measure of this one.
+      tokens = min(0, max(tokens, -(rate ?? 0) * Self.burst))
+      missed = 0
+    }
+  }
   private var tokens = 0.0
+  /// Bytes that could have gone while somebody waited, but this process was not given the processor in time.
+  private var missed = 0.0
   private var last: Double?
+
+  /// Seconds that an idle moment saves up.
+  private static let burst = 0.05
+  /// How much faster than the rate missed bytes are made up for.
+  private static let makeUp = 0.04
 
   package init(rate: Double?) { self.rate = rate }
 
-  /// Takes `count` bytes at time `now` (seconds); returns how long to wait before the next ones may go.
-  package mutating func take(_ count: Int, now: Double) -> Double {
-    guard let rate, rate > 0 else { return 0 }
-    // A tenth of a second may be saved up, so that an idle moment does not end in a burst.
-    tokens = min(rate / 10, tokens + rate * max(0, now - (last ?? now)))
+  /// Brings the sum up to `now` (seconds).
+  ///
+  /// - Parameter isWanted: somebody waited for it since the last look.
+  package mutating func refill(now: Double, isWanted: Bool) {
+    let step = max(0, now - (last ?? now))
     last = now
-    tokens -= Double(count)
+    guard let rate, rate > 0 else { return }
+    let wasEmpty = tokens < 0
+    let made = min(missed, rate * step * Self.makeUp)
+    missed -= made
+    tokens += rate * step + made
+    let most = rate * Self.burst
+    guard tokens > most else { return }
+    if isWanted, wasEmpty { missed = min(rate / 2, missed + tokens - most) }
+    tokens = most
+  }
+
+  /// Seconds until the next step may go, as of the last refill.
+  package var wait: Double {
+    guard let rate, rate > 0 else { return 0 }
     return tokens >= 0 ? 0 : -tokens / rate
+  }
+
+  /// Takes a step that has its turn.
+  package mutating func take(_ count: Int) {
+    if rate != nil { tokens -= Double(count) }
   }
 }

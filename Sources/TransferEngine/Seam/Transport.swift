@@ -42,6 +42,8 @@ package protocol WireBodySource: AnyObject, Sendable {
   /// Fills the beginning of the buffer; returns how many bytes, at least one until the body has ended.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
   func rewind() throws
+  /// One sending is over: so many bytes were written to the network, libcurl's own repetitions included.
+  func settle(sent: Int64)
   /// The transport may send it again by itself, on a fresh connection; false where the first sending may have
   /// arrived and only its answer is lost.
   var mayBeRepeated: Bool { get }

@@ -11,17 +11,24 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private let buffer: [UInt8]?
   private let loan: BufferBudget.Loan?
   private let expected: (kind: DigestKind, hex: String)?
+  /// The digest that goes into the record, where none goes before the body.
+  private let kept: DigestKind?
   private var digest: StreamingDigest?
+  /// The digest of what was given, once that is all of it; the source may hold other bytes by then.
+  private(set) var hashed: String?
   private var offset: Int64 = 0
   private let moved: (Int) -> Void
   /// The server can be asked whether the chunk arrived.
   private let canAsk: Bool
+  /// Bytes that were written to the network; while a request runs, those that were given to it.
   private(set) var sent: Int64 = 0
+  /// Given to the request that runs.
+  private var given: Int64 = 0
 
   init(
     file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?,
     proof: (kind: DigestKind, hex: String)?,
-    canAsk: Bool = false,
+    keeping kept: DigestKind? = nil, canAsk: Bool = false,
     moved: @escaping (Int) -> Void
   ) throws {
     self.file = file
@@ -31,7 +38,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     self.moved = moved
     self.canAsk = canAsk
     expected = buffer == nil ? proof : nil
-    digest = try expected.map { try StreamingDigest($0.kind) }
+    self.kept = kept
+    digest = try (expected?.kind ?? kept).map { try StreamingDigest($0) }
   }
 
   var length: Int64 { Int64(range.count) }
@@ -50,10 +58,12 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     }
     offset += Int64(want)
     // The last bytes are held back until the whole chunk is known to be what its hash says.
-    if offset == length, let expected, let digest, digest.finishHex() != expected.hex {
-      throw changed("has other bytes")
+    if offset == length, let digest {
+      hashed = digest.finishHex()
+      if let expected, hashed != expected.hex { throw changed("has other bytes") }
     }
     sent += Int64(want)
+    given += Int64(want)
     moved(want)
     return want
   }
@@ -62,7 +72,13 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
 
   func rewind() throws {
     offset = 0
-    digest = try expected.map { try StreamingDigest($0.kind) }
+    digest = try (expected?.kind ?? kept).map { try StreamingDigest($0) }
+  }
+
+  func settle(sent settled: Int64) {
+    sent += settled - given
+    moved(Int(settled - given))
+    given = 0
   }
 
   private func changed(_ what: String) -> Failure {

@@ -77,7 +77,14 @@ extension Upload {
       return
     }
     let digest = try await requester.retrying {
-      let sink = try DigestingSink()
+      let sink = try DigestingSink { [unowned self] count in
+        assumeIsolated { upload in
+          upload.book.progress.transferred += Int64(count)
+          // Compared, and of no use beyond.
+          upload.book.progress.discarded += Int64(count)
+          upload.context.board.count(count)
+        }
+      }
       let request = download.get(nil, of: RemoteObject())
       let url = try await self.requester.send(request, body: .none) { sink }
       guard let head = sink.answerHead, head.status == 200 else {
@@ -105,9 +112,17 @@ private final class DigestingSink: AnswerSink, @unchecked Sendable {
   private(set) var answerHead: AnswerHead?
   private let digest: StreamingDigest
 
-  init() throws { digest = try StreamingDigest(.sha256) }
+  private let moved: (Int) -> Void
+
+  init(moved: @escaping (Int) -> Void) throws {
+    digest = try StreamingDigest(.sha256)
+    self.moved = moved
+  }
 
   func head(_ head: AnswerHead) { answerHead = head }
-  func body(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
+  func body(_ bytes: UnsafeRawBufferPointer) {
+    digest.update(bytes)
+    moved(bytes.count)
+  }
   func finish() -> String { digest.finishHex() }
 }

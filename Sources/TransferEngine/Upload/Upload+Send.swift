@@ -15,7 +15,7 @@ extension Upload {
         lostSessions += 1
         guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
         book.warn("the server no longer knows the upload session: a new one is opened")
-        book.progress.discarded += held.values.reduce(0) { $0 + $1.length }
+        book.keepOnly(0)
         // One that the server knows and will not have takes room there until it is ended.
         if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }
         forgetChunks()
@@ -47,16 +47,17 @@ extension Upload {
   }
 
   private func diagnosis(_ failure: Failure) -> String {
-    let chunks = held.values.sorted { $0.offset < $1.offset }.prefix(32).map {
-      "\($0.offset / max(1, source.chunkSize)):\($0.digest.prefix(16))"
-    }
+    let size = book.progress.session?.chunkSize ?? source.chunkSize
+    let chunks = held.values.sorted { $0.offset < $1.offset }
+    let named = chunks.prefix(32).map { "\($0.offset / max(1, size)):\($0.digest)" }.joined(separator: " ")
+    let more = chunks.count > 32 ? " and \(chunks.count - 32) more" : ""
     return
-      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(chunks.joined(separator: " "))"
+      "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(named)\(more)"
   }
 
   private func startOver() async throws {
     await abandonSession()
-    book.progress.discarded += held.values.reduce(0) { $0 + $1.length }
+    book.keepOnly(0)
     forgetChunks()
     digests?.cancel()
     digests = nil
@@ -92,7 +93,7 @@ extension Upload {
     }
     for record in lost {
       held[record.offset] = nil
-      book.progress.discarded += record.length
+      book.discard(record.length)
     }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
     return !lost.isEmpty || holdings.chunks.count < layout.count
@@ -197,8 +198,10 @@ extension Upload {
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
           try compare(receipt, chunk)
           tickets[chunk.index] = nil
-          book.progress.discarded += body.sent - body.length
-          record(chunk, receipt, tries)
+          book.progress.discarded += max(0, body.sent - body.length)
+          var acknowledged = chunk
+          if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
+          record(acknowledged, receipt, tries)
           return receipt
         } catch {
           sent = body.sent
@@ -209,7 +212,11 @@ extension Upload {
         throw gone
       } catch {
         live.add(-(sent))
-        let failure = try Requester.failure(error)
+        let failure: Failure
+        do { failure = try Requester.failure(error) } catch {
+          book.progress.discarded += sent
+          throw error
+        }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
         // The answer may be lost where the chunk, or a part of it, is not.
         if let session, mayHaveArrived(failure),
@@ -218,7 +225,7 @@ extension Upload {
           live.add(Int64(arrived.count))
           book.progress.discarded += max(0, sent - Int64(arrived.count))
           let part = UploadChunk(
-            index: bare.index, range: arrived, digests: try await digests(of: arrived, abilities.chunkDigests)
+            index: bare.index, range: arrived, digests: try await digests(of: arrived, recordedDigests)
           )
           record(part, receipt, tries)
           if arrived.upperBound == bare.range.upperBound { return nil }
@@ -311,7 +318,10 @@ extension Upload {
     let algorithms = abilities.chunkDigests
     guard let first = algorithms.first else {
       return (
-        chunk, try ChunkBody(file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, moved: moved)
+        chunk,
+        try ChunkBody(
+          file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, keeping: recordedDigest?.kind,
+          moved: moved)
       )
     }
     let loan = budget.take(bare.range.count)
@@ -344,11 +354,11 @@ extension Upload {
     book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
-      digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "",
+      digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
     noteProgress()
-    book.record(record, index: chunk.index)
+    book.record(record, index: chunk.index, completing: record.length)
     book.count(requester.takeTally())
     book.saveNowAndThen()
   }

@@ -14,8 +14,16 @@ extension Upload {
       if let recovered = try await recover(old) { return recovered }
     }
     held = [:]
+    book.keepOnly(0)
     let session = try await create(renewing: nil)
+    // A create that was answered before, to an attempt that was killed, gives that session again.
+    if isReplayed { try await askWhatIsHeld(session) }
     return (session, nil)
+  }
+
+  private func askWhatIsHeld(_ session: RemoteSession) async throws {
+    guard let told = try await holdings(of: session) else { return }
+    try await takeOver(try value(told), session)
   }
 
   private func recover(_ old: RemoteSession) async throws -> (RemoteSession, finished: UploadedFile?)? {
@@ -86,8 +94,8 @@ extension Upload {
     try await checkHeldChunks()
     let missing = recorded.values.filter { held[$0.offset] == nil }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
-    for record in missing { book.progress.discarded += record.length }
     let reused = held.values.reduce(0) { $0 + $1.length }
+    book.keepOnly(reused)
     book.progress.reused = reused
     book.progress.chunksReused = held.count
     live.setDone(reused)
@@ -124,18 +132,28 @@ extension Upload {
     guard !chunk.digests.isEmpty || abilities.provesWholeFile else { return nil }
     var digest = ""
     if !chunk.digests.isEmpty {
-      let ours = try await digests(of: range, Array(Set(chunk.digests.keys).union(abilities.chunkDigests)))
+      let ours = try await digests(of: range, Array(Set(chunk.digests.keys).union(recordedDigests)))
       guard chunk.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-      digest = abilities.chunkDigests.first.flatMap { ours[$0] } ?? ""
+      digest = recordedDigest.flatMap { ours[$0] } ?? ""
     }
     return ChunkRecord(
       offset: range.lowerBound, length: Int64(range.count), digest: digest, receipt: chunk.receipt,
       attempts: 0)
   }
 
+  /// The digest that is recorded with a chunk: what goes before its body, else SHA-256 where a later attempt has
+  /// nothing else to compare the source with.
+  var recordedDigest: DigestAlgorithm? {
+    abilities.chunkDigests.first ?? (abilities.resumes && !abilities.provesWholeFile ? .sha256 : nil)
+  }
+
+  var recordedDigests: [DigestAlgorithm] {
+    abilities.chunkDigests.isEmpty ? recordedDigest.map { [$0] } ?? [] : abilities.chunkDigests
+  }
+
   /// Reads again what was sent by earlier attempts, where no digest of the server's will close the proof.
   private func checkHeldChunks() async throws {
-    guard let algorithm = abilities.chunkDigests.first, !abilities.provesWholeFile || context.checksEverything
+    guard let algorithm = recordedDigest, !abilities.provesWholeFile || context.checksEverything
     else { return }
     for record in held.values.sorted(by: { $0.offset < $1.offset }) where !record.digest.isEmpty {
       let now = try await digests(of: record.range, [algorithm])
@@ -149,15 +167,17 @@ extension Upload {
   }
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
+    source.key = old == nil ? try creationKey() : nil
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
     var answer = try await requester.call(request)
-    if answer.status == 413, let limit = Self.limit(in: answer), limit < source.chunkSize {
+    if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
     let session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+    isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
     if session.chunkSize != source.chunkSize {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
@@ -168,6 +188,16 @@ extension Upload {
     book.progress.source = currentFacts
     book.save()
     return session
+  }
+
+  /// What this version of the source is known by when a session is opened for it; after a loss, another one.
+  private func creationKey() throws -> String? {
+    guard !context.runID.isEmpty else { return nil }
+    // A snapshot's own times say nothing: it is made anew by an attempt that knows of no session.
+    let facts = "\(source.size) \((snapshotOriginal ?? currentFacts)?.mtime ?? 0) \(source.fingerprint ?? "")"
+    let count = "\(book.progress.freshStarts) \(lostSessions)"
+    let text = [context.runID, book.id, facts, count].joined(separator: "\0")
+    return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }
 
   /// The number in a 413 that names the largest chunk allowed.
@@ -184,6 +214,8 @@ extension Upload {
     source.digests = mine
     book.progress.sessionState = .finalizing
     book.save()
+    // The intent is on record before the file can appear: a kill in between never takes our own file for a stranger's.
+    try await context.writer.barrier()
     let chunks = held.values.sorted { $0.offset < $1.offset }
     guard let request = remote.finalize(session, source: source, chunks: chunks) else {
       return remote.closed(session, receipt: nil)

@@ -38,8 +38,8 @@ extension Upload {
 
   /// Whether a recorded completion still stands.
   private func standing() async throws -> TransferEnd? {
-    if settings.refresh == .never { return .settled(nil) }
-    guard settings.refresh == .changed, let recorded = book.progress.source, let now = currentFacts else {
+    if book.refresh == .never { return book.standing() }
+    guard book.refresh == .changed, let recorded = book.progress.source, let now = currentFacts else {
       return nil
     }
     var reason: TransferState.UpToDateReason?
@@ -76,8 +76,8 @@ extension Upload {
       }
     }
     book.progress.source = now
-    book.progress.reused = source.size
-    return .settled(reason)
+    if !book.isCompletedInThisRun { book.progress.reused = source.size }
+    return book.standing(reason)
   }
 
   private func forgetCompletion() {

@@ -26,6 +26,8 @@ actor Upload {
   /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
   var tickets: [Int: WebURL] = [:]
   var ticketTask: Task<Void, any Error>?
+  /// The server knew the session that it was asked to create.
+  var isReplayed = false
   var pending = ChunkQueue()
   /// What the source was when its snapshot was taken: a later run compares the source with this.
   var snapshotOriginal: FileFacts?
@@ -74,11 +76,12 @@ actor Upload {
     if end.dropsProgress(book.stop.event) {
       // The task may be cancelled, and its requests with it.
       await Task { await self.abandonSession() }.value
+      book.keepOnly(0)
     }
     book.count(requester.takeTally())
     noteProgress()
-    if end.isOver(book.stop.event) { dropSnapshot() }
     book.end(end)
+    if end.isOver(book.stop.event) { await dropSnapshot() }
   }
 
   var finalState: TransferState { book.state }
@@ -96,6 +99,7 @@ actor Upload {
     if let old = book.progress.source, !old.isSameContent(as: facts), book.progress.completedAt == nil {
       book.warn("the source changed since the last attempt: the upload starts anew")
       await abandonSession()
+      book.keepOnly(0)
       forgetChunks()
     }
     source = UploadSource(
@@ -134,9 +138,11 @@ actor Upload {
     return try OpenFile.reading(target)
   }
 
-  /// Removes the copy once nothing will be sent from it again.
-  func dropSnapshot() {
-    if settings.snapshot != .none { unlink(snapshotPath) }
+  /// Removes the copy once it is on record that nothing will be sent from it again: without it, another attempt
+  /// would take what the source is by then for a change.
+  private func dropSnapshot() async {
+    guard settings.snapshot != .none, (try? await context.writer.barrier()) != nil else { return }
+    unlink(snapshotPath)
   }
 
   /// Throws when the source is no longer what it was when the upload began.
@@ -221,6 +227,7 @@ actor Upload {
   func forgetChunks() {
     held = [:]
     book.forgetChunks()
+    book.progress.reused = 0
     book.progress.session = nil
     book.progress.sessionState = .none
     tickets = [:]

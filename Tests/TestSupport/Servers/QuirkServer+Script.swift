@@ -46,6 +46,16 @@ extension QuirkServer {
         try: data = open(os.path.join(root, name), "rb").read()
         except OSError: return self.reply(404, {}, b"no such file")
         facts = {"ETag": '"%x"' % len(data), "Last-Modified": "Mon, 02 Jan 2023 03:04:05 GMT"}
+        if mode == "replaced" and self.command == "GET" and number >= 3:
+          data = open(os.path.join(root, name + ".new"), "rb").read()
+          facts["ETag"] = '"new"'
+          if self.headers.get("If-Range", '"new"') != '"new"': return self.reply(200, facts, data)
+        if mode == "grown" and self.command == "GET" and number >= 3: data += b"x" * 1000
+        if mode == "decoded" and self.command == "GET" and number >= 2:
+          facts.update({"Content-Length": None, "Transfer-Encoding": "chunked"})
+          self.reply(200, facts, b"")
+          return self.wfile.write(b"%x\r\n" % (len(data) // 2) + data[:len(data) // 2] + b"\r\n0\r\n\r\n")
+        if mode == "coded": facts["Content-Encoding"] = "gzip"
         if mode == "redirect": return self.reply(302, {"Location": "/plain/" + urllib.parse.quote(name)}, b"")
         if mode == "elsewhere":
           return self.reply(307, {"Location": other + "/plain/" + urllib.parse.quote(name)}, b"")
@@ -71,6 +81,15 @@ extension QuirkServer {
           status = 206
           shift = 1 if mode == "wrongrange" else 0
           facts["Content-Range"] = "bytes %d-%d/%d" % (start + shift, end - 1 + shift, len(data))
+        if mode == "half" and status == 206 and end - start > 1000:
+          end = start + (end - start) // 2
+          facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, len(data))
+        if mode == "misrange" and status == 206:
+          facts["Content-Range"] = "bytes %d-%d/%d" % (start, start + (end - start) // 2 - 1, len(data))
+        if mode == "multipart" and status == 206:
+          head = b"--X\r\nContent-Range: " + facts.pop("Content-Range").encode() + b"\r\n\r\n"
+          facts["Content-Type"] = "multipart/byteranges; boundary=X"
+          return self.reply(206, facts, head + data[start:end] + b"\r\n--X--\r\n")
         if mode != "norange": facts["Accept-Ranges"] = "bytes"
         body, promised = data[start:end], end - start
         if mode == "short" or (mode == "flaky" and number % 2 == 1 and len(body) > 1):

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""haul and its peers on the same work: `make bench`. Prints the table; writes JSON and Markdown.
+
+usage: bench.py [--rounds N] [--only ROW,…] [--json FILE] [--markdown FILE]
+"""
+import argparse
+import json
+import sys
+import time
+
+import rows
+import stage
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--rounds", type=int, default=5, help="runs of every contender, alternating (5)")
+parser.add_argument("--only", help="rows, by name: " + ", ".join(rows.ALL))
+parser.add_argument("--json", help="also write the figures here")
+parser.add_argument("--markdown", help="also write the table here")
+options = parser.parse_args()
+
+stage.PLACE.mkdir(parents=True, exist_ok=True)
+stage.build_peers()
+head = {"machine": stage.machine(), "versions": stage.versions(), "rounds": options.rounds,
+        "at": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
+lines = ["# Performance", "",
+         f"Measured by `make bench` on {head['at']}, {options.rounds} rounds, contenders alternating; median (least–most).",
+         "Server and clients share the machine.", "", f"Machine: {head['machine']}.", "",
+         "Versions: " + "; ".join(f"{n} {v}" for n, v in head["versions"].items()) + ".", ""]
+found = []
+wanted = options.only.split(",") if options.only else list(rows.ALL)
+for name in wanted:
+    if name not in rows.ALL:
+        sys.exit(f"there is no row `{name}`: " + ", ".join(rows.ALL))
+    for row in rows.ALL[name](options.rounds):
+        found.append(row)
+        block = [f"## {row.work}", "", "| | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in row.figures]
+        block += ["", "| ratio | found | goal | |", "| --- | --- | --- | --- |"]
+        block += [f"| {what} | {value} | {limit} | {'met' if met else '**not met**'} |" for what, value, limit, met in row.goals]
+        print("\n".join(block) + "\n", flush=True)
+        lines += block + [""]
+if options.markdown:
+    with open(options.markdown, "w") as file:
+        file.write("\n".join(lines))
+if options.json:
+    with open(options.json, "w") as file:
+        json.dump(head | {"rows": [{"work": r.work, "figures": dict(r.figures),
+                                    "goals": [dict(zip(("what", "found", "goal", "met"), g)) for g in r.goals]} for r in found]},
+                  file, indent=1, ensure_ascii=False)

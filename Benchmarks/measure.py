@@ -1,0 +1,64 @@
+"""Runs commands and keeps what they cost."""
+import json
+import os
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Sample:
+    wall: float
+    cpu: float
+    rss: int  # bytes, the largest that the process itself had resident
+    extra: dict = field(default_factory=dict)
+
+
+def run(command, *, cwd=None, env=None, check=True, sync=False, quiet=True, extra=None):
+    """One run of a command; with `sync`, the file system's flush counts too."""
+    out = subprocess.DEVNULL if quiet else None
+    began = time.monotonic()
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                               stderr=subprocess.PIPE, shell=isinstance(command, str))
+    errors = process.stderr.read().decode(errors="replace")
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if sync:
+        os.sync()
+    wall = time.monotonic() - began
+    if check and process.returncode != 0:
+        raise SystemExit(f"{command} ended with {process.returncode}:\n{errors[-2000:]}")
+    sample = Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    if extra:
+        sample.extra = extra(errors)
+    return sample
+
+
+def alternate(contenders, rounds):
+    """Runs every contender once a round, in turn, so that a noisy minute is shared; name -> samples."""
+    samples = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, once in contenders.items():
+            samples[name].append(once())
+    return samples
+
+
+def median(samples, key="wall"):
+    return statistics.median(getattr(s, key) for s in samples)
+
+
+def spread(samples, key="wall"):
+    values = [getattr(s, key) for s in samples]
+    return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
+
+
+def drop_caches():
+    """Nothing here depends on cold caches; dirty pages of the run before must not be paid by the next."""
+    os.sync()
+
+
+def events(path):
+    with open(path) as lines:
+        for line in lines:
+            yield json.loads(line)

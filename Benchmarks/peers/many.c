@@ -1,0 +1,152 @@
+/* The floor of many small uploads: the same requests as haul makes, bare, through one libcurl multi handle with
+   `CONNECTIONS` in flight; nothing is hashed, stored or retried.
+   usage: many put|sessions BASE_URL FOLDER COUNT CONNECTIONS   the files are FOLDER/000000 and so on */
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum step { OPEN, CHUNK, FINALIZE, DONE };
+
+struct job {
+  CURL *curl;
+  struct curl_slist *headers;
+  enum step step;
+  long index;
+  char session[128], answer[2048], json[512];
+  size_t length;
+  char *bytes;
+  size_t size, at;
+};
+
+static int by_sessions;
+static const char *base, *folder;
+static long count, begun, finished;
+
+static size_t collect(char *bytes, size_t one, size_t n, void *context) {
+  struct job *job = context;
+  size_t length = one * n;
+  if (job->length + length < sizeof job->answer) {
+    memcpy(job->answer + job->length, bytes, length);
+    job->length += length;
+    job->answer[job->length] = 0;
+  }
+  return length;
+}
+
+static size_t give(char *to, size_t one, size_t n, void *context) {
+  struct job *job = context;
+  size_t length = one * n;
+  if (length > job->size - job->at) length = job->size - job->at;
+  memcpy(to, job->bytes + job->at, length);
+  job->at += length;
+  return length;
+}
+
+static void load(struct job *job) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%06ld", folder, job->index);
+  FILE *file = fopen(path, "rb");
+  if (!file) { perror(path); exit(66); }
+  job->bytes = realloc(job->bytes, 1 << 20);
+  job->size = fread(job->bytes, 1, 1 << 20, file);
+  fclose(file);
+}
+
+static void prepare(struct job *job) {
+  char url[1024], range[128];
+  job->length = 0;
+  job->answer[0] = 0;
+  job->at = 0;
+  curl_easy_reset(job->curl);
+  curl_slist_free_all(job->headers);
+  job->headers = curl_slist_append(NULL, "Expect:");
+  if (job->step == CHUNK || !by_sessions) {
+    if (by_sessions) {
+      snprintf(url, sizeof url, "%s/uploads/sessions/%s/chunks/0", base, job->session);
+      snprintf(range, sizeof range, "Content-Range: bytes 0-%zu/%zu", job->size - 1, job->size);
+      job->headers = curl_slist_append(job->headers, range);
+    } else {
+      snprintf(url, sizeof url, "%s/%06ld", base, job->index);
+    }
+    curl_easy_setopt(job->curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(job->curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)job->size);
+    curl_easy_setopt(job->curl, CURLOPT_READFUNCTION, give);
+    curl_easy_setopt(job->curl, CURLOPT_READDATA, job);
+  } else {
+    job->headers = curl_slist_append(job->headers, "Content-Type: application/json");
+    if (job->step == OPEN) {
+      snprintf(url, sizeof url, "%s/uploads/sessions", base);
+      snprintf(job->json, sizeof job->json,
+               "{\"fileName\":\"many/%06ld\",\"fileSize\":%zu,\"mimeType\":\"a/b\",\"chunkSize\":8388608}", job->index,
+               job->size);
+    } else {
+      snprintf(url, sizeof url, "%s/uploads/sessions/%s/finalize", base, job->session);
+      strcpy(job->json, "{}");
+    }
+    curl_easy_setopt(job->curl, CURLOPT_POSTFIELDS, job->json);
+  }
+  curl_easy_setopt(job->curl, CURLOPT_URL, url);
+  curl_easy_setopt(job->curl, CURLOPT_HTTPHEADER, job->headers);
+  curl_easy_setopt(job->curl, CURLOPT_WRITEFUNCTION, collect);
+  curl_easy_setopt(job->curl, CURLOPT_WRITEDATA, job);
+  curl_easy_setopt(job->curl, CURLOPT_PRIVATE, job);
+}
+
+static int begin(struct job *job) {
+  if (begun == count) return 0;
+  job->index = begun++;
+  job->step = by_sessions ? OPEN : CHUNK;
+  load(job);
+  prepare(job);
+  return 1;
+}
+
+/* True where the job has another request to make. */
+static int advance(struct job *job) {
+  long status = 0;
+  curl_easy_getinfo(job->curl, CURLINFO_RESPONSE_CODE, &status);
+  if (status / 100 != 2) { fprintf(stderr, "HTTP %ld: %s\n", status, job->answer); exit(1); }
+  if (by_sessions && job->step == OPEN) {
+    const char *at = strstr(job->answer, "\"sessionId\":\"");
+    if (!at) exit(1);
+    at += 13;
+    snprintf(job->session, sizeof job->session, "%.*s", (int)strcspn(at, "\""), at);
+  }
+  job->step = by_sessions ? job->step + 1 : DONE;
+  if (job->step != DONE) { prepare(job); return 1; }
+  finished++;
+  return begin(job);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 6) return 64;
+  by_sessions = strcmp(argv[1], "sessions") == 0;
+  base = argv[2];
+  folder = argv[3];
+  count = atol(argv[4]);
+  int width = atoi(argv[5]);
+  CURLM *multi = curl_multi_init();
+  struct job *jobs = calloc((size_t)width, sizeof *jobs);
+  for (int i = 0; i < width; i++) {
+    jobs[i].curl = curl_easy_init();
+    if (begin(&jobs[i])) curl_multi_add_handle(multi, jobs[i].curl);
+  }
+  int running = 1;
+  while (finished < count) {
+    curl_multi_perform(multi, &running);
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(multi, &left))) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL *curl = message->easy_handle;
+      struct job *job;
+      if (message->data.result != CURLE_OK) { fprintf(stderr, "%s\n", curl_easy_strerror(message->data.result)); return 1; }
+      curl_easy_getinfo(curl, CURLINFO_PRIVATE, (char **)&job);
+      curl_multi_remove_handle(multi, curl);
+      if (advance(job)) curl_multi_add_handle(multi, curl);
+    }
+    if (finished < count) curl_multi_poll(multi, NULL, 0, 1000, NULL);
+  }
+  return 0;
+}

@@ -1,0 +1,422 @@
+"""The rows of the table: each runs haul and its peers on the same work, checks the result, and gives its figures."""
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import measure
+import stage
+from measure import Sample, median, spread
+
+GIB = 1 << 30
+RATE = 50_000_000
+
+
+class Row:
+    def __init__(self, work):
+        self.work = work
+        self.figures = []  # (what, value as text)
+        self.goals = []  # (what, value, limit, met)
+
+    def figure(self, what, samples, key="wall"):
+        self.figures.append((what, f"{spread(samples, key)} s"))
+
+    def note(self, what, text):
+        self.figures.append((what, text))
+
+    def at_most(self, what, value, limit):
+        self.goals.append((what, round(value, 3), f"≤ {limit}", value <= limit))
+
+    def at_least(self, what, value, limit):
+        self.goals.append((what, round(value, 3), f"≥ {limit}", value >= limit))
+
+
+def checked(sample, path, digest):
+    if stage.sha256(path) != digest:
+        raise SystemExit(f"{path} is not what was sent")
+    return sample
+
+
+def rss(row, samples):
+    worst = max(s.rss for s in samples)
+    row.note("haul, resident at most", f"{worst / (1 << 20):.0f} MiB")
+    row.at_most("resident, MiB", worst / (1 << 20), 64)
+
+
+def large_down(rounds):
+    """1 GiB with SHA-256 from nginx."""
+    data = stage.PLACE / "served"
+    big = stage.random_file(data / "big.bin", GIB)
+    digest = stage.sha256(big)
+    server = stage.Nginx(data)
+    url = f"{server.url}/big.bin"
+
+    def haul(sync):
+        job = stage.Job("down", f"transfers:\n  - id: big\n    download: {url}\n    to: big.bin\n"
+                                f"    expect: {{ sha256: {digest} }}\n")
+        return checked(measure.run(job.command(), sync=sync), job.folder / "big.bin", digest)
+
+    def floor(sync):
+        folder = stage.fresh("floor")
+        return checked(measure.run([stage.PEERS / "get", url, folder / "big.bin"], sync=sync), folder / "big.bin", digest)
+
+    def curl(sync):
+        folder = stage.fresh("curl")
+        return measure.run(f"curl -sfo big.bin {url} && sha256sum big.bin | grep -q {digest}", cwd=folder, sync=sync)
+
+    def aria(sync):
+        folder = stage.fresh("aria")
+        return measure.run(["aria2c", "-q", "-x4", "-s4", f"--checksum=sha-256={digest}", "-d", folder, url], sync=sync)
+
+    rows = []
+    for sync in (False, True):
+        row = Row("download 1 GiB with SHA-256" + (", then `sync`" if sync else ""))
+        samples = measure.alternate({n: (lambda f=f: f(sync)) for n, f in
+                                     {"haul": haul, "C loop": floor, "curl + sha256sum": curl, "aria2c": aria}.items()}, rounds)
+        for name, found in samples.items():
+            row.figure(name, found)
+        row.figure("haul, CPU", samples["haul"], "cpu")
+        row.figure("C loop, CPU", samples["C loop"], "cpu")
+        mine = median(samples["haul"])
+        row.at_most("wall / C loop", mine / median(samples["C loop"]), 1.0)
+        row.at_most("wall / (curl + sha256sum)", mine / median(samples["curl + sha256sum"]), 0.25)
+        row.at_most("wall / aria2c", mine / median(samples["aria2c"]), 0.2)
+        row.at_most("CPU / C loop", median(samples["haul"], "cpu") / median(samples["C loop"], "cpu"), 1.15)
+        rss(row, samples["haul"])
+        rows.append(row)
+    server.end()
+    return rows
+
+
+def large_up(rounds):
+    """1 GiB through chunk sessions to depot."""
+    big = stage.random_file(stage.PLACE / "served/big.bin", GIB)
+    digest = stage.sha256(big)
+    root = stage.fresh("depot-up")
+    server = stage.depot(root)
+
+    def clean():
+        for name in ("haul.bin", "c.bin"):
+            (root / name).unlink(missing_ok=True)
+        shutil.rmtree(root / ".depot/objects", ignore_errors=True) if False else None
+
+    def haul():
+        clean()
+        job = stage.Job("up", f"endpoints:\n  depot: {{ type: session, url: {server.url} }}\ntransfers:\n"
+                              f"  - id: big\n    upload: {big}\n    to: depot:haul.bin\n    if_exists: replace\n")
+        return checked(measure.run(job.command()), root / "haul.bin", digest)
+
+    def floor():
+        clean()
+        return checked(measure.run([stage.PEERS / "sessions", server.url, "c.bin", big, str(8 << 20)]), root / "c.bin", digest)
+
+    row = Row("upload 1 GiB through chunk sessions to depot")
+    samples = measure.alternate({"haul": haul, "C client": floor}, rounds)
+    for name, found in samples.items():
+        row.figure(name, found)
+    row.at_most("wall / C client", median(samples["haul"]) / median(samples["C client"]), 1.15)
+    rss(row, samples["haul"])
+    server.end()
+    return [row]
+
+
+def depot_itself(rounds):
+    """depot against nginx, and against the cost of its hashes and writes."""
+    data = stage.PLACE / "served"
+    big = stage.random_file(data / "big.bin", GIB)
+    nginx, root = stage.Nginx(data), stage.fresh("depot-down")
+    os.link(big, root / "big.bin")
+    server = stage.depot(root)
+    ranges = lambda url: lambda: measure.run(
+        " & ".join(f"curl -sfo /dev/null -r {i * GIB // 4}-{(i + 1) * GIB // 4 - 1} {url}" for i in range(4)) + " & wait")
+    measure.run(["curl", "-sfo", "/dev/null", f"{server.url}/files/big.bin/meta"])  # its digest, once
+    row = Row("depot: 1 GiB down by four ranges")
+    samples = measure.alternate({"depot": ranges(f"{server.url}/files/big.bin"), "nginx": ranges(f"{nginx.url}/big.bin")}, rounds)
+    for name, found in samples.items():
+        row.figure(name, found)
+    row.at_least("speed / nginx", median(samples["nginx"]) / median(samples["depot"]), 0.5)
+    up = Row("depot: 1 GiB up by sessions")
+
+    def costs():
+        folder = stage.fresh("costs")
+        return measure.run(f"openssl dgst -sha256 {big} & openssl dgst -sha256 {big}; cat {big} > copy; wait", cwd=folder)
+
+    def sessions():
+        (root / "c.bin").unlink(missing_ok=True)
+        return measure.run([stage.PEERS / "sessions", server.url, "c.bin", big, str(8 << 20)])
+
+    samples = measure.alternate({"by sessions": sessions, "two hashes and one write": costs}, rounds)
+    for name, found in samples.items():
+        up.figure(name, found)
+    up.at_most("wall / costs", median(samples["by sessions"]) / median(samples["two hashes and one write"]), 1.3)
+    nginx.end()
+    server.end()
+    return [row, up]
+
+
+def small_down(rounds, count=10_000):
+    """Many files of 4 KiB with digests, from nginx."""
+    data = stage.PLACE / "small"
+    sums = stage.small_files(data / "many", count, 4096)
+    server = stage.Nginx(data)
+    lists = stage.fresh("lists")
+    with open(lists / "inv.csv", "w") as rows:
+        rows.write("name,sha256\n" + "".join(f"{name},{digest}\n" for name, digest in sums.items()))
+    with open(lists / "curl.txt", "w") as rows:
+        rows.write("".join(f"url={server.url}/many/{name}\noutput={name}\n" for name in sums))
+    with open(lists / "aria.txt", "w") as rows:
+        rows.write("".join(f"{server.url}/many/{name}\n checksum=sha-256={digest}\n" for name, digest in sums.items()))
+
+    def verify(folder):
+        for name in list(sums)[:: max(1, count // 200)]:
+            if stage.sha256(folder / name) != sums[name]:
+                raise SystemExit(f"{folder / name} is wrong")
+
+    def haul(sync):
+        job = stage.Job("small", f"defaults: {{ policy: {{ transfers: 16, connections: {{ per_host: 16 }} }} }}\n"
+                                 f"transfers:\n  - id: m\n    for_each: {{ csv: {lists}/inv.csv, key: '${{each.name}}' }}\n"
+                                 f"    download: '{server.url}/many/${{each.name}}'\n    to: 'out/${{each.name}}'\n"
+                                 f"    expect: {{ sha256: '${{each.sha256}}' }}\n")
+        began = time.time()
+        sample = measure.run(job.command("--events", str(job.folder / "events")), sync=sync)
+        verify(job.folder / "out")
+        last = [e["at"] for e in measure.events(job.folder / "events") if e["event"] == "transfer_state" and e["to"] == "completed"][-1]
+        sample.extra["last"] = timestamp(last) - began
+        return sample
+
+    def curl(sync):
+        folder = stage.fresh("curl")
+        return measure.run(["curl", "-s", "--parallel", "--parallel-max", "16", "-K", lists / "curl.txt"], cwd=folder, sync=sync)
+
+    def rclone(sync):
+        folder = stage.fresh("rclone")
+        return measure.run(["rclone", "copy", "--transfers", "16", "--http-url", server.url, ":http:many", folder], sync=sync)
+
+    def aria(sync):
+        folder = stage.fresh("aria")
+        return measure.run(["aria2c", "-q", "-j8", "-d", folder, "-i", lists / "aria.txt"], sync=sync)
+
+    rows = []
+    for sync in (False, True):
+        row = Row(f"{count:,} × 4 KiB down, digests expected" + (", then `sync`" if sync else ""))
+        contenders = {"haul": haul, "curl --parallel": curl, "rclone copy": rclone, "aria2c": aria}
+        samples = measure.alternate({n: (lambda f=f: f(sync)) for n, f in contenders.items()}, rounds)
+        for name, found in samples.items():
+            row.figure(name, found)
+        lasts = [Sample(s.extra["last"], s.cpu, s.rss) for s in samples["haul"]]
+        row.figure("haul, to the last completion", lasts)
+        mine = median(samples["haul"] if sync else lasts)
+        for peer, limit in (("curl --parallel", 1.5), ("rclone copy", 0.5), ("aria2c", 0.25)):
+            row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
+        rss(row, samples["haul"])
+        rows.append(row)
+    server.end()
+    return rows
+
+
+def timestamp(text):
+    from datetime import datetime
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def small_up(rounds, count=10_000):
+    """Many files of 4 KiB up: by sessions to depot, by PUT to nginx."""
+    data = stage.PLACE / "small/many"
+    stage.small_files(data, count, 4096)
+    root, webroot = stage.fresh("depot-many"), stage.fresh("nginx-many")
+    server, nginx = stage.depot(root), stage.Nginx(webroot)
+    policy = "defaults: { policy: { transfers: 16, connections: { per_host: 16 } } }\n"
+
+    def haul(name, endpoint):
+        job = stage.Job(name, f"endpoints:\n  there: {endpoint}\n{policy}transfers:\n  - id: m\n"
+                              f"    upload: {data}/*\n    to: there:{name}/\n    refresh: always\n")
+        return measure.run(job.command())
+
+    rows = []
+    for form, url, endpoint in (("sessions", server.url, f"{{ type: session, url: {server.url} }}"),
+                                ("put", nginx.url, f"{{ type: http, url: {nginx.url} }}")):
+        row = Row(f"{count:,} × 4 KiB up by {'sessions' if form == 'sessions' else 'PUT'}")
+        bare = url if form == "sessions" else f"{url}/bare"
+        samples = measure.alternate({
+            "haul": lambda: (empty(root, webroot), haul(f"many{form}", endpoint))[1],
+            "bare requests": lambda: (empty(root, webroot), measure.run([stage.PEERS / "many", form, bare, data, str(count), "16"]))[1],
+        }, rounds)
+        for name, found in samples.items():
+            row.figure(name, found)
+        row.at_most("wall / bare requests", median(samples["haul"]) / median(samples["bare requests"]), 2)
+        rss(row, samples["haul"])
+        rows.append(row)
+    server.end()
+    nginx.end()
+    return rows
+
+
+def empty(*roots):
+    for root in roots:
+        for child in pathlib.Path(root).iterdir():
+            if child.name != ".depot" and child.is_dir():
+                shutil.rmtree(child)
+
+
+def million(rounds, count=1_000_000):
+    """Plans of a million rows: compile, compile again, go on, report."""
+    folder = stage.PLACE / "million"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows_file = folder / "inv.csv"
+    if not rows_file.exists():
+        with open(rows_file, "w") as rows:
+            rows.write("path,sha256\n")
+            for i in range(count):
+                rows.write(f"archive/{i % 1000:04d}/batch-{i // 1000:05d}/object-{i:08d}.bin,{i:064x}\n")
+    server = stage.Nginx(stage.fresh("nothing"))
+    text = (f"transfers:\n  - id: m\n    for_each: {{ csv: {rows_file}, key: '${{each.path}}' }}\n"
+            f"    download: '{server.url}/${{each.path}}'\n    to: 'out/${{each.path}}'\n"
+            "    expect: { sha256: '${each.sha256}' }\n")
+    row = Row(f"a plan of {count:,} rows of a CSV")
+    first, second = [], []
+    for _ in range(rounds):
+        job = stage.Job("million", text)
+        first.append(measure.run(job.command("--json", verb="plan")))
+        second.append(measure.run(job.command("--only", "nothing/*")))
+    row.figure("compile, and print the plan", first)
+    row.figure("compile again, and an empty run", second)
+    row.at_most("compile, s", median(first), 15)
+    row.at_most("compile again, s", median(second), 3)
+    rss(row, first + second)
+    database = job.state / "million/plan.sqlite"
+    row.note("plan on disk", f"{database.stat().st_size / count:.0f} bytes a transfer")
+    row.at_most("bytes a transfer", database.stat().st_size / count, 400)
+    # All but the last are done.
+    with sqlite3.connect(database) as db:
+        db.execute("UPDATE transfer SET state = 'completed' WHERE seq < (SELECT max(seq) FROM transfer)")
+        db.execute("UPDATE run SET outcome = 'incomplete'")
+    going = measure.run(job.command("--events", str(job.folder / "events")), check=False)
+    began = time.time() - going.wall
+    seen = [e for e in measure.events(job.folder / "events") if e["event"] == "transfer_state"]
+    row.note("going on: first request after", f"{timestamp(seen[0]['at']) - began:.2f} s; the whole attempt {going.wall:.2f} s")
+    row.at_most("first request, s", timestamp(seen[0]["at"]) - began, 1)
+    report = measure.run([str(stage.HAUL), "report", "million", "--state-dir", str(job.state), "--json", "--all"])
+    row.note("report of all", f"{report.wall:.1f} s, {report.rss / (1 << 20):.0f} MiB")
+    row.at_most("report's memory, MiB", report.rss / (1 << 20), 64)
+    few = stage.Job("few", text.replace(str(rows_file), str(head(rows_file, 1000))))
+    small = measure.run(few.command("--json", verb="plan"))
+    row.note("memory of 1,000 rows", f"{small.rss / (1 << 20):.0f} MiB")
+    row.at_most("memory, 1,000,000 / 1,000", median(first, "rss") / small.rss, 1.2)
+    server.end()
+    return [row]
+
+
+def head(path, count):
+    short = path.with_name("head.csv")
+    with open(path) as lines, open(short, "w") as out:
+        for _, line in zip(range(count + 1), lines):
+            out.write(line)
+    return short
+
+
+def far_server(rounds):
+    """50 ms each way, a capped link."""
+    data = stage.PLACE / "served"
+    size = 1 << 28
+    big = stage.random_file(data / "quarter.bin", size)
+    digest = stage.sha256(big)
+    sums = stage.small_files(data / "thousand", 1000, 4096)
+    nginx = stage.Nginx(data)
+    link = stage.far(nginx.port, 50, RATE)
+    policy = "defaults: { policy: { transfers: 16, chunks_in_flight: 8, connections: { per_host: 16 } } }\n"
+
+    def large():
+        job = stage.Job("far", f"{policy}transfers:\n  - id: big\n    download: {link.url}/quarter.bin\n    to: big.bin\n"
+                               f"    expect: {{ sha256: {digest} }}\n")
+        return checked(measure.run(job.command()), job.folder / "big.bin", digest)
+
+    row = Row(f"far server, 50 ms each way, {RATE // 1_000_000} MB/s")
+    found = [large() for _ in range(rounds)]
+    row.figure("256 MiB", found)
+    row.at_least("share of the link's rate", size / RATE / median(found), 0.95)
+    with open(data / "names.txt", "w") as names:
+        names.write("\n".join(sums) + "\n")
+
+    def many():
+        job = stage.Job("farmany", f"{policy}transfers:\n  - id: m\n    for_each: {{ list: {data}/names.txt, key: '${{each.line}}' }}\n"
+                                   f"    download: '{link.url}/thousand/${{each.line}}'\n    to: 'out/${{each.line}}'\n")
+        return measure.run(job.command())
+
+    found = [many() for _ in range(rounds)]
+    row.figure("1,000 × 4 KiB on 16 connections", found)
+    # A request a round trip on each connection, and one round trip more to open it.
+    least = (1000 / 16 + 1) * 0.1
+    row.note("the least that 16 connections allow", f"{least:.2f} s")
+    row.at_most("wall / least", median(found) / least, 1.2)
+    link.end()
+    nginx.end()
+    return [row]
+
+
+def sparse(_):
+    """100 GiB of zeros, sparse at the server; the disk is spared by a small part of it each time."""
+    size = 100 * GIB
+    root = stage.fresh("sparse")
+    with open(root / "sparse.bin", "wb") as file:
+        file.truncate(size)
+    nginx = stage.Nginx(root)
+    row = Row("100 GiB, sparse: the first minute")
+    job = stage.Job("sparse", f"policies: {{ p: {{ deadline: 60s }} }}\ntransfers:\n  - id: big\n    download: {nginx.url}/sparse.bin\n"
+                              "    to: big.bin\n")
+    sample = measure.run(job.command("--deadline", "30s"), check=False)
+    rss(row, [sample])
+    nginx.end()
+    shutil.rmtree(job.folder)
+    return [row]
+
+
+def watching(rounds):
+    """What events and the live view cost."""
+    data = stage.PLACE / "served"
+    big = stage.random_file(data / "big.bin", GIB)
+    server = stage.Nginx(data)
+
+    def haul(*more):
+        job = stage.Job("watch", f"transfers:\n  - id: big\n    download: {server.url}/big.bin\n    to: big.bin\n")
+        return measure.run(job.command(*[str(job.folder / m) if m == "events" else m for m in more]))
+
+    row = Row("events on, 1 GiB down")
+    samples = measure.alternate({"without": haul, "with events": lambda: haul("--events", "events")}, rounds)
+    for name, found in samples.items():
+        row.figure(name + ", CPU", found, "cpu")
+    row.at_most("CPU, with / without", median(samples["with events"], "cpu") / median(samples["without"], "cpu"), 1.03)
+    server.end()
+    return [row]
+
+
+def resume_check(_):
+    """A 10 GiB partial, checked before it goes on."""
+    size = 10 * GIB
+    root = stage.fresh("resume")
+    with open(root / "big.bin", "wb") as file:
+        file.truncate(size)
+    nginx = stage.Nginx(root)
+    job = stage.Job("resume", f"policies: {{ p: {{ bandwidth: unlimited }} }}\ntransfers:\n  - id: big\n    download: {nginx.url}/big.bin\n    to: big.bin\n")
+    measure.run(job.command("--deadline", "25s"), check=False)
+    part = next(job.folder.glob(".big.bin.*.haul-part"), None)
+    row = Row("resume check of a partial")
+    if part is None:
+        row.note("skipped", "the whole file came before the deadline")
+    else:
+        have = sqlite3.connect(job.state / "resume/plan.sqlite").execute("SELECT sum(length) FROM chunk").fetchone()[0]
+        floor = measure.run(f"cat {part} > /dev/null")
+        again = measure.run(job.command("--deadline", "1h", "--events", str(job.folder / "events")), check=False)
+        began = time.time() - again.wall
+        first = next((e for e in measure.events(job.folder / "events") if e["event"] == "chunk_completed"), None)
+        took = timestamp(first["at"]) - began if first else again.wall
+        row.note("recorded", f"{have / GIB:.1f} GiB; read by `cat` in {floor.wall:.1f} s; first new chunk after {took:.1f} s")
+        row.at_most("check / cat", took / max(floor.wall * have / size, 0.1), 1.5)
+    nginx.end()
+    shutil.rmtree(job.folder)
+    return [row]
+
+
+ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "small-up": small_up,
+       "million": million, "far": far_server, "watching": watching, "sparse": sparse, "resume-check": resume_check}

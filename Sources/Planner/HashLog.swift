@@ -1,0 +1,88 @@
+internal import Foundation
+
+/// Notes hashes, and tells at the end which came more than once. Memory stays bounded however many there are: they
+/// are parted by their first bits, and full blocks of a part wait in a temporary file for their turn.
+final class HashLog {
+  private static let parts = 64
+  /// Hashes a block: 4 KiB in the file.
+  private static let block = 512
+  private var waiting: [[UInt64]] = Array(repeating: [], count: parts)
+  /// Where the blocks of each part are in the file, in blocks.
+  private var written: [[UInt32]] = Array(repeating: [], count: parts)
+  private var blocks: UInt32 = 0
+  private var file: FileHandle?
+  private var isInMemory = false
+
+  func note(_ hash: UInt64) {
+    let part = Int(hash >> 58)
+    waiting[part].append(hash)
+    if waiting[part].count >= Self.block, !isInMemory { spill(part) }
+  }
+
+  /// - Parameters:
+  ///   - wanted: hashes to look for.
+  ///   - limit: how many that came twice are enough to know.
+  func settle(looking wanted: Set<UInt64>, limit: Int) -> (repeated: Set<UInt64>, missing: Set<UInt64>) {
+    var repeated: Set<UInt64> = []
+    var missing = wanted
+    for part in 0..<Self.parts {
+      let hashes = all(of: part).sorted()
+      for (one, next) in zip(hashes, hashes.dropFirst()) where one == next && repeated.count < limit {
+        repeated.insert(one)
+      }
+      if !missing.isEmpty { missing.subtract(hashes) }
+    }
+    return (repeated, missing)
+  }
+
+  private func spill(_ part: Int) {
+    do {
+      let file = try file ?? Self.temporaryFile()
+      self.file = file
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(Self.block * 8)
+      for hash in waiting[part] {
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+          bytes.append(UInt8(truncatingIfNeeded: hash >> shift))
+        }
+      }
+      try file.seek(toOffset: UInt64(blocks) * UInt64(Self.block * 8))
+      try file.write(contentsOf: bytes)
+      written[part].append(blocks)
+      blocks += 1
+      waiting[part].removeAll(keepingCapacity: true)
+    } catch {
+      // A full temporary folder costs memory, not the plan.
+      isInMemory = true
+    }
+  }
+
+  private func all(of part: Int) -> [UInt64] {
+    var hashes = waiting[part]
+    for block in written[part] {
+      guard let file, (try? file.seek(toOffset: UInt64(block) * UInt64(Self.block * 8))) != nil,
+        let bytes = try? file.read(upToCount: Self.block * 8)
+      else { continue }
+      var hash: UInt64 = 0
+      for (index, byte) in bytes.enumerated() {
+        hash |= UInt64(byte) << UInt64(index % 8 * 8)
+        if index % 8 == 7 {
+          hashes.append(hash)
+          hash = 0
+        }
+      }
+    }
+    return hashes
+  }
+
+  /// A file that has no name any more: it ends with the process.
+  private static func temporaryFile() throws -> FileHandle {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("haul-\(UUID().uuidString)")
+    guard
+      FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw CocoaError(.fileWriteUnknown) }
+    let file = try FileHandle(forUpdating: url)
+    try FileManager.default.removeItem(at: url)
+    return file
+  }
+}

@@ -1,0 +1,14 @@
+import JobModel
+
+/// What a server may have put on every chunk (`requiredHeaders`).
+enum RequiredHeader {
+  /// What says which bytes are sent, and how many: nobody else's to set.
+  private static let own: Set<String> = [
+    "content-length", "content-range", "host", "transfer-encoding", "x-chunk-hash",
+  ]
+
+  /// Whether it is a header (RFC 9110, 5.1 and 5.5), and not one that would change what a chunk is.
+  static func canBeSent(_ name: String, _ value: String) -> Bool {
+    HeaderSetting.isToken(name) && HeaderSetting.isSafe(value: value) && !own.contains(name.lowercased())
+  }
+}

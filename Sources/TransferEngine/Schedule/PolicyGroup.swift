@@ -1,0 +1,158 @@
+import JobLedger
+import JobModel
+
+/// What all transfers under one policy share in a run: turns, rates, hours, budget, failures.
+///
+/// Belongs to the engine.
+final class PolicyGroup {
+  /// Those of one name share, unless a level refines what is shared; those without a name where all is equal.
+  enum Key: Hashable {
+    case named(String, Terms)
+    case inline(EffectivePolicy)
+  }
+
+  /// What is shared.
+  struct Terms: Hashable {
+    var transfers: Int
+    var bandwidth: Bandwidth
+    var timezone: String?
+    var schedule: [ScheduleEntry]
+    var window: [TimeWindow]
+    var deadline: Double?
+    var budget: Budget?
+    var failures: Int?
+    var share: Double?
+
+    init(_ policy: EffectivePolicy) {
+      transfers = policy.transfers
+      bandwidth = Bandwidth(download: policy.downloadRate, upload: policy.uploadRate)
+      timezone = policy.timezone
+      schedule = policy.schedule
+      window = policy.window
+      deadline = policy.deadline
+      budget = policy.budget
+      failures = policy.failFastFailures
+      share = policy.failFastShare
+    }
+  }
+
+  let policy: EffectivePolicy
+  let name: String?
+  let throttle: Throttle
+  private let hours: PolicyHours
+  private let zone: CivilZone
+  private let down: RateLimit
+  private let up: RateLimit
+  private let began: Double
+  private let spending: Spending?
+  private let ledgerName: String
+  private(set) var hold: Hold?
+  private(set) var bandwidth: Bandwidth
+  /// From when till when `bandwidth` and `opensAt` are known.
+  private var hoursKnown = 0.0..<0.0
+  /// When the window opens, if it is shut; infinite for never.
+  private var opensAt: Double?
+  /// When `look` may come to something else; nil for never.
+  private(set) var nextLook: Double?
+  /// Transfers that are paused for its hold, to be given back.
+  var held: [Int64] = []
+  private var used = 0
+  private var failed = 0
+  private var ended = 0
+
+  static func key(_ settings: TransferSettings) -> Key {
+    settings.policyName.map { .named($0, Terms(settings.policy)) } ?? .inline(settings.policy)
+  }
+
+  /// - Parameters:
+  ///   - began: when the attempt began, seconds since 1970.
+  ///   - jobLimits: of the whole job, down and up.
+  ///   - onSpent: called, on the network thread, when the budget is used up.
+  init(
+    _ settings: TransferSettings, context: EngineContext, began: Double,
+    jobLimits: (down: RateLimit, up: RateLimit), onSpent: @escaping @Sendable () -> Void
+  ) throws {
+    policy = settings.policy
+    name = settings.policyName
+    self.began = began
+    zone = context.clock.zone(policy.timezone)
+    hours = PolicyHours(policy, zone: zone)
+    // Other keys may change from run to run: what is spent stays spent.
+    ledgerName =
+      settings.policyName ?? "inline \(policy.budget?.bytes ?? 0) \(policy.budget?.period.rawValue ?? "")"
+    let now = context.clock.now()
+    if let budget = policy.budget {
+      let period = BudgetPeriod(budget.period, at: now, zone: zone)
+      let before = try context.ledger.spent(policy: ledgerName, period: period.name)
+      spending = Spending(budget, period: period, spent: before, onSpent: onSpent)
+    } else {
+      spending = nil
+    }
+    bandwidth = hours.bandwidth(at: now)
+    (down, up) = (RateLimit(bandwidth.download), RateLimit(bandwidth.upload))
+    let spending = spending
+    throttle = Throttle(down: [jobLimits.down, down], up: [jobLimits.up, up]) { spending?.count($0) }
+    look(now: now, overrides: nil)
+  }
+
+  /// Brings rates and hold up to the moment.
+  ///
+  /// - Parameter overrides: what `haul limit` says in place of the policies.
+  func look(now: Double, overrides: Bandwidth?) {
+    if let budget = policy.budget { spending?.begin(BudgetPeriod(budget.period, at: now, zone: zone)) }
+    if now < hoursKnown.lowerBound || now >= hoursKnown.upperBound {
+      bandwidth = hours.bandwidth(at: now)
+      opensAt = hours.isOpen(at: now) ? nil : hours.nextOpening(after: now) ?? .infinity
+      hoursKnown = now..<max(now + 0.001, hours.nextChange(after: now) ?? .infinity)
+    }
+    down.set(overrides == nil ? bandwidth.download : .unlimited)
+    up.set(overrides == nil ? bandwidth.upload : .unlimited)
+    let deadline = policy.deadline.map { began + $0 }
+    if let deadline, now >= deadline {
+      hold = Hold(.deadline, until: nil)
+    } else if let end = spending?.spentUntil {
+      hold = Hold(.budget, until: end)
+    } else if let opensAt {
+      hold = Hold(.window, until: opensAt.isFinite ? opensAt : nil)
+    } else {
+      hold = nil
+    }
+    let moments = [
+      hoursKnown.upperBound.isFinite ? hoursKnown.upperBound : nil, deadline.flatMap { $0 > now ? $0 : nil },
+      spending?.end,
+    ]
+    nextLook = moments.compactMap { $0 }.min()
+  }
+
+  var hasBudget: Bool { spending != nil }
+
+  /// Records what was spent since the last call.
+  func save(_ writer: LedgerWriter) {
+    guard let (period, bytes) = spending?.takeUnsaved() else { return }
+    writer.submit(.spent(policy: ledgerName, period: period, bytes: bytes))
+  }
+
+  var isFree: Bool { used < max(1, policy.transfers) }
+  func take() { used += 1 }
+  func free() { used -= 1 }
+
+  /// A share of failures means something once so many have ended.
+  private static let leastEnded = 10
+
+  /// Counts how a transfer ended.
+  ///
+  /// - Returns: whether `fail_fast` ends the run.
+  func count(_ state: TransferState) -> Bool {
+    switch state {
+    case .completed, .upToDate: ended += 1
+    case .failed:
+      ended += 1
+      failed += 1
+    case .queued, .running, .paused, .canceled, .skipped: return false
+    }
+    guard failed > 0 else { return false }
+    if let most = policy.failFastFailures, failed >= most { return true }
+    guard let share = policy.failFastShare, ended >= Self.leastEnded else { return false }
+    return Double(failed) >= share * Double(ended)
+  }
+}

@@ -1,0 +1,164 @@
+import JobLedger
+package import JobModel
+import Protocols
+
+/// What policies say about time, money and failures, kept to while the engine runs.
+extension TransferEngine {
+  func key(_ transfer: LedgerTransfer) -> PolicyGroup.Key {
+    if let known = keys[transfer.profile] { return known }
+    let key = PolicyGroup.key(transfer.settings)
+    keys[transfer.profile] = key
+    return key
+  }
+
+  /// The group of a transfer, made when the first of it is met.
+  func group(_ transfer: LedgerTransfer) throws -> PolicyGroup {
+    let key = key(transfer)
+    if let known = groups[key] { return known }
+    let group = try PolicyGroup(
+      transfer.settings, context: context, began: began, jobLimits: jobLimits,
+      onSpent: { [weak self] in
+        // Told amid a request; what it stops must not be pulled from under it.
+        Task { await self?.look() }
+      })
+    group.look(now: context.clock.now(), overrides: limit)
+    groups[key] = group
+    if group.nextLook != nil { watchTheClock() }
+    if let hold = group.hold { tell(hold, group) }
+    return group
+  }
+
+  /// Keeps a queued transfer back where its policy or its server says so.
+  func keepBack(_ transfer: LedgerTransfer) throws -> Bool {
+    let group = try group(transfer)
+    if let hold = group.hold {
+      pause(transfer, hold)
+      if hold.until != nil { group.held.append(transfer.seq) }
+      return true
+    }
+    guard let origin = origin(transfer), let until = rests[origin], until > context.clock.now() else {
+      return false
+    }
+    let hold = Hold(.retries, until: until)
+    if resting[origin] == nil {
+      context.events(.held(by: origin, hold))
+      context.board.setHold(hold, of: origin)
+    }
+    resting[origin, default: []].append(transfer.seq)
+    watchTheClock()
+    pause(transfer, hold)
+    return true
+  }
+
+  private func pause(_ transfer: LedgerTransfer, _ hold: Hold) {
+    guard let next = StateMachine.next(transfer.state, .hold(hold.reason)) else { return }
+    heldInTurn += 1
+    context.writer.submit(.state(seq: transfer.seq, next.state))
+    context.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
+  }
+
+  private func origin(_ transfer: LedgerTransfer) -> String? {
+    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
+    switch place {
+    case .local: return nil
+    case .url(let text): return WebURL(text)?.origin
+    case .remote(let name, _): return context.endpoints[name].flatMap { WebURL($0.url)?.origin }
+    }
+  }
+
+  /// Somebody is held for a time that this run waits for.
+  var isWaiting: Bool {
+    guard waits else { return false }
+    return releasing > 0 || !resting.isEmpty
+      || groups.values.contains { !$0.held.isEmpty && $0.hold?.isWaitedFor ?? true }
+  }
+
+  private func watchTheClock() {
+    if ticker == nil { ticker = Task { await tick() } }
+  }
+
+  /// Looks at the clock until the run ends: a minute apart at most, as it may be set, or the machine may sleep.
+  private func tick() async {
+    while !Task.isCancelled {
+      let now = context.clock.now()
+      let moments = groups.values.compactMap(\.nextLook) + resting.keys.compactMap { rests[$0] }
+      let longest = groups.values.contains(where: \.hasBudget) ? 1.0 : 60
+      let next = moments.min().map { max(0.05, min(longest, $0 - now)) } ?? longest
+      do { try await context.transport.sleep(seconds: next) } catch { return }
+      look()
+    }
+  }
+
+  /// Brings all policies up to the moment.
+  func look() {
+    let now = context.clock.now()
+    do {
+      for (key, group) in groups {
+        group.save(context.writer)
+        let (hold, bandwidth) = (group.hold, group.bandwidth)
+        group.look(now: now, overrides: limit)
+        if group.bandwidth != bandwidth, limit == nil {
+          context.events(.bandwidth(policy: group.name, group.bandwidth))
+        }
+        guard group.hold?.reason != hold?.reason else { continue }
+        if let hold { release(group, from: hold.reason) }
+        guard let hold = group.hold else { continue }
+        tell(hold, group)
+        for transfer in queue.remove(key) where try !keepBack(transfer) { queue.reset() }
+        for running in active.values where running.key == key { running.end(.hold(hold.reason)) }
+        wake()
+      }
+      for (origin, seqs) in resting where rests[origin] ?? 0 <= now {
+        resting[origin] = nil
+        rests[origin] = nil
+        context.board.setHold(nil, of: origin)
+        context.events(.released(by: origin, .retries))
+        giveBack(seqs, .retries)
+      }
+    } catch { tickFault = error }
+  }
+
+  private func tell(_ hold: Hold, _ group: PolicyGroup) {
+    context.events(.held(by: group.name, hold))
+    context.board.setHold(hold, of: group.name ?? "")
+  }
+
+  /// Gives back what waited for a hold's end.
+  func release(_ group: PolicyGroup, from reason: TransferState.PauseReason) {
+    if group.hold == nil {
+      context.board.setHold(nil, of: group.name ?? "")
+      context.events(.released(by: group.name, reason))
+    }
+    let seqs = group.held
+    group.held = []
+    giveBack(seqs, reason)
+  }
+
+  private func giveBack(_ seqs: [Int64], _ reason: TransferState.PauseReason) {
+    releasing += 1
+    // Behind the writes that paused them.
+    Task {
+      do {
+        try await context.writer.barrier()
+        try context.ledger.requeue(seqs, pausedFor: reason)
+      } catch { tickFault = error }
+      releasing -= 1
+      queue.reset()
+      wake()
+    }
+  }
+
+  /// Takes what `haul limit` says; nil goes back to the policies.
+  package func setLimit(_ limit: Bandwidth?) {
+    self.limit = limit
+    setJobLimits()
+    look()
+    context.events(.bandwidth(policy: nil, limit))
+  }
+
+  func setJobLimits() {
+    jobLimits.down.set(limit?.download ?? .unlimited)
+    jobLimits.up.set(limit?.upload ?? .unlimited)
+    context.board.setLimit(limit)
+  }
+}

@@ -1,0 +1,98 @@
+import Curl
+import CPosix
+import Glibc
+import JobModel
+
+/// Holds requests up as rate limits say, on the network thread, with one timer for all of them.
+///
+/// Used on the network thread alone, hence sendable to it.
+final class Pacer: @unchecked Sendable {
+  private let thread: NetworkThread
+  private var line = PaceLine()
+  private var turns: [Int: () -> Void] = [:]
+  private var timer: NetworkThread.TimerID?
+  /// A rate may be raised while somebody waits at the old one.
+  private static let longestLook = 0.2
+
+  init(thread: NetworkThread) { self.thread = thread }
+
+  /// Asks for `count` bytes; nil where they may go at once, else the place in the line, and `turn` is called later.
+  func ask(_ count: Int, under limits: [RateLimit], turn: @escaping () -> Void) -> Int? {
+    guard let place = line.ask(count, under: limits, now: Self.now) else { return nil }
+    turns[place] = turn
+    if timer == nil { look() }
+    return place
+  }
+
+  func leave(_ place: Int) {
+    line.leave(place)
+    turns[place] = nil
+  }
+
+  private func look() {
+    guard let next = line.next(now: Self.now) else { return }
+    timer = thread.schedule(after: min(max(0, next), Self.longestLook)) { [self] in
+      timer = nil
+      for place in line.due(now: Self.now) { turns.removeValue(forKey: place)?() }
+      if timer == nil { look() }
+    }
+  }
+
+  /// Seconds on the monotonic clock.
+  private static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
+
+/// One request's part in it: how many bytes it has paid for and not yet moved.
+///
+/// Used on the network thread alone, hence sendable to it.
+final class Pace: @unchecked Sendable {
+  private let pacer: Pacer
+  private let thread: NetworkThread
+  private let throttle: Throttle?
+  var id: CurlRequestID?
+  private var paid = 0
+  private var place: Int?
+
+  init(_ pacer: Pacer, thread: NetworkThread, throttle: Throttle?) {
+    self.pacer = pacer
+    self.thread = thread
+    self.throttle = throttle
+  }
+
+  /// Whether so many bytes may go now; where not, the request is resumed when they may.
+  func mayMove(_ count: Int, _ direction: Direction) -> Bool {
+    guard let throttle else { return true }
+    if place != nil { return false }
+    if paid < count {
+      let wanted = count - paid
+      place = pacer.ask(wanted, under: throttle.limits(direction)) { [self] in
+        place = nil
+        paid += wanted
+        if let id { thread.resume(id) }
+      }
+      if place != nil { return false }
+      paid += wanted
+    }
+    return true
+  }
+
+  func moved(_ count: Int) {
+    paid = max(0, paid - count)
+    throttle?.count(count)
+  }
+
+  /// Bytes of an upload's next step: small ones under a low limit, or its first second is a burst of one buffer.
+  func step(_ most: Int) -> Int {
+    guard let rate = throttle?.rate(.upload) else { return most }
+    return min(most, max(256, Int(rate / 64)))
+  }
+
+  func end() {
+    if let place { pacer.leave(place) }
+    place = nil
+  }
+}

@@ -1,0 +1,59 @@
+package import JobModel
+import Synchronization
+
+/// One limit of bytes a second that everything under it shares; its rate may change at any time.
+package final class RateLimit: Sendable {
+  private struct State {
+    var bucket: TokenBucket
+    var waiting = 0
+    var open = 0
+  }
+  private let state: Mutex<State>
+
+  package init(_ rate: Rate = .unlimited) {
+    state = Mutex(State(bucket: TokenBucket(rate: rate.number)))
+  }
+
+  /// Bytes a second; nil is no limit.
+  package var rate: Double? { state.withLock { $0.bucket.rate } }
+
+  package func set(_ rate: Rate) { state.withLock { $0.bucket.rate = rate.number } }
+
+  /// Seconds until a step may go.
+  func wait(now: Double) -> Double {
+    state.withLock { state in
+      state.bucket.refill(now: now, isWanted: state.waiting > 0)
+      return state.bucket.wait
+    }
+  }
+
+  func take(_ count: Int) { state.withLock { $0.bucket.take(count) } }
+
+  /// Whether somebody stands in line for it.
+  var isWanted: Bool { state.withLock { $0.waiting > 0 } }
+  func enterLine() { state.withLock { $0.waiting += 1 } }
+  func leaveLine() { state.withLock { $0.waiting -= 1 } }
+
+  /// Bytes a second that a connection has at least. One that gets much less is taken for dead by its server, and
+  /// what many of them hold in their buffers would be a burst of more than a second's bytes.
+  static let leastShare = 32_768.0
+
+  /// Lets a request begin where the rate can feed one more.
+  func open() -> Bool {
+    state.withLock { state in
+      if let rate = state.bucket.rate, state.open >= max(1, Int(rate / Self.leastShare)) { return false }
+      state.open += 1
+      return true
+    }
+  }
+  func close() { state.withLock { $0.open -= 1 } }
+}
+
+extension Rate {
+  var number: Double? {
+    switch self {
+    case .unlimited: nil
+    case .bytesPerSecond(let bytes): Double(bytes)
+    }
+  }
+}

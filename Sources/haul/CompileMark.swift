@@ -1,0 +1,63 @@
+import Digests
+import Foundation
+import JobManifest
+import JobModel
+
+/// What a plan is compiled from, in one digest. Where it is that of the plan at hand, compiling again would change
+/// nothing, and a million rows need not be read.
+enum CompileMark {
+  /// A file that changed less than this before it was read may change again within one tick of its clock, unseen;
+  /// in seconds.
+  private static let clockTick = 0.1
+
+  /// Nil where the plan depends on what can't be told without looking at it: globs, listings, local sources.
+  static func of(
+    _ job: Job, file: ManifestFile, read: ManifestResult, overrides: [String: String], run: RunValues
+  ) -> String? {
+    guard read.diagnostics.isEmpty else { return nil }
+    var parts = [
+      Haul.version, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
+    ]
+    parts += pairs(overrides) + pairs(read.environment)
+    for template in job.templates {
+      guard template.direction == .download else { return nil }
+      switch template.fanOut {
+      case .single: break
+      case .glob, .prefix: return nil
+      case .rows(let source, _):
+        let path = source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path
+        guard let rows = identity(path, settled: true) else { return nil }
+        parts += [path, rows]
+      }
+      if usesRun(template) { parts += [run.id, run.date] }
+    }
+    return try? Digest.hex(of: Array(parts.joined(separator: "\0").utf8), .sha256)
+  }
+
+  private static func usesRun(_ template: TransferTemplate) -> Bool {
+    var texts = [template.source.text, template.destination.text] + template.needs
+    texts += template.expect.values + template.rowSettings.map(\.value)
+    if case .rows(let source, _) = template.fanOut, let key = source.key { texts.append(key) }
+    for header in template.headers {
+      if case .text(let text) = header.value { texts.append(text) }
+    }
+    return texts.contains { text in
+      text.text.references.contains { $0.name == .runID || $0.name == .runDate }
+    }
+  }
+
+  private static func pairs(_ values: [String: String]) -> [String] {
+    values.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
+  }
+
+  /// Device, inode, size and times of a file; a write shows in its ctime, whatever was done to its mtime.
+  private static func identity(_ path: String, settled: Bool = false) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    let changed = Double(status.st_ctim.tv_sec) + Double(status.st_ctim.tv_nsec) / 1e9
+    guard !settled || Date().timeIntervalSince1970 - changed > clockTick else { return nil }
+    let (mtime, ctime) = (status.st_mtim, status.st_ctim)
+    return
+      "\(status.st_dev).\(status.st_ino).\(status.st_size).\(mtime.tv_sec).\(mtime.tv_nsec).\(ctime.tv_sec).\(ctime.tv_nsec)"
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Policies about time and amounts, from the command line to the report.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct PolicyTests {
+  /// One download under a policy.
+  private func bench(_ policy: String, size: Int = 3_000_000) async throws -> (Bench, Depot) {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: size)
+    try bench.writeJob(
+      """
+      version: 1
+      job: timed
+      endpoints: { depot: \(depot.endpoint) }
+      policies:
+        p: \(policy)
+      defaults: { policy: p, chunk_size: 64KiB }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+
+      """)
+    return (bench, depot)
+  }
+
+  /// `HH:MM` in UTC, so many minutes from now.
+  private func clock(_ minutes: Double) -> String {
+    let day = Int(Date().timeIntervalSince1970 / 60 + minutes) % 1440
+    return "\"" + String(format: "%02d:%02d", day / 60, day % 60) + "\""
+  }
+
+  private func until(_ what: String, _ condition: () async throws -> Bool) async throws {
+    for _ in 0..<600 {
+      if try await condition() { return }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw TestFault("in a minute there was no \(what)")
+  }
+
+  @Test func outsideItsWindowARunEndsOrWaits() async throws {
+    let (bench, depot) = try await bench(
+      "{ timezone: UTC, window: [{ from: \(clock(60)), to: \(clock(120)) }] }")
+    let run = try await bench.run(nil, ["--no-wait"])
+    #expect(run.status == 75 && run.state("a") == "paused window", "\(run.errors)")
+    #expect(run["a"]["resumes_at"].string != nil && run.transferred == 0)
+    #expect(try await depot.log().isEmpty)
+    let events = bench.scratch.path + "/events.jsonl"
+    let waiting = try bench.start(bench.runArguments(["--events", events]))
+    try await until("hold") { JSON.lines(events).contains { $0["event"].string == "policy_held" } }
+    let hold = try #require(JSON.lines(events).first { $0["event"].string == "policy_held" })
+    #expect(hold["policy"].string == "p" && hold["reason"].string == "window")
+    #expect(hold["until"].string == run["a"]["resumes_at"].string)
+    let status = try await bench.haul(["status", "timed"])
+    #expect(status.output.contains("paused a (window), until 20"), "\(status.output)")
+    waiting.signal(SIGINT)
+    #expect(try await waiting.wait(.seconds(20)).status == 75)
+  }
+
+  @Test func aRunGoesOnWhenItsWindowOpens() async throws {
+    // The window opens with the next minute.
+    let (bench, _) = try await bench("{ timezone: UTC, window: [{ from: \(clock(1)), to: \(clock(60)) }] }")
+    let run = try await bench.run(nil)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+  }
+
+  /// Our own throttling is neither a stall nor a silent server, whatever the chunk.
+  @Test(arguments: ["8MiB", "700"]) func aKilobyteASecond(chunk: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 4000)
+    try bench.source("u.bin", size: 4000)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: low
+      endpoints: { depot: \(depot.endpoint) }
+      policies: { p: { bandwidth: 1KB/s, timeouts: { request: 2s, stall: 2s } } }
+      defaults: { policy: p, chunk_size: \(chunk) }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+        - { id: b, download: "depot:a.bin", to: b.bin }
+        - { id: u, upload: u.bin, to: "depot:in/u.bin" }
+
+      """)
+    #expect(run.status == 0 && run.totals["retries"].int == 0, "\(run.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+    #expect(try Sums.file(bench.served + "/in/u.bin") == Sums.file(bench.job + "/u.bin"))
+  }
+
+  @Test func aDeadlineOfAPolicy() async throws {
+    let (bench, _) = try await bench("{ bandwidth: 300KB/s, deadline: 3s }")
+    let run = try await bench.run(nil)
+    #expect(run.status == 75 && run.state("a") == "paused deadline", "\(run.errors)")
+    #expect(run.end.seconds < 9)
+    // What was recorded stands.
+    #expect((100_000..<2_000_000).contains(run.transferred), "\(run.transferred)")
+    _ = try await bench.haul(["limit", "timed", "unlimited"])
+    let second = try await bench.run(nil)
+    #expect(second.status == 0 && second["a"]["bytes"]["discarded"].int ?? 0 < 500_000, "\(second.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+  }
+
+  @Test func aBudgetIsKeptAcrossRuns() async throws {
+    let (bench, _) = try await bench("{ budget: { bytes: 1MB, per: month }, timezone: UTC }")
+    let run = try await bench.run(nil)
+    #expect(run.status == 75 && run.state("a") == "paused budget", "\(run.errors)")
+    #expect(run["a"]["resumes_at"].string?.hasSuffix("-01T00:00:00.000Z") == true)
+    #expect((1_000_000..<2_000_000).contains(run.transferred), "\(run.transferred)")
+    let second = try await bench.run(nil, ["--new-run"])
+    #expect(second.status == 75 && second.transferred == 0 && second.state("a") == "paused budget")
+  }
+
+  @Test func failuresOfAPolicyEndTheRun() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: fragile
+      endpoints: { depot: \(depot.endpoint) }
+      policies: { p: { transfers: 1, fail_fast: { failures: 2 } } }
+      defaults: { policy: p }
+      transfers:
+        - { id: a, download: "depot:a", to: a }
+        - { id: b, download: "depot:b", to: b }
+        - { id: c, download: "depot:c", to: c }
+        - { id: d, download: "depot:d", to: d }
+
+      """)
+    #expect(run.status == 1 && run.outcome == "failed", "\(run.errors)")
+    #expect(run.state("b") == "failed NOT_FOUND" && run.state("d") == "queued fail_fast")
+  }
+
+  /// Changed while it runs, both ways, and kept for the next run.
+  @Test func haulLimit() async throws {
+    let (bench, _) = try await bench("{ bandwidth: 20KB/s }", size: 1_500_000)
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await until("progress") { JSON.lines(events).contains { $0["rate"].double ?? 0 > 0 } }
+    let change = try await bench.haul(["limit", "timed", "300KB/s", "--json"])
+    #expect(change.status == 0, "\(change.errors)")
+    #expect(try JSON.parse(change.output)["bandwidth"]["download"].int == 300_000)
+    let status = try await bench.haul(["status", "timed"])
+    #expect(status.output.contains("`haul limit`"), "\(status.output)")
+    // At 20 KB/s it would take more than a minute.
+    let first = try await HaulRun(running.wait(.seconds(40)), reportPath: bench.reportPath)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(first.report["job"]["bandwidth"]["upload"].int == 300_000)
+    #expect(JSON.lines(events).contains { $0["event"].string == "bandwidth_changed" })
+    try FileManager.default.removeItem(atPath: bench.job + "/a.bin")
+    let second = try await bench.run(nil)
+    #expect(second.status == 0 && second.end.seconds > 3.5, "\(second.end.seconds)")
+    #expect(try await bench.haul(["limit", "timed", "default"]).status == 0)
+    #expect(try await bench.haul(["limit", "timed", "fast"]).status == 64)
+    #expect(try await bench.haul(["limit", "nobody", "default"]).status == 66)
+    let last = try await bench.haul(["status", "timed", "--json"])
+    #expect(try JSON.parse(last.output)["job"]["bandwidth"]["download"].int == nil)
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A plan whose inputs are as they were is not compiled again; any difference in them is seen.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct RecompileTests {
+  private let yaml = """
+    version: 1
+    job: again
+    policies: { once: { retry: { attempts: 1 } } }
+    defaults: { policy: once }
+    transfers:
+      - id: rows
+        for_each: { csv: rows.csv, key: "${each.name}" }
+        download: "http://127.0.0.1:1/${env.FOLDER|default(none)}/${each.name}"
+        to: "${each.name}"
+    """
+
+  /// Runs nothing of the plan; gives what `plan_compiled` said, and how the transfers are called.
+  private func look(
+    _ bench: Bench, _ more: [String] = [], environment: [String: String] = [:]
+  ) async throws -> (unchanged: Bool?, ids: [String], sources: Set<String>) {
+    let events = bench.scratch.path + "/events-\(UUID().uuidString)"
+    _ = try await bench.haul(
+      ["run", "job.yaml", "--only", "none", "--events", events, "--report", bench.reportPath] + more,
+      environment: environment)
+    let lines = String(decoding: try #require(FileManager.default.contents(atPath: events)), as: UTF8.self)
+    let compiled = try lines.split(separator: "\n").map { try JSON.parse(String($0)) }
+      .first { $0["event"].string == "plan_compiled" }
+    let text = String(
+      decoding: try #require(FileManager.default.contents(atPath: bench.reportPath)), as: UTF8.self)
+    let transfers = try JSON.parse(text)["transfers"].array
+    return (
+      compiled?["unchanged"].bool, transfers.compactMap { $0["id"].string },
+      Set(transfers.compactMap { $0["source"].string })
+    )
+  }
+
+  private func write(_ bench: Bench, _ rows: String) throws {
+    try Data(rows.utf8).write(to: URL(fileURLWithPath: bench.job + "/rows.csv"))
+    // A file that has only just changed is read again: its clock may not have ticked since.
+    usleep(200_000)
+  }
+
+  @Test func everyInputCounts() async throws {
+    let bench = try Bench()
+    try bench.writeJob(yaml)
+    try write(bench, "name\na1\na2\n")
+    #expect(try await look(bench).unchanged == false)
+    let same = try await look(bench)
+    #expect(same.unchanged == true && same.ids == ["rows/a1", "rows/a2"])
+    // As many bytes, in the same file, with the old modification time put back.
+    let path = bench.job + "/rows.csv"
+    let old = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try file.write(contentsOf: Data("name\nb1\nb2\n".utf8))
+    try file.close()
+    try FileManager.default.setAttributes([.modificationDate: try #require(old)], ofItemAtPath: path)
+    usleep(200_000)
+    let edited = try await look(bench)
+    #expect(edited.unchanged == false && edited.ids == ["rows/b1", "rows/b2"])
+    #expect(try await look(bench).unchanged == true)
+    // What comes from the environment is an input too.
+    let moved = try await look(bench, environment: ["FOLDER": "x"])
+    #expect(moved.unchanged == false && moved.sources.contains("http://127.0.0.1:1/x/b1"))
+    #expect(try await look(bench, environment: ["FOLDER": "x"]).unchanged == true)
+    // The manifest itself, and then as it was before.
+    try bench.writeJob(yaml.replacingOccurrences(of: "to: \"${each.name}\"", with: "to: \"o/${each.name}\""))
+    #expect(try await look(bench, environment: ["FOLDER": "x"]).unchanged == false)
+    try bench.writeJob(yaml)
+    let back = try await look(bench, environment: ["FOLDER": "x"])
+    #expect(back.unchanged == false && back.ids == ["rows/b1", "rows/b2"])
+  }
+
+  @Test func whatMayChangeUnseenIsLookedAt() async throws {
+    let bench = try Bench()
+    try bench.source("one.bin", size: 3)
+    try bench.writeJob(
+      """
+      version: 1
+      job: again
+      transfers:
+        - { id: up, upload: "*.bin", to: "http://127.0.0.1:1/" }
+      """)
+    #expect(try await look(bench).unchanged == false)
+    try bench.source("two.bin", size: 3)
+    let second = try await look(bench)
+    #expect(second.unchanged == false && second.ids == ["up/one.bin", "up/two.bin"])
+  }
+}

@@ -1,0 +1,103 @@
+import JobModel
+import Protocols
+
+/// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, at every step.
+enum AnswersTarget {
+  private static let now = 1_700_000_000.0
+
+  static func run(_ bytes: [UInt8]) throws {
+    let message = Message(bytes)
+    var headers = HeaderList()
+    for field in message.fields { headers.append(field.name, field.value) }
+    let base = try require(WebURL("http://h/api"), "no URL")
+    let answer = Answer(
+      head: AnswerHead(status: Int(message.number(0) ?? 200), headers: headers), body: message.body, url: base
+    )
+    for form in [SessionChunkForm.index, .range] {
+      try session(answer, SessionUpload(base: base, fileName: "in/a b.bin", form: form))
+    }
+    try seen(SessionDownload(base: base, path: "rf-1").probed(answer, now: now))
+    let put = HTTPUpload(url: base)
+    let source = UploadSource(size: 10, contentType: "a/b", chunkSize: 10)
+    let chunk = UploadChunk(index: 0, range: 0..<10)
+    _ = put.accepted(answer, chunk: chunk, now: now)
+    try seen(put.inspected(answer, now: now))
+    _ = put.opened(answer, source: source, now: now)
+    if let problem = ProblemDetails(answer) {
+      try require(problem.summary.count <= 302, "a summary of \(problem.summary.count)")
+    }
+  }
+
+  private static func session(_ answer: Answer, _ upload: SessionUpload) throws {
+    let source = UploadSource(size: 100, contentType: "a/b", chunkSize: 10)
+    let chunk = UploadChunk(index: 3, range: 30..<40, digests: [.sha256: String(repeating: "0", count: 64)])
+    switch upload.opened(answer, source: source, now: now) {
+    case .value(let session): try opened(session, upload, chunk, source)
+    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    }
+    let large = UploadSource(size: 1 << 50, contentType: "a/b", chunkSize: 1 << 30)
+    if case .value(let session) = upload.opened(answer, source: large, now: now) {
+      let count = ChunkLayout(size: large.size, chunkSize: session.chunkSize).count
+      try require(count <= 10_000_000, "\(count) chunks")
+    }
+    let session = RemoteSession(id: "us-1", chunkSize: 10)
+    switch upload.queried(answer, session: session, source: source, now: now) {
+    case .value(let holdings): try finished(holdings.finished, upload)
+    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    }
+    if case .failure(let failure) = upload.accepted(answer, chunk: chunk, now: now) {
+      try require(failure.chunk == 3, "a failure of no chunk")
+    }
+    switch upload.finalized(answer, session: session, source: source, chunks: [], now: now) {
+    case .value(let file): try finished(file, upload)
+    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    }
+    try seen(upload.inspected(answer, now: now))
+  }
+
+  private static func opened(
+    _ session: RemoteSession, _ upload: SessionUpload, _ chunk: UploadChunk, _ source: UploadSource
+  ) throws {
+    try require((1...ChunkLayout.largestChunk).contains(session.chunkSize), "chunks of \(session.chunkSize)")
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    try require(layout.range(layout.count - 1).upperBound == source.size, "\(layout)")
+    let put = upload.put(chunk, session: session, source: source)
+    for field in put.headers.fields {
+      try require(HeaderSetting.isToken(field.name), "a header named \(field.name)")
+      try require(HeaderSetting.isSafe(value: field.value), "a header's value \(field.value)")
+    }
+    try require(
+      put.headers["Content-Range"] == "bytes 30-39/100", "the server chose the range of a chunk")
+    try below(put, upload)
+    try below(upload.query(session, after: nil), upload)
+    try below(upload.abort(session), upload)
+    try below(upload.finalize(session, source: source, chunks: []), upload)
+  }
+
+  /// A server's id names something below the API, and nothing else of that host.
+  private static func below(_ request: Request?, _ upload: SessionUpload) throws {
+    let url = try require(request, "no request").url
+    let resolved = url.resolving(url.text)
+    try require(url.path.hasPrefix(upload.url.path + "/"), "\(url)")
+    let parts = url.path.split(separator: "/").map { WebURL.decode($0) }
+    try require(!parts.contains(".") && !parts.contains(".."), "\(url)")
+    try require(resolved == url, "\(url) reads as \(resolved.map(\.description) ?? "nothing")")
+  }
+
+  private static func finished(_ file: UploadedFile?, _ upload: SessionUpload) throws {
+    guard let file else { return }
+    let request = try require(upload.inspect(file), "no request")
+    let parts = request.url.path.split(separator: "/").map { WebURL.decode($0) }
+    try require(!parts.contains(".") && !parts.contains(".."), "\(request.url)")
+    for (algorithm, digest) in file.digests {
+      try require(digest.utf8.count == algorithm.hexLength, "\(algorithm): \(digest)")
+    }
+  }
+
+  private static func seen(_ verdict: Verdict<RemoteObject>) throws {
+    switch verdict {
+    case .value(let object): try HeadersTarget.check(object)
+    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    }
+  }
+}

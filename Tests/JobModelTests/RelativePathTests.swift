@@ -1,0 +1,34 @@
+import JobModel
+import Testing
+
+/// Paths as the kernel reads them: to Swift, a slash and a combining mark behind it are one character.
+struct RelativePathTests {
+  @Test(arguments: [
+    ("a/./b//c", "a/b/c"), ("a/../b", "b"), ("../a", "../a"), ("/../a", "/a"), ("a/b/", "a/b/"),
+    ("a/../\u{301}b", "\u{301}b"), ("./\u{301}", "\u{301}"), ("/\u{301}/../b", "/b"),
+  ])
+  func normalizes(path: String, wanted: String) {
+    #expect(Array(RelativePath.normalize(path).utf8) == Array(wanted.utf8))
+  }
+
+  @Test(arguments: ["..", "../a", "/a", "a/../../b", "../\u{301}a", "/\u{301}a", "a/../../\u{301}b"])
+  func escapes(path: String) {
+    #expect(RelativePath.escapes(path))
+    #expect(RelativePath.climbs(path, afterBytes: 0))
+  }
+
+  @Test(arguments: ["a", "..a", "a/..", "a/../b", "\u{301}/a", "a/\u{301}.."])
+  func stays(path: String) { #expect(!RelativePath.escapes(path)) }
+
+  @Test func isMadeRelative() {
+    #expect(RelativePath.relative("/w/a/b", to: "/w") == "a/b")
+    #expect(Array(RelativePath.relative("/w/\u{301}a", to: "/w").utf8) == Array("\u{301}a".utf8))
+    #expect(RelativePath.relative("/wa", to: "/w") == "/wa")
+  }
+
+  @Test func globsKeepToSlashes() throws {
+    #expect(try GlobPattern("a/*").matches("a/\u{301}b"))
+    #expect(try !GlobPattern("*").matches("a/\u{301}b"))
+    #expect(try !GlobPattern(GlobPattern.escape("*\u{301}")).matches("x\u{301}"))
+  }
+}
