@@ -86,7 +86,7 @@ let package = Package(
     layer("JobModel"),
     layer("JobManifest", ["JobModel", "YAML"]),
     layer("Planner", ["JobModel"]),
-    layer("Protocols", ["JobModel"]),
+    layer("Protocols", ["Digests", "JobModel"]),
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", sqlite]),
@@ -125,7 +125,7 @@ let package = Package(
     tests("JobModelTests", ["JobModel"]),
     tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
     tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
-    tests("ProtocolsTests", ["JobModel", "Protocols"]),
+    tests("ProtocolsTests", ["Digests", "JobModel", "Protocols", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TransferEngine"]),
     tests("TransferEngineTests", ["Digests", "JobLedger", "JobModel", "Protocols", "TransferEngine"]),
     tests("YAMLTests", ["YAML"]),

@@ -53,6 +53,9 @@ enum EndpointRule {
     if case .kii? = kind, let url, !url.hasSuffix("/api") {
       fields.error("the URL of a `kii` endpoint ends in `/api`", at: "url", hint: "\(url)/api")
     }
+    if case .aws? = authentication, case .some(let kind) = kind, kind.word != "s3" {
+      fields.error("`aws` signs the requests of `s3` endpoints only", at: "auth")
+    }
     guard let kind, let url else { return nil }
     var policy = reference?.policy ?? Policy()
     policy.overlay(tls)

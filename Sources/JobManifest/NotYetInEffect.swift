@@ -2,8 +2,6 @@
 enum NotYetInEffect {
   /// A key's path below its kind of mapping; after `=`, the one value that it is about.
   static let keys: Set<String> = [
-    "endpoint.type=s3",
-    "auth.aws",
     "policy.network.metered",
     "policy.network.interface",
   ]

@@ -1,8 +1,10 @@
 package import JobModel
 
 /// Names what lies below a remote prefix, in the order of names: each path below it, with its size if known.
+/// `settings` are those of the transfers that will be made of it.
 package typealias RemoteLister = (
-  _ endpoint: Endpoint, _ prefix: String, _ entry: (_ path: String, _ size: Int64?) throws -> Void
+  _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
+  _ entry: (_ path: String, _ size: Int64?) throws -> Void
 ) throws -> Void
 
 /// Expands a job into its transfers, as a stream: no transfer is kept.
@@ -10,7 +12,8 @@ package enum JobPlanner {
   /// Calls `each` for every transfer in the manifest's order; the diagnostics say whether the plan counts.
   ///
   /// With an error among them nothing of what `each` saw may be used. `uuid` gives the value of `${uuid}` for a
-  /// transfer's id. What `each` throws ends the expansion and is thrown on.
+  /// transfer's id. What `each` throws ends the expansion and is thrown on. Without a `lister` remote prefixes are
+  /// taken as they are, and nothing is said of what lies below them.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
     each: (PlannedTransfer) throws -> Void

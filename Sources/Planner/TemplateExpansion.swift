@@ -140,10 +140,10 @@ final class TemplateExpansion {
 
   private func prefix(_ filter: EntryFilter, _ rule: EmptyRule, _ visit: Visit) throws {
     let place = TextPlace(template.source.text)
-    guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name] else {
-      return
-    }
-    guard let lister = context.lister else {
+    guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name],
+      let settings = template.settings[name]
+    else { return }
+    guard endpoint.kind.canList else {
       faults.error(
         "listing \(endpoint.kind.word) endpoints is not supported", at: place,
         hint: "name each file, or write the names into a file for `for_each`")
@@ -157,14 +157,18 @@ final class TemplateExpansion {
       faults.error(error.message, at: self.place(of: error, row: nil), hint: error.hint)
       return
     }
+    guard let lister = context.lister else { return }
     var count = 0
-    try lister(endpoint, prefix) { below, size in
+    var folders = FolderMarks()
+    try lister(endpoint, prefix, settings) { below, size in
+      guard !below.isEmpty, !below.hasSuffix("/") else { return folders.note(below) }
       guard filter.admits(below) else { return }
       count += 1
       let source = Place.remote(endpoint: name, path: prefix + below)
       let entry = EntryPlanner.Entry.found(source: source, below: below, size: size)
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     }
+    if let message = folders.message { faults.warning(message, at: place) }
     if count == 0 { empty("nothing lies below `\(name):\(prefix)`", rule, at: place) }
   }
 
@@ -209,5 +213,26 @@ final class TemplateExpansion {
       "the destination leaves the manifest's folder: `\(link)` is a symbolic link out of it",
       at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")
     return false
+  }
+}
+
+/// Names that end in `/`: stores keep them to show empty folders, and no file can be called so.
+private struct FolderMarks {
+  private var count = 0
+  private var first = ""
+
+  /// The prefix's own mark goes without saying.
+  mutating func note(_ below: String) {
+    guard !below.isEmpty else { return }
+    if count == 0 { first = below }
+    count += 1
+  }
+
+  var message: String? {
+    switch count {
+    case 0: nil
+    case 1: "skipped: the name `\(first)` ends in `/`, so that no file can have it"
+    default: "skipped: \(count) names end in `/`, `\(first)` first, so that no file can have them"
+    }
   }
 }

@@ -1,5 +1,6 @@
 package import JobLedger
 package import JobModel
+package import Protocols
 import Synchronization
 
 /// What all transfers of a run share.
@@ -88,6 +89,10 @@ package struct EngineClock: Sendable {
 package struct SecretSource: Sendable {
   /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
   package var resolve: @Sendable (SecretReference) async throws -> Secret
+  /// Keys of a profile, the environment or a command.
+  ///
+  /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
+  package var keys: @Sendable (AWSCredentials) async throws -> AWSKeys
 
   /// The login that the user's `.netrc` has for a host.
   ///
@@ -96,11 +101,15 @@ package struct SecretSource: Sendable {
 
   package init(
     resolve: @escaping @Sendable (SecretReference) async throws -> Secret,
+    keys: @escaping @Sendable (AWSCredentials) async throws -> AWSKeys = { _ in
+      throw Failure(.secretUnavailable, "there are no AWS credentials here")
+    },
     netrc: @escaping @Sendable (_ host: String) async throws -> NetrcLogin = { host in
       throw Failure(.secretUnavailable, "there is no `.netrc` to look up `\(host)` in")
     }
   ) {
     self.resolve = resolve
+    self.keys = keys
     self.netrc = netrc
   }
 }

@@ -4,7 +4,7 @@ import JobManifest
 import JobModel
 
 /// A job read, locked and compiled: what `plan` and `run` have in common.
-struct JobOpening {
+struct JobOpening: Sendable {
   let job: Job
   let file: ManifestFile
   let ledger: JobLedger
@@ -17,9 +17,21 @@ struct JobOpening {
   /// Warnings of reading and compiling.
   let diagnostics: [Diagnostic]
 
+  /// Opens it on a thread of its own: compiling may have to wait for listings.
+  static func openApart(
+    _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
+    ifRunning: RunOptions.IfRunning, reports: ReportSink
+  ) async throws -> JobOpening? {
+    try await OwnThread.run {
+      try open(
+        file, given: given, state: state, adopt: adopt, startsNew: startsNew, ifRunning: ifRunning,
+        reports: reports)
+    }
+  }
+
   /// - Returns: nil where the job is running already and `ifRunning` says to skip it.
   /// - Throws: `End`, with the diagnostics printed and the report that was asked for written.
-  static func open(
+  private static func open(
     _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
     ifRunning: RunOptions.IfRunning, reports: ReportSink
   ) throws -> JobOpening? {
@@ -43,9 +55,11 @@ struct JobOpening {
       try checkOwner(job, ledger, file, adopt: adopt)
       let now = Date().timeIntervalSince1970
       let id = continued?.id ?? ULID.make(now: now)
+      let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger)
+      defer { lister?.shutDown() }
       let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
       let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
-      let compiled = try PlanCompiler.compile(job, run: values, mark: mark, into: ledger)
+      let compiled = try PlanCompiler.compile(job, run: values, mark: mark, into: ledger, lister: lister)
       try remember(job, ledger, file)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
@@ -56,6 +70,15 @@ struct JobOpening {
       if isNew { try? FileManager.default.removeItem(atPath: state.folder(name)) }
       read.diagnostics += fault.diagnostics.filter { !read.diagnostics.contains($0) }
       throw try refuse(file, read, reports)
+    } catch let failure as Failure {
+      // A remote prefix could not be listed: without its names there is no plan.
+      if isNew { try? FileManager.default.removeItem(atPath: state.folder(name)) }
+      let mayPass = failure.code.isRetryable
+      let message = "\(failure.code.rawValue): \(failure.message)"
+      try reports.writeEnd(
+        job: read.readable, file: file, outcome: mayPass ? .incomplete : .failed,
+        status: mayPass ? .incomplete : .noInput, diagnostics: [Diagnostic(.error, message)])
+      throw End(mayPass ? .incomplete : .noInput, message, hint: failure.code.hint)
     } catch let error as LedgerError {
       throw End(.cannotCreate, error.description)
     }

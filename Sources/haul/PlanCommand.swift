@@ -26,7 +26,7 @@ struct PlanCommand: AsyncParsableCommand {
 
   func run() async throws {
     let file = try ManifestFile(manifest)
-    let opened = try JobOpening.open(
+    let opened = try await JobOpening.openApart(
       file, given: try Overrides.parse(overrides), state: common.stateFolder, adopt: adopt, startsNew: false,
       ifRunning: .fail, reports: ReportSink(path: nil, json: false))
     guard let opened else { return }

@@ -23,8 +23,11 @@ enum PlanCompiler {
   /// Missing sources are named up to this many, and counted beyond.
   static let missingLimit = 100
 
+  /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
   /// - Parameter mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
-  static func compile(_ job: Job, run: RunValues, mark: String?, into ledger: JobLedger) throws -> Compiled {
+  static func compile(
+    _ job: Job, run: RunValues, mark: String?, into ledger: JobLedger, lister: PrefixLister?
+  ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
@@ -32,7 +35,8 @@ enum PlanCompiler {
     var missing: [String] = []
     var missingCount = 0
     let change = try ledger.compile(from: { diagnostics.isEmpty ? mark : nil }) { add in
-      diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }) { transfer in
+      diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
+        transfer in
         if transfer.settings.direction == .upload, transfer.knownSize == nil, transfer.settings.isEnabled {
           missingCount += 1
           if missing.count < missingLimit { missing.append(transfer.id) }
@@ -61,7 +65,7 @@ enum PlanCompiler {
     }
     var parts = [transfer.settings.direction.rawValue, source, transfer.destinationIdentity]
     if case .remote(let name, _) = remote, let endpoint = job.endpoints[name] {
-      parts += [endpoint.kind.word, endpoint.url]
+      parts += [endpoint.kind.word, endpoint.url] + endpoint.kind.scope
     }
     let digest = try Digest.bytes(of: Array(parts.joined(separator: "\0").utf8), .sha256)
     return Array(digest.prefix(8))

@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
     let file = try ManifestFile(manifest)
     try checkWritable()
     let reports = ReportSink(path: options.report, json: common.json)
-    let opened = try JobOpening.open(
+    let opened = try await JobOpening.openApart(
       file, given: try Overrides.parse(options.overrides), state: common.stateFolder, adopt: options.adopt,
       startsNew: options.newRun, ifRunning: options.ifRunning, reports: reports)
     guard let opened else { return }

@@ -3,7 +3,7 @@ import Glibc
 import JobModel
 
 /// One runner a job: a lock that dies with its process (flock(2)).
-final class RunLock {
+final class RunLock: Sendable {
   private let descriptor: Int32
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }

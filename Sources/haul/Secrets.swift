@@ -15,7 +15,7 @@ enum Secrets {
       case .file(let path): return try file(path)
       case .command(let words): return try await command(words)
       }
-    }, netrc: { host in try Netrc.login(for: host) })
+    }, keys: { try await AWSCredentialSource.keys($0) }, netrc: { host in try Netrc.login(for: host) })
 
   private static func file(_ path: String) throws -> Secret {
     var status = stat()
@@ -32,7 +32,7 @@ enum Secrets {
   }
 
   /// Runs a command and takes its standard output, without the last line's end.
-  private static func command(_ words: [String]) async throws -> Secret {
+  static func command(_ words: [String]) async throws -> Secret {
     guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

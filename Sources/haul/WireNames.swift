@@ -30,10 +30,16 @@ struct WireNames {
       JSON.Member(
         name,
         .object(
-          [.init("type", .string(endpoint.kind.word)), .init("url", .string(endpoint.url))]
+          [.init("type", .string(endpoint.kind.word)), .init("url", .string(Self.root(endpoint)))]
             + Self.facts(endpoint.kind).sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) }))
     }
     try ledger.setMeta("endpoints", JSON.object(members).text)
+  }
+
+  /// What paths lie below: of a bucket, the bucket.
+  private static func root(_ endpoint: Endpoint) -> String {
+    guard case .s3(let settings) = endpoint.kind, let url = WebURL(endpoint.url) else { return endpoint.url }
+    return S3Address(base: url, settings: settings).root.text
   }
 
   func describe(_ transfer: LedgerTransfer) -> (protocol: String, url: String?) {

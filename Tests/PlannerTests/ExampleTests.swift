@@ -27,11 +27,13 @@ import Testing
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
       $0.hasSuffix(".yaml")
     }
-    #expect(names.contains("presigned-upload.yaml") && names.contains("salesforce-files.yaml"))
+    #expect(
+      names.contains("presigned-upload.yaml") && names.contains("salesforce-files.yaml")
+        && names.contains("s3-archive.yaml"))
     for name in names {
       let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
       let result = ManifestReader.read(
-        text, path: "jobs/" + name, directory: folder.path, environment: { _ in nil })
+        text, path: "jobs/" + name, directory: folder.path, environment: { _ in "value" })
       #expect(result.diagnostics.filter { $0.severity == .error } == [], "\(name)")
       guard name == "salesforce-files.yaml" else { continue }
       let job = try #require(result.job)

@@ -52,6 +52,15 @@ import Testing
       ])
   }
 
+  private static let store = """
+    version: 1
+    job: test
+    endpoints:
+      store: { type: s3, url: "http://127.0.0.1:1", bucket: b }
+    transfers:
+
+    """
+
   @Test func `folders, disabled transfers and listings`() throws {
     let fixture = try PlanFixture(["m/a": ""])
     defer { fixture.remove() }
@@ -67,12 +76,19 @@ import Testing
         "jobs/job.yaml:8:24: error: the source `m` is a folder",
         "jobs/job.yaml:9:27: error: listing http endpoints is not supported",
       ])
-    let listed = try fixture.plan("  - { id: list, download: \"web:2026/\", to: in/ }") { _, prefix, entry in
+    let job = "  - { id: list, download: \"store:2026/\", to: in/ }"
+    let listed = try fixture.plan(job, head: Self.store) { _, prefix, _, entry in
       #expect(prefix == "2026/")
+      try entry("", 0)
       try entry("a/b", 3)
+      try entry("d/", 0)
       try entry("../c", 4)
     }
-    #expect(listed.transfers.map(\.source.text) == ["web:2026/a/b"])
+    #expect(listed.transfers.map(\.source.text) == ["store:2026/a/b"])
+    #expect(listed.lines.contains { $0.contains("skipped: the name `d/` ends in `/`") }, "\(listed.lines)")
+    // Without a lister nothing is said of what lies there.
+    let unasked = try fixture.plan(job, head: Self.store)
+    #expect(unasked.transfers.isEmpty && unasked.lines.isEmpty)
     #expect(listed.destinations == ["in/a/b"])
     #expect(listed.errors.map(\.message) == ["the destination `../c` climbs above the fixed part of `to`"])
   }
@@ -100,7 +116,9 @@ import Testing
     let fixture = try PlanFixture(["l": "a\nb\n"])
     defer { fixture.remove() }
     #expect(throws: Stop.self) {
-      try fixture.plan("  - { id: a, download: \"web:2026/\", to: in/ }") { _, _, _ in throw Stop() }
+      try fixture.plan("  - { id: a, download: \"store:2026/\", to: in/ }", head: Self.store) { _, _, _, _ in
+        throw Stop()
+      }
     }
   }
 }

@@ -2,14 +2,20 @@ package import JobModel
 
 /// What every protocol says, whichever way the bytes go.
 package protocol RemoteProtocol: Sendable {
+  /// Redirects are part of the protocol; where they are not, they are refusals.
+  var followsRedirects: Bool { get }
+  /// Whether an answer to a control request is a refusal: some services refuse with 200 and an error in the body.
+  func refuses(_ answer: Answer) -> Bool
   /// What a refusing answer means, in the service's own words where it has some.
   ///
   /// `RATE_LIMITED` and `SERVER_ERROR` are tried again. `UNAUTHORIZED` under another status than 401 says that the
-  /// credential has expired: it is renewed once, and the request made again.
+  /// credential has expired, or that this machine's clock is wrong: both are mended once, and the request made again.
   func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure
 }
 
 extension RemoteProtocol {
+  package var followsRedirects: Bool { true }
+  package func refuses(_ answer: Answer) -> Bool { answer.status >= 400 }
   package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
     HTTPFailure.of(answer, doing: what, now: now)
   }

@@ -43,12 +43,18 @@ package struct HeldChunk: Sendable, Hashable {
 
 package struct ChunkReceipt: Sendable, Hashable {
   package var token: String?
+  /// The version that a file has got which this chunk was all of.
+  package var version: String?
   /// Digests of what the server took, where it tells them: compared with ours before the chunk counts.
   package var digests: [DigestAlgorithm: String]
   /// When the session ends now, in seconds since 1970; nil where the answer does not say.
   package var expiresAt: Double?
-  package init(token: String? = nil, digests: [DigestAlgorithm: String] = [:], expiresAt: Double? = nil) {
+  package init(
+    token: String? = nil, version: String? = nil, digests: [DigestAlgorithm: String] = [:],
+    expiresAt: Double? = nil
+  ) {
     self.token = token
+    self.version = version
     self.digests = digests
     self.expiresAt = expiresAt
   }

@@ -45,6 +45,12 @@ package protocol UploadProtocol: RemoteProtocol {
   /// Looks at the finished file; nil where there is nothing to look at.
   func inspect(_ file: UploadedFile) -> Request?
   func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
+  /// What was found at the destination, as an upload that ended there.
+  func file(_ object: RemoteObject) -> UploadedFile
+  /// Checks of what was looked at that only the protocol can make: of a digest of digests, for instance.
+  func checks(_ answer: Answer, source: UploadSource, chunks: [ChunkRecord]) -> [Verification]
+  /// What was found is what this session has made, told by other marks than digests: the answer that said so was lost.
+  func recognises(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool
 }
 
 extension UploadProtocol {
@@ -62,5 +68,12 @@ extension UploadProtocol {
   package func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     UploadedFile(etag: receipt?.token, digests: receipt?.digests ?? [:])
+  }
+  package func file(_ object: RemoteObject) -> UploadedFile {
+    UploadedFile(version: object.version, etag: object.etag, digests: object.digests)
+  }
+  package func checks(_ answer: Answer, source: UploadSource, chunks: [ChunkRecord]) -> [Verification] { [] }
+  package func recognises(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
+    false
   }
 }

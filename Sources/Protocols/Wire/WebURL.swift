@@ -56,10 +56,10 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Everything before the path: what credentials belong to (RFC 6454).
-  package var origin: String {
-    let usual = scheme == "https" ? 443 : 80
-    return port == usual ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
-  }
+  package var origin: String { "\(scheme)://\(authority)" }
+
+  /// Host, and port where it is not the scheme's own: what goes in `Host` (RFC 9110, 7.2).
+  package var authority: String { port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)" }
 
   /// The URL as it is sent: not for logs.
   package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }

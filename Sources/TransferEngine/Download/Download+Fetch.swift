@@ -239,7 +239,7 @@ extension Download {
       throw Restart.noRanges
     case .refused(let failure):
       // Its text is read for the message; ranges that make no sense end the request here.
-      if head.status < 400 || failure.code == .rangeInvalid { throw failure }
+      if head.status < 300 || failure.code == .rangeInvalid { throw failure }
       return .text
     case .changed(let seen):
       if object.hasStrongETag, seen.etag == object.etag, !hasDoubtedSize {

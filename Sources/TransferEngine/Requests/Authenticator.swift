@@ -7,15 +7,20 @@ actor Authenticator {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let secrets: SecretSource
+  private let clock: EngineClock
   private let tokens: OAuthTokens
   private var known: [SecretReference: Secret] = [:]
   private var logins: [String: NetrcLogin] = [:]
+  private var keys: [AWSCredentials: KeyLease] = [:]
+  /// Seconds that an endpoint's clock is ahead of ours, where that is more than signatures bear.
+  private var clockOffsets: [String: Double] = [:]
   /// How often an endpoint's credential was renewed: tells whether a refused one is still the current one.
   private var generations: [Authentication: Int] = [:]
 
   init(_ context: EngineContext) {
     secrets = context.secrets
     executor = context.transport.executor
+    clock = context.clock
     tokens = OAuthTokens(context)
   }
 
@@ -39,9 +44,23 @@ actor Authenticator {
     case .bearer(let reference), .basic(_, let reference), .header(_, let reference): known[reference] = nil
     case .netrc: logins = [:]
     case .oauth2(let grant): await tokens.forget(grant)
-    case .none, .aws: break
+    case .aws(let credentials):
+      keys[credentials] = nil
+      if case .keys(_, let secret, let token) = credentials {
+        known[secret] = nil
+        if let token { known[token] = nil }
+      }
+    case .none: break
     }
     return current + 1
+  }
+
+  /// Takes the server's clock for ours where they are too far apart for signatures; true where that is new.
+  func follow(clockOffset: Double, of endpoint: Endpoint) -> Bool {
+    guard case .aws = endpoint.authentication, abs(clockOffset - (clockOffsets[endpoint.name] ?? 0)) > 300
+    else { return false }
+    clockOffsets[endpoint.name] = clockOffset
+    return true
   }
 
   /// Puts an endpoint's credential on a request that is otherwise complete.
@@ -63,8 +82,13 @@ actor Authenticator {
     case .oauth2(let grant):
       let token = try await tokens.token(grant, for: endpoint, policy: policy)
       headers.set("Authorization", "Bearer \(token.reveal())", isSecret: true)
-    case .aws:
-      throw Failure(.unauthorized, "this form of `auth` is not yet in effect")
+    case .aws(let credentials):
+      guard case .s3(let settings) = endpoint.kind else {
+        throw Failure(.unauthorized, "`auth: aws` signs the requests of `s3` endpoints only")
+      }
+      let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
+      try SigV4(keys: try await keys(credentials), region: settings.region).sign(
+        method, url, &headers, at: time)
     }
   }
 
@@ -90,6 +114,29 @@ actor Authenticator {
     return login
   }
 
+  /// Keys that are good for a while yet; many requests that need new ones wait for one renewal.
+  private func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
+    if let lease = keys[credentials], !lease.isSpent(clock.now()) { return try await lease.keys.value }
+    let (secrets, began) = (secrets, clock.now())
+    let task = Task {
+      guard case .keys(let id, let secret, let token) = credentials else {
+        return try await secrets.keys(credentials)
+      }
+      var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(try await self.value(secret)))
+      if let token { keys.sessionToken = Secret(try await self.value(token)) }
+      return keys
+    }
+    keys[credentials] = KeyLease(keys: task, began: began)
+    do {
+      let found = try await task.value
+      if keys[credentials]?.keys == task { keys[credentials]?.expiresAt = found.expiresAt }
+      return found
+    } catch {
+      if keys[credentials]?.keys == task { keys[credentials] = nil }
+      throw error
+    }
+  }
+
   private func value(_ reference: SecretReference) async throws -> String {
     if let secret = known[reference] { return secret.reveal() }
     let secret = try await secrets.resolve(reference)
@@ -98,5 +145,19 @@ actor Authenticator {
     }
     known[reference] = secret
     return secret.reveal()
+  }
+}
+
+/// Keys that are being fetched, or are there.
+private struct KeyLease {
+  let keys: Task<AWSKeys, any Error>
+  /// Seconds since 1970.
+  let began: Double
+  var expiresAt: Double?
+
+  /// Near their end: a minute before it, or the last quarter of a shorter life.
+  func isSpent(_ now: Double) -> Bool {
+    guard let expiresAt else { return false }
+    return expiresAt - now < min(60, max(0, expiresAt - began) / 4)
   }
 }

@@ -20,6 +20,8 @@ final class Requester {
   private let throttle: Throttle
   private let id: String
   private(set) var tally = Tally()
+  /// By how many seconds the server's clock was ahead of ours in its last refusal.
+  private var clockOffset: Double?
   private let live: LiveTransfer
   /// Whom the last request went to.
   private var origin = ""
@@ -54,7 +56,7 @@ final class Requester {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
       let answer = Answer(head: head, body: sink.bytes, url: url)
-      if head.status >= 400 {
+      if self.remote.refuses(answer) {
         let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
         if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
       }
@@ -103,6 +105,16 @@ final class Requester {
     guard isExpiredCredential(failure), let endpoint, !use.hasRenewed else { return false }
     use.hasRenewed = true
     use.generation = await authenticator.forget(endpoint, since: use.generation)
+    if let offset = clockOffset, await authenticator.follow(clockOffset: offset, of: endpoint) {
+      let minutes = Int((abs(offset) / 60).rounded())
+      let diagnostic = Diagnostic(
+        .warning,
+        "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",
+        hint: "set the clock")
+      // A listing belongs to no run.
+      if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
+      context.events(.diagnostic(diagnostic))
+    }
     return true
   }
 
@@ -184,11 +196,14 @@ final class Requester {
       let guarded = RedirectSink(
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && hasCredential && url.origin == request.url.origin,
-        inner: sink())
+        followsRedirects: remote.followsRedirects, inner: sink())
       tally.requests += 1
       origin = url.origin
       try await context.transport.send(wire, sink: guarded)
       tally.lastStatus = guarded.status ?? tally.lastStatus
+      if let status = guarded.status, status >= 400 {
+        clockOffset = guarded.date.map { $0 - context.clock.now() }
+      }
       switch guarded.detour {
       case nil: return url
       case .renewal:
@@ -268,21 +283,29 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
   private let origin: WebURL
   private let method: String
   private let canRenew: Bool
+  private let followsRedirects: Bool
   private let inner: any AnswerSink
   private(set) var detour: Detour?
   private(set) var status: Int?
+  /// The server's clock, in seconds since 1970.
+  private(set) var date: Double?
 
-  init(origin: WebURL, method: String, canRenew: Bool, inner: any AnswerSink) {
+  init(
+    origin: WebURL, method: String, canRenew: Bool, followsRedirects: Bool, inner: any AnswerSink
+  ) {
     self.origin = origin
     self.method = method
     self.canRenew = canRenew
+    self.followsRedirects = followsRedirects
     self.inner = inner
   }
 
   func head(_ head: AnswerHead) throws {
     status = head.status
+    if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
     switch head.status {
     case 301, 302, 303, 307, 308:
+      guard followsRedirects else { break }
       // 303 after a PUT or POST names a page about the result, not another place for the body.
       guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
       guard let location = head.headers["Location"] else { break }

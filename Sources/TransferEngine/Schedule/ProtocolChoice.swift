@@ -33,7 +33,8 @@ package enum ProtocolChoice {
       let id: SalesforceID
       do { id = try SalesforceID(path) } catch { throw Failure(.notFound, error.message) }
       return SalesforceDownload(base: url, id: id, settings: settings)
-    case .s3: throw notYet(kind)
+    case .s3(let settings):
+      return S3Download(address: S3Address(base: url, settings: settings), settings: settings, key: path)
     }
   }
 
@@ -50,7 +51,19 @@ package enum ProtocolChoice {
     case .presigned(let settings): return PresignedUpload(base: url, fileName: path, settings: settings)
     case .salesforce:
       throw Failure(.protocolViolation, "endpoints of type `salesforce` take no uploads")
-    case .s3: throw notYet(kind)
+    case .s3(let settings):
+      return S3Upload(address: S3Address(base: url, settings: settings), settings: settings, key: path)
+    }
+  }
+
+  /// How an endpoint lists what lies below a prefix.
+  package static func listing(_ endpoint: Endpoint) throws(Failure) -> any ListingProtocol {
+    guard let url = WebURL(endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
+    switch endpoint.kind {
+    case .s3(let settings):
+      return S3Listing(address: S3Address(base: url, settings: settings), settings: settings)
+    case .http, .session, .presigned, .kii, .salesforce, .tus:
+      throw Failure(.protocolViolation, "endpoints of type `\(endpoint.kind.word)` can't be listed")
     }
   }
 

@@ -15,6 +15,10 @@ extension Upload {
         seen = object
         file.digests = object.digests
         file.etag = object.etag ?? file.etag
+        file.version = file.version ?? object.version
+        if file.checks.isEmpty {
+          file.checks = remote.checks(answer, source: source, chunks: Array(held.values))
+        }
       }
     }
     let mine =

@@ -16,6 +16,8 @@ extension Upload {
         guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
         book.warn("the server no longer knows the upload session: a new one is opened")
         book.keepOnly(0)
+        // One that the server knows and will not have takes room there until it is ended.
+        if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }
         forgetChunks()
         try await requester.pause(after: gone.failure, attempt: lostSessions)
       } catch let failure as Failure where failure.code == .sourceChanged {
@@ -30,8 +32,9 @@ extension Upload {
         if repairs == 1, try await dropWhatDiffers() { continue }
         guard repairs == 1 || book.progress.chunkSize == nil else { throw failure }
         repairs = 2
-        book.progress.chunkSize = min(source.chunkSize, max(65_536, source.chunkSize / 4))
-        source.chunkSize = book.progress.chunkSize ?? source.chunkSize
+        let smaller = abilities.chunkSize(wanted: max(65_536, source.chunkSize / 4), of: source.size)
+        source.chunkSize = min(source.chunkSize, smaller)
+        book.progress.chunkSize = source.chunkSize
         try await startOver()
       }
     }
@@ -106,6 +109,10 @@ extension Upload {
       // Nothing comes after the only request that could still refuse bad bytes.
       if !expect.digests.isEmpty { try checkExpected(try await wholeDigests()) }
       try await checkType()
+      if book.progress.session != nil {
+        await abandonSession()
+        forgetChunks()
+      }
       return try await sendWhole()
     }
     let (session, finished) = try await openSession()
@@ -185,8 +192,14 @@ extension Upload {
     let chunk = UploadChunk(index: 0, range: 0..<source.size)
     book.progress.chunksTotal = 1
     book.save()
-    let receipt = try await send(chunk, session: nil)
-    return remote.closed(nil, receipt: receipt)
+    do {
+      let receipt = try await send(chunk, session: nil)
+      return remote.closed(nil, receipt: receipt)
+    } catch let failure as Failure where failure.code == .destinationExists {
+      // An earlier try may have written it, and only its answer was lost.
+      if let file = try await finishedAlready(try await wholeDigests()) { return file }
+      throw failure
+    }
   }
 
   /// Sends one chunk until the server has it.

@@ -54,10 +54,9 @@ extension Upload {
     case .failure(let failure): throw failure
     case .sessionLost:
       // Stopped between the finalize and its record: the file may be there.
-      if book.progress.sessionState == .finalizing,
-        let file = try await finishedAlready(try await wholeDigests())
-      {
-        return (session, file)
+      if book.progress.sessionState == .finalizing {
+        for record in try context.ledger.chunks(of: book.transfer.seq) { held[record.offset] = record }
+        if let file = try await finishedAlready(try await wholeDigests(), session) { return (session, file) }
       }
       book.warn("the upload session of an earlier attempt is gone: a new one is opened")
       forgetChunks()
@@ -277,29 +276,36 @@ extension Upload {
     case .failure(let failure): throw failure
     case .sessionLost(let failure):
       // An answer that was lost may have been the good news: what stands there now tells.
-      if let file = try await finishedAlready(try await wholeDigests()) { return file }
+      if let file = try await finishedAlready(try await wholeDigests(), session) { return file }
       throw SessionGone(failure: failure)
     }
   }
 
-  private func finishedAlready(_ mine: [DigestAlgorithm: String]) async throws -> UploadedFile? {
-    guard !mine.isEmpty, let request = remote.look() else { return nil }
+  /// What stands at the destination, where it is what this upload wanted there.
+  func finishedAlready(
+    _ mine: [DigestAlgorithm: String], _ session: RemoteSession? = nil
+  ) async throws -> UploadedFile? {
+    guard let request = remote.look() else { return nil }
     let answer = try await requester.call(request)
-    guard case .value(let object) = remote.inspected(answer, now: context.clock.now()) else { return nil }
-    var file = remote.closed(book.progress.session, receipt: nil)
-    (file.version, file.etag, file.digests) = (object.version, object.etag, object.digests)
-    guard !object.digests.isEmpty else {
-      // Where no digest tells, the bytes do.
-      guard object.size == nil || object.size == source.size, let download = remote.readback(file) else {
-        return nil
-      }
-      do { return try await digest(of: download) == mine[.sha256] ? file : nil } catch let failure as Failure
-        where failure.code == .notFound
-      { return nil }
+    guard case .value(let object) = remote.inspected(answer, now: context.clock.now()),
+      object.size == nil || object.size == source.size
+    else { return nil }
+    var file = remote.file(object)
+    file.remoteID = file.remoteID ?? remote.closed(book.progress.session, receipt: nil).remoteID
+    if !object.digests.isEmpty, object.size != nil, !mine.isEmpty {
+      let ours = try await wholeDigests(also: object.digests.keys)
+      return object.digests.allSatisfy({ ours[$0.key] == $0.value }) ? file : nil
     }
-    guard object.size == source.size else { return nil }
-    let ours = try await wholeDigests(also: object.digests.keys)
-    return object.digests.allSatisfy({ ours[$0.key] == $0.value }) ? file : nil
+    if let session, object.size != nil {
+      if remote.recognises(object, session: session, chunks: Array(held.values)) { return file }
+    }
+    // Where no digest tells, the bytes do.
+    guard object.digests.isEmpty, !mine.isEmpty, let download = remote.readback(file) else { return nil }
+    do {
+      return try await digest(of: download) == mine[.sha256] ? file : nil
+    } catch let failure as Failure where failure.code == .notFound {
+      return nil
+    }
   }
 
   func checkType() async throws {

@@ -23,7 +23,7 @@ extension Upload {
       try checkExpected(mine)
       if object.digests.allSatisfy({ mine[$0.key] == $0.value }) {
         for algorithm in object.digests.keys { book.check(Verification(algorithm.rawValue, .server, .match)) }
-        complete(UploadedFile(etag: object.etag, digests: object.digests), digests: mine)
+        complete(remote.file(object), digests: mine)
         book.progress.reused = source.size
         book.progress.completedAt = context.clock.now()
         return .settled(.adopted)

@@ -66,6 +66,11 @@ actor Upload {
       }
     } catch is CancellationError {
       end = .stopped
+    } catch let failure as Failure where failure.code == .destinationExists && settings.ifExists == .keep {
+      // It came to be there while the upload was under way.
+      await abandonSession()
+      forgetChunks()
+      end = .skipped(.exists)
     } catch {
       end = .failed(
         (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
@@ -171,7 +176,9 @@ actor Upload {
   }
 
   private func wantedChunk(_ size: Int64) -> Int64 {
-    if let smaller = book.progress.chunkSize { return smaller }
+    if let smaller = book.progress.chunkSize {
+      return remote.abilities(of: size).chunkSize(wanted: smaller, of: size)
+    }
     let configured: Int64 =
       switch settings.chunkSize {
       case .bytes(let bytes): bytes

@@ -26,7 +26,7 @@ enum ManifestTarget {
     var transfers: [PlannedTransfer] = []
     let diagnostics = try JobPlanner.expand(
       job, run: RunValues(id: "RUN1", date: "2026-07-30"), uuid: { "uuid-of-\($0)" },
-      lister: { _, _, entry in
+      lister: { _, _, _, entry in
         try entry("a", 1)
         try entry("b/c.bin", nil)
       }

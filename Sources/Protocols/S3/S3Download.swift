@@ -1,0 +1,71 @@
+package import JobModel
+
+/// Downloads from S3: a HEAD tells size, version and checksum; ranges are asked for with `If-Match`, so that they are
+/// of one version or refused (docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html).
+package struct S3Download: DownloadProtocol {
+  package let url: WebURL
+  private let key: String
+  private let settings: S3Settings
+
+  package init(address: S3Address, settings: S3Settings, key: String) {
+    url = address.url(key)
+    self.key = key
+    self.settings = settings
+  }
+
+  package var followsRedirects: Bool { false }
+
+  package func remoteID(of object: RemoteObject) -> String? { "\(settings.bucket)/\(key)" }
+
+  package func describe(_ known: RemoteObject) -> Request? { probe() }
+
+  package func probe() -> Request {
+    Request(
+      "HEAD", url, headers: ["x-amz-checksum-mode": "ENABLED", "x-amz-content-sha256": S3Payload.empty])
+  }
+
+  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    switch answer.status {
+    case 200...299: .value(facts(answer.head, now: now))
+    default: .failure(refusal(answer, doing: "look at the object", now: now))
+    }
+  }
+
+  package func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request {
+    var headers: HeaderList = ["Accept-Encoding": "identity", "x-amz-content-sha256": S3Payload.empty]
+    if let range { headers.append("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)") }
+    if range == nil { headers.append("x-amz-checksum-mode", "ENABLED") }
+    // S3 knows no If-Range; a version that is gone is refused with 412.
+    if object.hasStrongETag, let etag = object.etag { headers.append("If-Match", etag) }
+    return Request("GET", url, headers: headers)
+  }
+
+  package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { S3Facts.read(head, now: now) }
+
+  package func judge(
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeAnswer {
+    switch head.status {
+    case 200, 206, 412, 416:
+      return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
+    default: return .refused(refusal(Answer(head: head, url: url), doing: "download", now: now))
+    }
+  }
+
+  package func refuses(_ answer: Answer) -> Bool { answer.status >= 300 }
+
+  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
+    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  }
+}
+
+/// What an answer's headers say of an object.
+enum S3Facts {
+  static func read(_ head: AnswerHead, now: Double) -> RemoteObject {
+    var object = ObjectFacts.read(head, now: now)
+    if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
+    // A ranged answer's checksum may be that of a part.
+    if head.status == 200 { object.digests.merge(S3Checksums.read(head.headers)) { _, new in new } }
+    return object
+  }
+}

@@ -1,0 +1,61 @@
+package import JobModel
+
+/// Lists a bucket's keys below a prefix, a thousand at a time
+/// (docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html).
+package struct S3Listing: ListingProtocol {
+  private let root: WebURL
+  private let settings: S3Settings
+
+  package init(address: S3Address, settings: S3Settings) {
+    root = address.root
+    self.settings = settings
+  }
+
+  package var followsRedirects: Bool { false }
+
+  package func list(_ prefix: String, page: String?) -> Request {
+    var url = root
+    // Keys may hold what XML can't: they come percent-encoded.
+    var query = "encoding-type=url&list-type=2&max-keys=1000"
+    query += "&prefix=" + WebURL.encode(prefix, keepingSlash: false)
+    if let page { query += "&continuation-token=" + WebURL.encode(page, keepingSlash: false) }
+    url.query = query
+    return Request("GET", url, headers: ["x-amz-content-sha256": S3Payload.empty])
+  }
+
+  package func listed(_ answer: Answer, prefix: String, now: Double) -> Verdict<ListedPage> {
+    guard answer.status == 200, !refuses(answer) else {
+      return .failure(refusal(answer, doing: "list `\(prefix)`", now: now))
+    }
+    guard let root = XMLTree.read(answer.body), let isTruncated = root["IsTruncated"] else {
+      return .failure(
+        Failure(.protocolViolation, "\(answer.url) did not answer with a listing", httpStatus: answer.status))
+    }
+    let isEncoded = root["EncodingType"] == "url"
+    var page = ListedPage(entries: [])
+    for item in root.all("Contents") {
+      guard let name = item.exact("Key") else { continue }
+      let key = isEncoded ? WebURL.decode(name.replacing("+", with: " ")) : name
+      // By bytes: as text, a prefix may end within what counts as one character.
+      guard key.utf8.starts(with: prefix.utf8) else { continue }
+      let below = String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+      page.entries.append(ListedPage.Entry(path: below, size: item["Size"].flatMap { ByteCount.read($0) }))
+    }
+    if isTruncated == "true" {
+      guard let next = root["NextContinuationToken"], !next.isEmpty else {
+        return .failure(
+          Failure(.protocolViolation, "\(answer.url) cut its listing and gave no mark to go on from"))
+      }
+      page.next = next
+    }
+    return .value(page)
+  }
+
+  package func refuses(_ answer: Answer) -> Bool {
+    answer.status >= 300 || S3Refusal.error(in: answer) != nil
+  }
+
+  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
+    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  }
+}

@@ -1,0 +1,104 @@
+import JobModel
+
+/// What S3's refusals mean (docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The code in the body counts
+/// before the status; an answer to HEAD has no body, and its headers have to do.
+enum S3Refusal {
+  private enum Sense {
+    case code(ErrorCode)
+    /// The credential has to be renewed, or this machine's clock told.
+    case credential
+    case region
+  }
+
+  private static let senses: [String: Sense] = [
+    "SlowDown": .code(.rateLimited), "ServiceUnavailable": .code(.rateLimited),
+    "Throttling": .code(.rateLimited), "ThrottlingException": .code(.rateLimited),
+    "RequestThrottled": .code(.rateLimited), "TooManyRequestsException": .code(.rateLimited),
+    "RequestLimitExceeded": .code(.rateLimited), "BandwidthLimitExceeded": .code(.rateLimited),
+    "InternalError": .code(.serverError), "OperationAborted": .code(.serverError),
+    // Of a part's or an object's PUT: just again. Of a completion: never again.
+    "ConditionalRequestConflict": .code(.chunkConflict),
+    "RequestTimeout": .code(.timeout), "RequestTimeoutException": .code(.timeout),
+    "ExpiredToken": .credential, "ExpiredTokenException": .credential, "InvalidToken": .credential,
+    "TokenRefreshRequired": .credential, "InvalidAccessKeyId": .credential,
+    "SignatureDoesNotMatch": .credential, "RequestTimeTooSkewed": .credential,
+    "AccessDenied": .code(.forbidden), "AllAccessDisabled": .code(.forbidden),
+    "InvalidObjectState": .code(.forbidden), "AccountProblem": .code(.forbidden),
+    "NoSuchBucket": .code(.notFound), "NoSuchKey": .code(.notFound), "NoSuchVersion": .code(.notFound),
+    "NoSuchUpload": .code(.sessionExpired),
+    "InvalidPart": .code(.integrityMismatch), "InvalidPartOrder": .code(.integrityMismatch),
+    "BadDigest": .code(.integrityMismatch), "InvalidDigest": .code(.integrityMismatch),
+    "XAmzContentSHA256Mismatch": .code(.integrityMismatch),
+    "XAmzContentChecksumMismatch": .code(.integrityMismatch), "IncompleteBody": .code(.networkUnreachable),
+    "PreconditionFailed": .code(.destinationExists),
+    "EntityTooLarge": .code(.protocolViolation), "EntityTooSmall": .code(.protocolViolation),
+    "InvalidRange": .code(.rangeInvalid),
+    "PermanentRedirect": .region, "TemporaryRedirect": .region, "AuthorizationHeaderMalformed": .region,
+    "IncorrectEndpoint": .region,
+  ]
+
+  private static let advice: [String: String] = [
+    "InvalidObjectState": "the object is archived: restore it first",
+    "EntityTooSmall": "a part is under 5 MiB: raise `chunk_size`",
+    "NotImplemented": "this server lacks what was asked: `checksum: none` asks for less",
+    "NoSuchBucket": "check `bucket`",
+  ]
+
+  /// - Parameter settings: what the endpoint says, for the advice.
+  static func of(_ answer: Answer, doing what: String, settings: S3Settings, now: Double) -> Failure {
+    let error = error(in: answer)
+    let code = error?["Code"]
+    let region = answer.headers["x-amz-bucket-region"] ?? error?["Region"]
+    var failure = HTTPFailure.of(answer, doing: what, now: now)
+    if answer.status == 503 { failure.code = .rateLimited }
+    var said = [code ?? "HTTP \(answer.status)"]
+    if let text = error?["Message"], !text.isEmpty { said.append(String(text.prefix(300))) }
+    var hint = code.flatMap { advice[$0] }
+    switch code.flatMap({ senses[$0] }) ?? silent(answer, region: region, settings, now) {
+    case .code(let known)?: failure.code = known
+    case .credential?:
+      failure.code = .unauthorized
+      hint = skew(answer, now) ?? hint
+    case .region?:
+      failure.code = .forbidden
+      let place = region ?? error?["Endpoint"]
+      hint =
+        "the bucket `\(settings.bucket)` is in another region than `\(settings.region)`"
+        + (place.map { ": write `region: \($0)`, and that region's `url`" } ?? "")
+    case nil: break
+    }
+    failure.message =
+      "\(what): \(said.joined(separator: ": ")) from \(answer.url)" + (hint.map { " – \($0)" } ?? "")
+    return failure
+  }
+
+  /// The `<Error>` in a body, whatever the status.
+  static func error(in answer: Answer) -> XMLTree.Element? {
+    guard let root = XMLTree.read(answer.body), root.name == "Error" else { return nil }
+    return root
+  }
+
+  /// A refusal without a reason, as all answers to HEAD are.
+  private static func silent(
+    _ answer: Answer, region: String?, _ settings: S3Settings, _ now: Double
+  ) -> Sense? {
+    switch answer.status {
+    case 301, 307: .region
+    case 400 where region.map { $0 != settings.region } ?? false: .region
+    // An expired token is told with 400; what else HEAD could have wrong, haul does not send.
+    case 400 where answer.body.isEmpty: .credential
+    case 403 where skew(answer, now) != nil: .credential
+    default: nil
+    }
+  }
+
+  /// What to say where this machine's clock is off by more than the 15 minutes that S3 bears.
+  private static func skew(_ answer: Answer, _ now: Double) -> String? {
+    guard let theirs = answer.headers["Date"].flatMap(HTTPDate.seconds), abs(now - theirs) > 840 else {
+      return nil
+    }
+    let minutes = Int((abs(now - theirs) / 60).rounded())
+    return
+      "this machine's clock is \(minutes) minutes \(now > theirs ? "ahead of" : "behind") the server's: set it"
+  }
+}

@@ -1,0 +1,202 @@
+package import JobModel
+
+/// Uploads to S3: one PUT below the threshold, parts above it (docs.aws.amazon.com/AmazonS3/latest/userguide/
+/// mpuoverview.html). Bodies are signed; checksums go with the request and are compared with the answer's.
+package struct S3Upload: UploadProtocol {
+  package let url: WebURL
+  let key: String
+  let settings: S3Settings
+  private let address: S3Address
+
+  package init(address: S3Address, settings: S3Settings, key: String) {
+    url = address.url(key)
+    self.key = key
+    self.settings = settings
+    self.address = address
+  }
+
+  package var followsRedirects: Bool { false }
+
+  package var abilities: UploadAbilities { abilities(of: nil) }
+
+  package func abilities(of size: Int64?) -> UploadAbilities {
+    var digests: [DigestAlgorithm] = [.sha256]
+    if settings.checksum == .crc64nvme { digests.append(.crc64nvme) }
+    guard size.map(takesParts) ?? true else {
+      return UploadAbilities(
+        resumes: false, order: .sequential, chunkDigests: digests, fileDigests: proof, minimumChunk: .max,
+        emptyFile: .oneEmptyChunk)
+    }
+    // A SHA-256 of parts is a digest of digests: that one is compared by `finalized`, not as the file's.
+    return UploadAbilities(
+      resumes: true, order: .any, chunkDigests: digests,
+      fileDigests: settings.checksum == .sha256 ? [] : proof,
+      minimumChunk: 5 << 20, maximumChunk: 5 << 30, maximumChunks: 10_000, emptyFile: .oneEmptyChunk)
+  }
+
+  private var proof: Set<DigestAlgorithm> {
+    switch settings.checksum {
+    case .crc64nvme: [.crc64nvme]
+    case .sha256: [.sha256]
+    case .none: []
+    }
+  }
+
+  /// A single PUT takes 5 GiB at most; an empty file has no parts.
+  private func takesParts(_ size: Int64) -> Bool {
+    size > 0 && (size >= settings.multipartThreshold || size > 5 << 30)
+  }
+
+  package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? {
+    guard takesParts(source.size) else { return nil }
+    var headers = S3ObjectHeaders.of(settings, source)
+    switch settings.checksum {
+    case .crc64nvme:
+      headers.append("x-amz-checksum-algorithm", "CRC64NVME")
+      headers.append("x-amz-checksum-type", "FULL_OBJECT")
+    case .sha256:
+      headers.append("x-amz-checksum-algorithm", "SHA256")
+      headers.append("x-amz-checksum-type", "COMPOSITE")
+    case .none: break
+    }
+    headers.append("x-amz-content-sha256", S3Payload.empty)
+    return Request("POST", place("uploads="), headers: headers)
+  }
+
+  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+    guard answer.status == 200, !refuses(answer) else {
+      return refused(answer, "open a multipart upload", now)
+    }
+    guard let id = XMLTree.read(answer.body)?["UploadId"], !id.isEmpty else {
+      return .failure(violation("\(answer.url) opened an upload without an UploadId", answer))
+    }
+    let expiry = answer.headers["x-amz-abort-date"].flatMap(HTTPDate.seconds)
+    return .value(RemoteSession(id: id, chunkSize: source.chunkSize, expiresAt: expiry))
+  }
+
+  package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
+    let after = page?.nextPage.map { "&part-number-marker=" + WebURL.encode($0, keepingSlash: false) } ?? ""
+    return Request(
+      "GET", place("max-parts=1000\(after)&" + id(session)),
+      headers: ["x-amz-content-sha256": S3Payload.empty])
+  }
+
+  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
+    -> Verdict<SessionHoldings>
+  {
+    guard answer.status == 200, !refuses(answer) else { return refused(answer, "list the parts", now) }
+    guard let root = XMLTree.read(answer.body), let isTruncated = root["IsTruncated"] else {
+      return .failure(violation("\(answer.url) did not answer with a list of parts", answer))
+    }
+    var holdings = SessionHoldings()
+    for part in root.all("Part") {
+      guard let number = part["PartNumber"].flatMap({ Int($0) }), number > 0 else { continue }
+      holdings.chunks[number - 1] = HeldChunk(
+        size: part["Size"].flatMap { ByteCount.read($0) }, receipt: part["ETag"].map(S3ETag.bare),
+        digests: S3Checksums.read(part))
+    }
+    if isTruncated == "true" {
+      guard let next = root["NextPartNumberMarker"], !next.isEmpty else {
+        return .failure(
+          violation("\(answer.url) cut its list of parts and gave no mark to go on from", answer))
+      }
+      holdings.nextPage = next
+    }
+    return .value(holdings)
+  }
+
+  package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
+    var headers = session == nil ? S3ObjectHeaders.of(settings, source) : HeaderList()
+    if session == nil, source.mustBeNew { headers.append("If-None-Match", "*") }
+    headers.append("x-amz-content-sha256", chunk.digests[.sha256] ?? SigV4.unsignedPayload)
+    for algorithm in proof {
+      guard let value = chunk.digests[algorithm].flatMap(S3Checksums.base64) else { continue }
+      headers.append(S3Checksums.header(algorithm), value)
+    }
+    let target = session.map { place("partNumber=\(chunk.index + 1)&" + id($0)) } ?? url
+    return Request("PUT", target, headers: headers, body: .source(chunk.range))
+  }
+
+  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
+    guard (200...299).contains(answer.status) else {
+      switch refused(answer, "send part \(chunk.index + 1)", now) as Verdict<ChunkReceipt> {
+      case .failure(var failure):
+        failure.chunk = chunk.index
+        if failure.code == .chunkConflict { failure.code = .serverError }
+        return .failure(failure)
+      case .sessionLost(let failure): return .sessionLost(failure)
+      case .value(let receipt): return .value(receipt)
+      }
+    }
+    guard let etag = answer.headers["ETag"], !etag.isEmpty else {
+      return .failure(violation("\(answer.url) took a part and gave no ETag for it", answer))
+    }
+    var version = answer.headers["x-amz-version-id"]
+    if version == "null" { version = nil }
+    return .value(
+      ChunkReceipt(
+        token: S3ETag.bare(etag), version: version, digests: S3Checksums.read(answer.headers)))
+  }
+
+  package func abort(_ session: RemoteSession) -> Request? {
+    Request("DELETE", place(id(session)), headers: ["x-amz-content-sha256": S3Payload.empty])
+  }
+
+  package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
+    UploadedFile(
+      remoteID: remoteID, version: receipt?.version, etag: receipt?.token.map { "\"\($0)\"" },
+      digests: receipt?.digests ?? [:])
+  }
+
+  package func file(_ object: RemoteObject) -> UploadedFile {
+    UploadedFile(
+      remoteID: remoteID, version: object.version, etag: object.etag, digests: object.digests)
+  }
+
+  private var download: S3Download { S3Download(address: address, settings: settings, key: key) }
+
+  package func look() -> Request? { download.probe() }
+  package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { download }
+  package func inspect(_ file: UploadedFile) -> Request? { download.probe() }
+  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+    download.probed(answer, now: now)
+  }
+
+  package func refuses(_ answer: Answer) -> Bool {
+    // Complete may answer 200 and say only in the body that it failed.
+    answer.status >= 300 || S3Refusal.error(in: answer) != nil
+  }
+
+  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
+    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  }
+
+  var remoteID: String { "\(settings.bucket)/\(key)" }
+
+  func place(_ query: String) -> WebURL {
+    var place = url
+    place.query = query
+    return place
+  }
+
+  func id(_ session: RemoteSession) -> String {
+    "uploadId=" + WebURL.encode(session.id, keepingSlash: false)
+  }
+
+  func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
+    let failure = refusal(answer, doing: what, now: now)
+    return failure.code == .sessionExpired ? .sessionLost(failure) : .failure(failure)
+  }
+
+  func violation(_ message: String, _ answer: Answer) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: answer.status)
+  }
+}
+
+/// ETags of parts: the quotes around them come and go.
+enum S3ETag {
+  static func bare(_ etag: String) -> String {
+    etag.count >= 2 && etag.hasPrefix("\"") && etag.hasSuffix("\"")
+      ? String(etag.dropFirst().dropLast()) : etag
+  }
+}

@@ -1,0 +1,35 @@
+package import JobModel
+package import Protocols
+
+/// Asks an endpoint what lies below a prefix, a page at a time.
+package actor RemoteListing {
+  nonisolated private let executor: any SerialExecutor
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  private let context: EngineContext
+  private let authenticator: Authenticator
+
+  package init(_ context: EngineContext) {
+    executor = context.transport.executor
+    self.context = context
+    authenticator = Authenticator(context)
+  }
+
+  /// - Parameters:
+  ///   - page: the mark of the page wanted; nil for the first.
+  ///   - settings: of the transfers that will be made of it, for their policy.
+  /// - Throws: `Failure`.
+  package func page(
+    _ page: String?, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
+  ) async throws -> ListedPage {
+    let remote = try ProtocolChoice.listing(endpoint)
+    let requester = Requester(
+      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
+      throttle: Throttle(settings.policy), id: "\(endpoint.name):\(prefix)",
+      live: LiveTransfer(seq: 0, id: prefix, direction: .download))
+    let answer = try await requester.call(remote.list(prefix, page: page))
+    switch remote.listed(answer, prefix: prefix, now: context.clock.now()) {
+    case .value(let page): return page
+    case .failure(let failure), .sessionLost(let failure): throw failure
+    }
+  }
+}

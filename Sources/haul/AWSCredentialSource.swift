@@ -1,0 +1,78 @@
+import Foundation
+import JobModel
+import Protocols
+
+/// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
+enum AWSCredentialSource {
+  static func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
+    let found = try await find(credentials)
+    let texts = [found.accessKeyID, found.secretAccessKey.reveal(), found.sessionToken?.reveal() ?? ""]
+    guard !texts.contains(where: { $0.utf8.contains { $0 < 0x21 || $0 == 0x7F } }) else {
+      throw Failure(.secretUnavailable, "an AWS key or token has a blank or a control character in it")
+    }
+    return found
+  }
+
+  private static func find(_ credentials: AWSCredentials) async throws -> AWSKeys {
+    let environment = ProcessInfo.processInfo.environment
+    switch credentials {
+    case .environment:
+      if let found = keys(environment) { return found }
+      guard let profile = environment["AWS_PROFILE"], !profile.isEmpty else {
+        throw Failure(
+          .secretUnavailable,
+          "the environment has neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor AWS_PROFILE")
+      }
+      return try await self.profile(profile, environment)
+    case .profile(let name): return try await profile(name, environment)
+    case .command(let words): return try await command(words)
+    case .keys: throw Failure(.internal, "keys of the manifest are resolved one by one")
+    }
+  }
+
+  private static func keys(_ environment: [String: String]) -> AWSKeys? {
+    guard let id = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"],
+      !id.isEmpty, !secret.isEmpty
+    else { return nil }
+    return AWSKeys(
+      accessKeyID: id, secretAccessKey: Secret(secret),
+      sessionToken: environment["AWS_SESSION_TOKEN"].flatMap { $0.isEmpty ? nil : Secret($0) })
+  }
+
+  private static func profile(_ name: String, _ environment: [String: String]) async throws -> AWSKeys {
+    switch try AWSProfiles(environment: environment).source(name) {
+    case .command(let words): return try await command(words)
+    case .keys(let section):
+      guard let id = section["aws_access_key_id"], let secret = section["aws_secret_access_key"],
+        !id.isEmpty, !secret.isEmpty
+      else { throw Failure(.secretUnavailable, "the AWS profile `\(name)` has no aws_secret_access_key") }
+      return AWSKeys(
+        accessKeyID: id, secretAccessKey: Secret(secret),
+        sessionToken: section["aws_session_token"].flatMap { $0.isEmpty ? nil : Secret($0) })
+    }
+  }
+
+  /// `credential_process` (docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html).
+  private static func command(_ words: [String]) async throws -> AWSKeys {
+    let text = try await Secrets.command(words).reveal()
+    let name = words.first ?? ""
+    func refused(_ what: String) -> Failure {
+      Failure(.secretUnavailable, "the credential command `\(name)` \(what)")
+    }
+    guard let members = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+      throw refused("printed no JSON object")
+    }
+    guard (members["Version"] as? NSNumber)?.intValue == 1 else { throw refused("printed no `Version: 1`") }
+    guard let id = members["AccessKeyId"] as? String, let secret = members["SecretAccessKey"] as? String,
+      !id.isEmpty, !secret.isEmpty
+    else { throw refused("printed no AccessKeyId and SecretAccessKey") }
+    var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(secret))
+    if let token = members["SessionToken"] as? String, !token.isEmpty { keys.sessionToken = Secret(token) }
+    if let expiry = members["Expiration"] as? String {
+      guard let seconds = Timestamp.seconds(expiry) else { throw refused("printed an unreadable Expiration") }
+      keys.expiresAt = seconds
+      if seconds <= Date().timeIntervalSince1970 { throw refused("printed keys that have expired already") }
+    }
+    return keys
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import JobModel
+
+/// The shared files of AWS's tools: `credentials` with `[NAME]`, `config` with `[profile NAME]`
+/// (docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html).
+struct AWSProfiles {
+  typealias Section = [String: String]
+  private let credentials: [String: Section]
+  private let config: [String: Section]
+  private let paths: String
+
+  /// Reads the files where the environment says they are, else in `~/.aws`; one that is not there is empty.
+  init(environment: [String: String]) {
+    let home = (environment["HOME"] ?? NSHomeDirectory()) + "/.aws/"
+    func path(_ name: String, _ usual: String) -> String {
+      let given = environment[name].flatMap { $0.isEmpty ? nil : $0 } ?? home + usual
+      return given.hasPrefix("~/") ? (environment["HOME"] ?? NSHomeDirectory()) + given.dropFirst() : given
+    }
+    let (first, second) = (
+      path("AWS_SHARED_CREDENTIALS_FILE", "credentials"), path("AWS_CONFIG_FILE", "config")
+    )
+    credentials = Self.sections(first)
+    config = Self.sections(second)
+    paths = "`\(first)` and `\(second)`"
+  }
+
+  /// A profile's keys, or the command that gives them; keys of the first file come before the command.
+  enum Source {
+    case keys(Section)
+    case command([String])
+  }
+
+  func source(_ name: String) throws -> Source {
+    let first = credentials[name]
+    let second = config["profile \(name)"] ?? (name == "default" ? config["default"] : nil)
+    guard first != nil || second != nil else {
+      throw Failure(.secretUnavailable, "there is no AWS profile `\(name)` in \(paths)")
+    }
+    if let first, first["aws_access_key_id"] != nil { return .keys(first) }
+    if let command = first?["credential_process"] ?? second?["credential_process"] {
+      return .command(try Self.words(command, profile: name))
+    }
+    if let second, second["aws_access_key_id"] != nil { return .keys(second) }
+    throw Failure(
+      .secretUnavailable,
+      "the AWS profile `\(name)` has neither keys nor a `credential_process`; for roles and SSO write `auth: { aws: { command: [aws, configure, export-credentials, --profile, \(name)] } }`"
+    )
+  }
+
+  private static func sections(_ path: String) -> [String: Section] {
+    guard let data = FileManager.default.contents(atPath: path) else { return [:] }
+    var found: [String: Section] = [:]
+    var name: String?
+    for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      let text = line.trimmingCharacters(in: .whitespaces)
+      // What is indented belongs to the line before it: settings of another tool.
+      if text.isEmpty || text.hasPrefix("#") || text.hasPrefix(";") || line.first?.isWhitespace == true {
+        continue
+      }
+      if text.hasPrefix("[") {
+        let words = text.dropFirst().prefix { $0 != "]" }.split(separator: " ").map(String.init)
+        name = words.joined(separator: " ").filter { $0 != "\"" && $0 != "'" }
+        if let name, found[name] == nil { found[name] = [:] }
+      } else if let name, let mark = text.firstIndex(of: "=") {
+        let key = text[..<mark].trimmingCharacters(in: .whitespaces).lowercased()
+        found[name]?[key] = text[text.index(after: mark)...].trimmingCharacters(in: .whitespaces)
+      }
+    }
+    return found
+  }
+
+  /// A command line in its words, quotes as a shell has them; nothing is expanded.
+  private static func words(_ line: String, profile: String) throws -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    var isEscaped = false
+    for character in line {
+      if isEscaped {
+        word = (word ?? "") + String(character)
+        isEscaped = false
+      } else if character == "\\", quote != "'" {
+        isEscaped = true
+      } else if let open = quote {
+        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+      } else if character == "\"" || character == "'" {
+        quote = character
+        word = word ?? ""
+      } else if character.isWhitespace {
+        if let done = word { words.append(done) }
+        word = nil
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    if let word { words.append(word) }
+    guard quote == nil, !isEscaped, !words.isEmpty else {
+      throw Failure(
+        .secretUnavailable, "the `credential_process` of the AWS profile `\(profile)` can't be read")
+    }
+    return words
+  }
+}

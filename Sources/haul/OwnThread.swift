@@ -1,0 +1,13 @@
+import Foundation
+
+/// Work that waits for what tasks bring, on a thread of its own: on one of the tasks' threads it could wait for ever.
+enum OwnThread {
+  static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      let thread = Thread { continuation.resume(with: Result { try body() }) }
+      // As much as the main thread has: manifests nest.
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import JobLedger
+import JobModel
+import Planner
+import Protocols
+import TransferEngine
+
+/// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.
+///
+/// The planner waits for each page, so it has to run on a thread of its own (`OwnThread`).
+struct PrefixLister {
+  private let setUp: EngineSetUp
+  private let listing: RemoteListing
+
+  /// nil where the job has nothing to list.
+  init?(_ job: Job, stateFolder: String, ledger: JobLedger) throws {
+    let lists = job.templates.contains { if case .prefix = $0.fanOut { true } else { false } }
+    guard lists else { return nil }
+    setUp = try EngineSetUp(
+      job: job, stateFolder: stateFolder, ledger: ledger, writer: LedgerWriter(ledger) { _ in }, run: 0,
+      board: LiveBoard(), events: { _ in })
+    listing = RemoteListing(setUp.context)
+  }
+
+  func shutDown() { setUp.shutDown() }
+
+  func list(
+    _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
+    _ entry: (_ path: String, _ size: Int64?) throws -> Void
+  ) throws {
+    var mark: String?
+    repeat {
+      let page = try wait { [listing, mark] in
+        try await listing.page(mark, of: prefix, at: endpoint, settings: settings)
+      }
+      for found in page.entries { try entry(found.path, found.size) }
+      mark = page.next
+    } while mark != nil
+  }
+
+  private func wait(_ body: @escaping @Sendable () async throws -> ListedPage) throws -> ListedPage {
+    let latch = Latch<Result<ListedPage, any Error>>()
+    let done = DispatchSemaphore(value: 0)
+    Task {
+      do { latch.set(.success(try await body())) } catch { latch.set(.failure(error)) }
+      done.signal()
+    }
+    done.wait()
+    guard let result = latch.value else { throw Failure(.internal, "a listing ended without a result") }
+    return try result.get()
+  }
+}

@@ -1,0 +1,330 @@
+extension StrictS3 {
+  /// Written from AWS's API reference, not from the client under test: what AWS refuses is refused here.
+  static let script = #"""
+    import base64, calendar, hashlib, hmac, json, os, sys, threading, time, urllib.parse as up
+    from email.utils import formatdate
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from awscrt import checksums
+
+    config_path, log_path = sys.argv[1:3]
+    lock, objects, uploads = threading.RLock(), {}, {}
+    log_lock, counts = threading.Lock(), {}
+    ALGORITHMS = {"CRC64NVME": lambda b: checksums.crc64nvme(b).to_bytes(8, "big"),
+                  "SHA256": lambda b: hashlib.sha256(b).digest()}
+
+    def config():
+        with open(config_path) as f:
+            return json.load(f)
+
+    class Refusal(Exception):
+        def __init__(self, status, code, message="", **more):
+            self.status, self.code, self.message, self.more = status, code, message, more
+
+    def b64(data): return base64.b64encode(data).decode()
+    def xml(text): return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def log_message(self, *_): pass
+        def date_time_string(self, timestamp=None): return formatdate(self.now(), usegmt=True)
+        def now(self): return time.time() + self.config.get("skew", 0)
+        def handle_one_request(self):
+            self.config = config()
+            super().handle_one_request()
+
+        def run(self):
+            self.config = config()
+            self.begun, self.sent = time.time(), 0
+            self.path_part, _, self.query_part = self.path.partition("?")
+            self.query = dict(up.parse_qsl(self.query_part, keep_blank_values=True))
+            self.op = self.operation()
+            fault = self.fault()
+            self.fault_now = fault
+            length = int(self.headers.get("Content-Length") or 0)
+            self.body = self.receive(length)
+            if len(self.body) < length:
+                self.note(0); self.close_connection = True; return
+            try:
+                if fault == "drop_before": raise ConnectionAbortedError
+                if fault == "slowdown": raise Refusal(503, "SlowDown", "Please reduce your request rate.")
+                if fault == "internal": raise Refusal(500, "InternalError", "We encountered an internal error.")
+                if fault == "conflict": raise Refusal(409, "ConditionalRequestConflict", "Conflicting operation.")
+                if fault == "flip": self.body = bytes([self.body[0] ^ 1]) + self.body[1:]
+                self.authorise()
+                if fault == "error200":
+                    return self.answer(200, {"Content-Type": "application/xml"},
+                        b'<?xml version="1.0" encoding="UTF-8"?>\n  \n' + self.error_body("InternalError", "We encountered an internal error.", {}))
+                with lock: status, headers, body = getattr(self, "do_" + self.op)()
+                if fault == "drop_after": raise ConnectionAbortedError
+                self.answer(status, headers, body)
+            except Refusal as r:
+                self.answer(r.status, {"Content-Type": "application/xml", **r.more.pop("headers", {})},
+                            self.error_body(r.code, r.message, r.more))
+            except (ConnectionAbortedError, BrokenPipeError, ConnectionResetError):
+                self.note(0); self.close_connection = True
+                try: self.connection.shutdown(2)
+                except OSError: pass
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = run
+
+        def receive(self, length):
+            rate, data = self.config.get("rate"), bytearray()
+            while len(data) < length:
+                try: piece = self.rfile.read(min(65536, length - len(data)))
+                except OSError: break
+                if not piece: break
+                data += piece
+                if rate: time.sleep(len(piece) / rate)
+            return bytes(data)
+
+        def error_body(self, code, message, more):
+            tags = "".join(f"<{k}>{xml(str(v))}</{k}>" for k, v in more.items())
+            return f'<Error><Code>{code}</Code><Message>{xml(message)}</Message>{tags}<RequestId>R1</RequestId></Error>'.encode()
+
+        def operation(self):
+            m, q = self.command, self.query
+            bucket, _, key = self.path_part[1:].partition("/")
+            self.bucket, self.key = bucket, up.unquote(key)
+            if not key: return "list" if m == "GET" else "unknown"
+            if m == "POST": return "create" if "uploads" in q else "complete" if "uploadId" in q else "unknown"
+            if m == "PUT": return "part" if "partNumber" in q else "put"
+            if m == "GET": return "parts" if "uploadId" in q else "get"
+            return {"HEAD": "head", "DELETE": "abort"}.get(m, "unknown")
+
+        def fault(self):
+            with log_lock:
+                counts[self.op] = counts.get(self.op, 0) + 1
+                for rule in self.config.get("faults", []):
+                    if rule["on"] == self.op and rule.get("from", 1) <= counts[self.op] < rule.get("from", 1) + rule.get("times", 1):
+                        return rule["do"]
+
+        def answer(self, status, headers, body):
+            self.send_response(status)
+            quiet = self.command == "HEAD" or status in (204, 304)
+            for name, value in headers.items(): self.send_header(name, value)
+            if "Content-Length" not in headers and status != 204: self.send_header("Content-Length", str(0 if quiet else len(body)))
+            self.end_headers()
+            if not quiet:
+                rate = self.config.get("rate")
+                for start in range(0, len(body), 65536):
+                    piece = body[start:start + 65536]
+                    self.wfile.write(piece)
+                    self.sent += len(piece)
+                    if rate: time.sleep(len(piece) / rate)
+            self.note(status)
+
+        def note(self, status):
+            auth = self.headers.get("Authorization") or ""
+            line = {"op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
+                    "in": len(self.body) if hasattr(self, "body") else 0, "out": self.sent, "range": self.headers.get("Range"),
+                    "part": self.query.get("partNumber"), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
+                    "headers": {k.lower(): v for k, v in self.headers.items() if k.lower() not in ("authorization", "x-amz-security-token")}}
+            with log_lock, open(log_path, "a") as f: f.write(json.dumps(line) + "\n")
+
+        # SigV4, sig-v4-header-based-auth.html
+
+        def authorise(self):
+            auth = self.headers.get("Authorization")
+            if not auth: raise Refusal(403, "AccessDenied", "Access Denied")
+            try:
+                scheme, _, rest = auth.partition(" ")
+                parts = dict(p.strip().split("=", 1) for p in rest.split(","))
+                access, day, region, service, end = parts["Credential"].split("/")
+            except (ValueError, KeyError): raise Refusal(400, "AuthorizationHeaderMalformed", "The authorization header is malformed")
+            if (scheme, service, end) != ("AWS4-HMAC-SHA256", "s3", "aws4_request"):
+                raise Refusal(400, "AuthorizationHeaderMalformed", "wrong scope")
+            keys = self.config["keys"].get(access)
+            if keys is None: raise Refusal(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.")
+            if keys.get("token") != self.headers.get("X-Amz-Security-Token"):
+                raise Refusal(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
+            if keys.get("parts", 1 << 30) <= counts.get("taken", 0): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
+            wanted = self.config.get("region", "us-east-1")
+            if region != wanted:
+                raise Refusal(400, "AuthorizationHeaderMalformed", f"the region '{region}' is wrong; expecting '{wanted}'", Region=wanted)
+            stamp = self.headers.get("X-Amz-Date") or ""
+            if not stamp.startswith(day): raise Refusal(403, "AccessDenied", "date and scope differ")
+            then = calendar.timegm(time.strptime(stamp, "%Y%m%dT%H%M%SZ"))
+            if abs(then - self.now()) > 900: raise Refusal(403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large.")
+            payload = self.headers.get("X-Amz-Content-SHA256")
+            if not payload: raise Refusal(400, "InvalidRequest", "Missing required header for this request: x-amz-content-sha256")
+            names = parts["SignedHeaders"].split(";")
+            if names != sorted(names) or "host" not in names: raise Refusal(403, "SignatureDoesNotMatch", "SignedHeaders")
+            for name in self.headers.keys():
+                if name.lower().startswith("x-amz-") and name.lower() not in names:
+                    raise Refusal(403, "AccessDenied", "There were headers present in the request which were not signed", HeadersNotSigned=name)
+            lines = ""
+            for name in names:
+                values = self.headers.get_all(name)
+                if values is None: raise Refusal(403, "SignatureDoesNotMatch", f"{name} is signed and was not sent")
+                lines += name + ":" + ",".join(" ".join(v.split()) for v in values) + "\n"
+            # The service encodes what it has decoded: every character once, in one way.
+            path = up.quote(up.unquote_to_bytes(self.path_part), safe="/-_.~")
+            if "+" in self.query_part: raise Refusal(403, "SignatureDoesNotMatch", "a blank is %20")
+            pairs = sorted((up.quote(k, safe="-_.~"), up.quote(v, safe="-_.~")) for k, v in up.parse_qsl(self.query_part, keep_blank_values=True))
+            query = "&".join(f"{k}={v}" for k, v in pairs)
+            canonical = "\n".join([self.command, path, query, lines, ";".join(names), payload])
+            text = "\n".join([scheme, stamp, f"{day}/{region}/s3/aws4_request", hashlib.sha256(canonical.encode()).hexdigest()])
+            key = ("AWS4" + keys["secret"]).encode()
+            for step in (day, region, "s3", "aws4_request"): key = hmac.new(key, step.encode(), hashlib.sha256).digest()
+            if hmac.new(key, text.encode(), hashlib.sha256).hexdigest() != parts["Signature"]:
+                raise Refusal(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.", StringToSign=text)
+            if payload != "UNSIGNED-PAYLOAD" and payload != hashlib.sha256(self.body).hexdigest():
+                raise Refusal(400, "XAmzContentSHA256Mismatch", "The provided 'x-amz-content-sha256' header does not match what was computed.")
+            if self.bucket != self.config.get("bucket", "bkt"): raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist")
+            if self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"):
+                raise Refusal(400, "InvalidRequest", "a form")
+
+        def sent_checksum(self):
+            found = {a: self.headers["x-amz-checksum-" + a.lower()] for a in ALGORITHMS if self.headers.get("x-amz-checksum-" + a.lower())}
+            if len(found) > 1: raise Refusal(400, "InvalidRequest", "Expecting a single x-amz-checksum- header")
+            return next(iter(found.items()), (None, None))
+
+        def check_checksum(self, body):
+            algorithm, told = self.sent_checksum()
+            if algorithm and b64(ALGORITHMS[algorithm](body)) != told:
+                raise Refusal(400, "BadDigest", f"The {algorithm} you specified did not match the calculated checksum.")
+            return algorithm, told
+
+        def refuse_existing(self):
+            if self.headers.get("If-None-Match") == "*" and self.key in objects:
+                raise Refusal(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold", Condition="If-None-Match")
+
+        def stored(self):
+            return {k.lower(): v for k, v in self.headers.items() if k.lower().startswith("x-amz-meta-") or k.lower() in
+                    ("content-type", "cache-control", "x-amz-tagging", "x-amz-acl", "x-amz-storage-class", "x-amz-server-side-encryption")}
+
+        def publish(self, body, etag, facts, checksum):
+            version = f"v{len(objects)}-{time.time_ns()}"
+            objects[self.key] = {"body": body, "etag": etag, "facts": facts, "checksum": checksum, "version": version,
+                                 "modified": formatdate(self.now(), usegmt=True)}
+            return {"ETag": etag, "x-amz-version-id": version}
+
+        def do_put(self):
+            if len(self.body) > 5 << 30: raise Refusal(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size")
+            self.refuse_existing()
+            algorithm, told = self.check_checksum(self.body)
+            # What says nothing gets the default.
+            algorithm, told = (algorithm, told) if algorithm else ("CRC64NVME", b64(ALGORITHMS["CRC64NVME"](self.body)))
+            names = {"x-amz-checksum-" + algorithm.lower(): told, "x-amz-checksum-type": "FULL_OBJECT"}
+            return 200, {**self.publish(self.body, '"' + hashlib.md5(self.body).hexdigest() + '"', self.stored(), names), **names}, b""
+
+        def do_create(self):
+            algorithm = self.headers.get("x-amz-checksum-algorithm")
+            kind = self.headers.get("x-amz-checksum-type") or ("FULL_OBJECT" if algorithm in (None, "CRC64NVME") else "COMPOSITE")
+            if (algorithm, kind) in (("CRC64NVME", "COMPOSITE"), ("SHA256", "FULL_OBJECT")): raise Refusal(400, "InvalidRequest", "type")
+            identity = f"up+/={len(uploads)}{time.time_ns()}"
+            uploads[identity] = {"key": self.key, "algorithm": algorithm, "type": kind, "parts": {}, "facts": self.stored()}
+            return 200, {"Content-Type": "application/xml"}, (
+                f'<?xml version="1.0"?><InitiateMultipartUploadResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Bucket>{self.bucket}</Bucket>'
+                f'<Key>{xml(self.key)}</Key><UploadId>{identity}</UploadId></InitiateMultipartUploadResult>').encode()
+
+        def upload(self):
+            upload = uploads.get(self.query["uploadId"])
+            if upload is None or upload["key"] != self.key: raise Refusal(404, "NoSuchUpload", "The specified upload does not exist.")
+            return upload
+
+        def do_part(self):
+            upload, number = self.upload(), int(self.query["partNumber"])
+            if not 1 <= number <= 10000: raise Refusal(400, "InvalidArgument", "Part number must be an integer between 1 and 10000")
+            algorithm, told = self.check_checksum(self.body)
+            if upload["algorithm"] and algorithm != upload["algorithm"]:
+                raise Refusal(400, "InvalidRequest", f"Checksum Type mismatch occurred, expected {upload['algorithm']}, got {algorithm}")
+            etag = '"' + hashlib.md5(self.body).hexdigest() + '"'
+            upload["parts"][number] = {"body": self.body, "etag": etag, "checksum": told}
+            with log_lock: counts["taken"] = counts.get("taken", 0) + 1
+            return 200, {"ETag": etag, **({"x-amz-checksum-" + algorithm.lower(): told} if algorithm else {})}, b""
+
+        def do_parts(self):
+            upload = self.upload()
+            after, most = int(self.query.get("part-number-marker") or 0), min(int(self.query.get("max-parts") or 1000), self.config.get("page", 1000))
+            numbers = [n for n in sorted(upload["parts"]) if n > after]
+            out = "".join(
+                f"<Part><PartNumber>{n}</PartNumber><ETag>{xml(upload['parts'][n]['etag'])}</ETag><Size>{len(upload['parts'][n]['body'])}</Size>"
+                + (f"<Checksum{upload['algorithm']}>{upload['parts'][n]['checksum']}</Checksum{upload['algorithm']}>" if upload["algorithm"] else "") + "</Part>"
+                for n in numbers[:most])
+            cut = len(numbers) > most
+            mark = f"<NextPartNumberMarker>{numbers[most - 1]}</NextPartNumberMarker>" if cut else ""
+            return 200, {"Content-Type": "application/xml"}, (
+                f'<?xml version="1.0"?><ListPartsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{mark}<IsTruncated>{str(cut).lower()}</IsTruncated>{out}</ListPartsResult>').encode()
+
+        def do_complete(self):
+            import xml.etree.ElementTree as tree
+            upload = self.upload()
+            self.refuse_existing()
+            try: root = tree.fromstring(self.body)
+            except tree.ParseError: raise Refusal(400, "MalformedXML", "The XML you provided was not well-formed")
+            wanted, names = [], {}
+            for part in root:
+                wanted.append({child.tag.rpartition("}")[2]: child.text for child in part})
+            numbers = [int(p["PartNumber"]) for p in wanted]
+            if not numbers: raise Refusal(400, "MalformedXML", "no parts")
+            if numbers != sorted(set(numbers)) or upload["algorithm"] and numbers != list(range(1, len(numbers) + 1)):
+                raise Refusal(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
+            for number, told in zip(numbers, wanted):
+                have = upload["parts"].get(number)
+                if have is None or have["etag"].strip('"') != told["ETag"].strip('"'): raise Refusal(400, "InvalidPart", "One or more of the specified parts could not be found.")
+                if upload["type"] == "COMPOSITE" and told.get("Checksum" + upload["algorithm"]) != have["checksum"]:
+                    raise Refusal(400, "InvalidPart", "The upload was created using a checksum: each part must be told with it.")
+                if number != numbers[-1] and len(have["body"]) < 5 << 20: raise Refusal(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
+            body = b"".join(upload["parts"][n]["body"] for n in numbers)
+            told = self.headers.get("x-amz-mp-object-size")
+            if told and int(told) != len(body): raise Refusal(400, "InvalidRequest", "The provided object size does not match")
+            if upload["type"] == "COMPOSITE":
+                whole = b64(hashlib.sha256(b"".join(base64.b64decode(upload["parts"][n]["checksum"]) for n in numbers)).digest()) + f"-{len(numbers)}"
+                names = {"x-amz-checksum-sha256": whole, "x-amz-checksum-type": "COMPOSITE"}
+            else:
+                self.check_checksum(body)
+                names = {"x-amz-checksum-crc64nvme": b64(ALGORITHMS["CRC64NVME"](body)), "x-amz-checksum-type": "FULL_OBJECT"}
+            etag = '"' + hashlib.md5(b"".join(bytes.fromhex(upload["parts"][n]["etag"].strip('"')) for n in numbers)).hexdigest() + f'-{len(numbers)}"'
+            headers = self.publish(body, etag, upload["facts"], names)
+            del uploads[self.query["uploadId"]]
+            inner = "".join(f"<Checksum{k.rpartition('-')[2].upper() if k != 'x-amz-checksum-type' else 'Type'}>{v}</Checksum{k.rpartition('-')[2].upper() if k != 'x-amz-checksum-type' else 'Type'}>" for k, v in names.items())
+            if self.config.get("silent_complete"): inner = ""
+            return 200, {"Content-Type": "application/xml", "x-amz-version-id": headers["x-amz-version-id"]}, (
+                '<?xml version="1.0" encoding="UTF-8"?>\n   \n'
+                f'<CompleteMultipartUploadResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><ETag>{xml(etag)}</ETag>{inner}</CompleteMultipartUploadResult>').encode()
+
+        def do_abort(self):
+            self.upload()
+            del uploads[self.query["uploadId"]]
+            return 204, {}, b""
+
+        def do_head(self): return self.do_get()
+
+        def do_get(self):
+            found = objects.get(self.key)
+            if found is None: raise Refusal(404, "NoSuchKey", "The specified key does not exist.")
+            if self.headers.get("If-Match") not in (None, found["etag"]): raise Refusal(412, "PreconditionFailed", "", Condition="If-Match")
+            body, total = found["body"], len(found["body"])
+            headers = {"ETag": found["etag"], "Last-Modified": found["modified"], "x-amz-version-id": found["version"], "Accept-Ranges": "bytes",
+                       **{k: v for k, v in found["facts"].items() if k.startswith("x-amz-meta") or k in ("content-type", "cache-control")}}
+            wanted, status = self.headers.get("Range"), 200
+            if wanted:
+                first, _, last = wanted.removeprefix("bytes=").partition("-")
+                first, last = int(first), min(int(last or total - 1), total - 1)
+                if first >= total: raise Refusal(416, "InvalidRange", "The requested range is not satisfiable", headers={"Content-Range": f"bytes */{total}"})
+                body, status = body[first:last + 1], 206
+                headers["Content-Range"] = f"bytes {first}-{last}/{total}"
+            elif self.headers.get("x-amz-checksum-mode") == "ENABLED": headers |= found["checksum"]
+            return status, {**headers, "Content-Length": str(len(body))}, body
+
+        def do_list(self):
+            prefix, mark = self.query.get("prefix", ""), self.query.get("continuation-token")
+            if self.query.get("list-type") != "2": raise Refusal(400, "InvalidArgument", "list-type")
+            most = min(int(self.query.get("max-keys") or 1000), self.config.get("page", 1000))
+            keys = sorted((k for k in objects if k.startswith(prefix)), key=lambda k: k.encode())
+            if mark: keys = [k for k in keys if k.encode() > base64.b64decode(mark)]
+            cut = len(keys) > most
+            out = "".join(f"<Contents><Key>{up.quote_plus(k, safe='/')}</Key><ETag>{xml(objects[k]['etag'])}</ETag><Size>{len(objects[k]['body'])}</Size></Contents>" for k in keys[:most])
+            next_mark = f"<NextContinuationToken>{b64(keys[most - 1].encode())}</NextContinuationToken>" if cut else ""
+            return 200, {"Content-Type": "application/xml"}, (
+                f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>{str(cut).lower()}</IsTruncated>'
+                f'{next_mark}<EncodingType>url</EncodingType>{out}</ListBucketResult>').encode()
+
+        def do_unknown(self): raise Refusal(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    print(f"listening on http://127.0.0.1:{server.server_address[1]}", flush=True)
+    server.serve_forever()
+    """#
+}
