@@ -30,13 +30,24 @@ final class FileRoot: Sendable {
       }
     }
     let lock = Glibc.open(absolute + "/.depot/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+    guard lock >= 0, Self.take(lock) else {
       let reason = errno == EWOULDBLOCK ? "another depot serves it" : String(cString: strerror(errno))
       if lock >= 0 { close(lock) }
       close(descriptor)
       throw DepotError.unavailable("--root \(path): \(reason)")
     }
     self.lock = Atomic(lock)
+  }
+
+  /// A depot that is just ending has a moment to let go.
+  private static func take(_ lock: Int32) -> Bool {
+    for _ in 0..<100 {
+      if flock(lock, LOCK_EX | LOCK_NB) == 0 { return true }
+      guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+      usleep(20_000)
+    }
+    errno = EWOULDBLOCK
+    return false
   }
 
   deinit {

@@ -21,18 +21,6 @@ extension JobLedger {
     }
   }
 
-  /// Queued uploads that have a session open: they go on from there, if their sources are still there.
-  package func openUploads(after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
-    try read { db in
-      try fetch(
-        db,
-        sql: """
-          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
-          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ? AND p.session IS NOT NULL ORDER BY t.seq LIMIT ?
-          """, [seq, limit])
-    }
-  }
-
   package func transfer(_ seq: Int64) throws -> LedgerTransfer? {
     try read { db in
       try fetch(

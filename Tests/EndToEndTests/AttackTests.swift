@@ -122,9 +122,10 @@ struct AttackTests {
     let url = "http://rebind.test:\(victim.port)/plain/f"
     let run = try await bench.run(
       through: wrapper, yaml(url, "{ proxy: none, addresses: { deny: [\"127.0.0.1/32\"] } }"))
+    // The bait answers one request, which may be all that a small file takes; the victim hears nothing at all.
     #expect(
-      ["failed POLICY_DENIED", "paused retries NETWORK_UNREACHABLE"].contains(run.state("a")), "\(run.errors)"
-    )
+      ["failed POLICY_DENIED", "paused retries NETWORK_UNREACHABLE", "completed"].contains(run.state("a")),
+      "\(run.errors)")
     #expect(bait.requests().count == 1 && victim.log().isEmpty, "\(victim.log())")
     let open = try await bench.run(through: wrapper, yaml(url, "{ proxy: none }"), ["--new-run"])
     #expect(open.status == 0 && victim.requests().count > 0, "\(open.errors)")

@@ -256,8 +256,7 @@ struct PresignedTests {
     #expect(plan.output.contains("the source is missing"), "\(plan.output)")
     let second = try await bench.run(environment: ["TOKEN": Self.token])
     #expect(second.state("a") == "failed SOURCE_MISSING" && second.state("b") == "completed")
-    #expect(
-      second.remarks.contains("1 upload that has begun has no source any more: `a.bin`"), "\(second.remarks)")
+    #expect(second.remarks.contains("1 local source is missing: a"), "\(second.remarks)")
     _ = try Sums.shell("mv away.bin a.bin", in: bench.job)
     let third = try await bench.run(environment: ["TOKEN": Self.token])
     #expect(third.status == 0, "\(third.errors)")

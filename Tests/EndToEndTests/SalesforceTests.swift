@@ -218,7 +218,8 @@ struct SalesforceTests {
     #expect(next.state("one") == "failed UNAUTHORIZED" && next.state("two") == "failed UNAUTHORIZED")
     #expect(next["two"]["error"]["message"].string?.contains("expired access/refresh token") == true)
     #expect(next["two"]["error"]["message"].string?.contains("put a new one") == true)
-    #expect(server.log().count == before + 1)
+    // Bytes of the first run may be logged late.
+    #expect(server.log().dropFirst(before).count { $0["what"].string == "token" } == 1)
   }
 
   /// Transfers share one token request.

@@ -102,10 +102,10 @@ import Testing
       text: endpoint("type: kii, url: ▶\"https://h\", app_id: a, app_key: { env: K }, bucket: b"),
       message: "ends in `/api`"),
     Broken(
-      text: endpoint("type: tus, url: \"https://h\", ▶metadata: { \"a b\": c }"),
+      text: endpoint("type: tus, url: \"https://h\", metadata: ▶{ \"a b\": c }"),
       message: "is not ASCII without"),
     Broken(
-      text: endpoint("type: tus, url: \"https://h\", ▶metadata: { filename: c }"),
+      text: endpoint("type: tus, url: \"https://h\", metadata: ▶{ filename: c }"),
       message: "each transfer's own"),
     Broken(
       text: endpoint("type: http, url: \"https://h\", auth: { bearer: ▶abc }"),

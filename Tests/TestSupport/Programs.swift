@@ -34,6 +34,4 @@ package enum Programs {
     return run.waitHere().output.trimmingCharacters(in: .whitespacesAndNewlines)
   }()
 
-  /// The interpreter that has what `Scripts/setup` takes from PyPI.
-  package static let venvPython = root + "/.build/venv/bin/python"
 }

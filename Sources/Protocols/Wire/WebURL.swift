@@ -78,6 +78,7 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Resolves a Location or the like against this URL (RFC 3986, 5.2); nil where it is not http(s).
   package func resolving(_ reference: String) -> WebURL? {
+    guard !reference.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
     if reference.utf8.starts(with: "//".utf8) { return WebURL(scheme + ":" + reference) }
     if let colon = reference.unicodeScalars.firstIndex(of: ":"),
       reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) })

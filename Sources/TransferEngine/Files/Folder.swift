@@ -50,6 +50,14 @@ package final class Folder: Sendable {
     return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: wanted)
   }
 
+  /// Opens a folder below this one; nil where it is not there, or not to be entered.
+  func existing(_ relative: String, beneath: Bool) -> Folder? {
+    let opened = openFolder(relative.isEmpty ? "." : relative, beneath)
+    guard opened >= 0 else { return nil }
+    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
+  }
+
   /// Refuses a folder below this one that is no longer what its path leads to: it was moved, replaced or unmounted.
   func expect(_ opened: Folder, beneath: Bool) throws(Failure) {
     guard let path = opened.relative else { return }

@@ -29,7 +29,7 @@ enum Retirement {
   private static func removePart(_ transfer: LedgerTransfer, _ context: EngineContext) {
     guard let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath else { return }
     let parts = PathParts(path)
-    let folder = try? context.folder.making(parts.parent, beneath: !transfer.settings.allowsOutside)
+    let folder = context.folder.existing(parts.parent, beneath: !transfer.settings.allowsOutside)
     folder?.remove(PartFile.name(for: parts.name, tag: context.tag(transfer.id)))
   }
 }

@@ -74,7 +74,7 @@ extension Upload {
   private func readBack(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) async throws {
     guard let download = remote.readback(file) else {
       book.check(Verification("readback", .server, .unavailable))
-      return
+      throw Failure(.digestUnavailable, "\(remote.url) can't be read back, as `verify: readback` demands")
     }
     let digest = try await digest(of: download)
     let matches = digest == mine[.sha256]

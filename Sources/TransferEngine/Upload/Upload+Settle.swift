@@ -10,6 +10,13 @@ extension Upload {
       forgetCompletion()
       return nil
     }
+    if source.mustBeNew, book.progress.session == nil, book.progress.sessionState == .finalizing,
+      let file = try await finishedAlready(try await wholeDigests())
+    {
+      // Killed between the answer to the only request and its record.
+      try await prove(file)
+      return .finished
+    }
     guard settings.ifExists != .replace || abilities.provesWholeFile, book.progress.session == nil,
       let request = remote.look()
     else { return nil }

@@ -21,7 +21,7 @@ package final class TusServer: Sendable {
     try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
     let port = try port ?? Loopback.freePort()
     process = try bench.serve(
-      Programs.venvPython, ["-u", stem + ".py", folder, logPath, String(port)], folder: bench.served)
+      Venv.python(), ["-u", stem + ".py", folder, logPath, String(port)], folder: bench.served)
     url = "http://127.0.0.1:\(port)"
     try await Loopback.ready(process, port: port)
   }
