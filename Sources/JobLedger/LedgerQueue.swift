@@ -82,6 +82,17 @@ extension JobLedger {
     }
   }
 
+  /// Gives a profile's transfers that were paused for a reason their place in the queue again.
+  package func reopen(profile: Int64, pausedFor reason: TransferState.PauseReason) throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE profile = ? AND state = 'paused' AND reason = ? AND live = 1
+          """, arguments: [profile, reason.rawValue])
+    }
+  }
+
   /// Completions that may not be on disk yet, oldest first.
   package func unsynced(limit: Int) throws -> [LedgerTransfer] {
     try read { db in

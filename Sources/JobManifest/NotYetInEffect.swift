@@ -16,7 +16,5 @@ enum NotYetInEffect {
     "policy.budget",
     "policy.fail_fast",
     "policy.timezone",
-    "policy.network.metered",
-    "policy.network.interface",
   ]
 }

@@ -26,6 +26,11 @@ package struct EngineContext: Sendable {
   package var board: LiveBoard
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
+  /// What the transport asks before each request; nil where nothing is asked.
+  package var gate: HostGate?
+  package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
+  /// Where only what is held up is left: wait for it, or end.
+  package var waits = true
   let claims = DestinationClaims()
 
   package init(
@@ -91,5 +96,6 @@ package enum EngineEvent: Sendable {
   case chunk(id: String, index: Int, bytes: Int64, attempts: Int)
   case retry(id: String, delay: Double, failure: Failure)
   case checked(id: String, Verification)
+  case host(HostNews)
   case diagnostic(Diagnostic)
 }

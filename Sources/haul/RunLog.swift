@@ -32,6 +32,9 @@ struct RunLog: Sendable {
       }
     case .retry(let id, let delay, let failure):
       logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
+    case .host(let news):
+      logger.info(
+        "\(news.change.reason)", metadata: ["host": .string(news.host), "is": .string(news.change.word)])
     case .diagnostic(let diagnostic): logger.info("\(Masking.text(diagnostic.message))")
     case .chunk(let id, let index, let bytes, _):
       logger.debug("chunk \(index) done, \(bytes) bytes", metadata: facts(id, nil))

@@ -33,6 +33,10 @@ struct RunOptions: ParsableArguments {
   @Flag(help: "Stop at the first transfer that fails for good.")
   var failFast = false
 
+  @Flag(
+    help: "Where only transfers are left that wait for a network or a window, end with 75 rather than wait.")
+  var noWait = false
+
   @Option(help: "With `full`, read everything that was recorded again before it counts.")
   var resumeCheck = ResumeCheck.quick
 

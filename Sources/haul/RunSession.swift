@@ -75,7 +75,7 @@ struct RunSession {
     let setUp = try EngineSetUp(
       job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
       board: board,
-      checksEverything: options.resumeCheck == .full,
+      checksEverything: options.resumeCheck == .full, waits: !options.noWait,
       events: { event in
         events.write(.engine(event))
         log.tell(event)
@@ -90,6 +90,7 @@ struct RunSession {
       // Completions reach the disk while others still move.
       Task { try await Self.every(.seconds(5)) { _ = try? await sync.run() } },
       Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
+      Task { try await Self.every(.milliseconds(500)) { try? await engine.look() } },
       Task {
         guard let deadline else { return }
         try await Task.sleep(for: .seconds(deadline))

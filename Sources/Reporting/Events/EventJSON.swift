@@ -87,6 +87,14 @@ struct EventJSON {
           .init("against", .string(check.against.rawValue)), .init("result", .string(check.result.rawValue)),
         ]
       )
+    case .host(let news):
+      (
+        "host_state",
+        [
+          .init("host", .string(news.host)), .init("change", .string(news.change.word)),
+          .init("reason", .string(news.change.reason)),
+        ]
+      )
     case .diagnostic(let diagnostic):
       ("diagnostic", CommonJSON.diagnosticMembers(RecordedDiagnostic(diagnostic)))
     }

@@ -16,19 +16,21 @@ final class Requester {
   private let endpoint: Endpoint?
   private let settings: TransferSettings
   private let throttle: Throttle
+  private let slot: Slot?
   private let id: String
   private(set) var tally = Tally()
   private let live: LiveTransfer
 
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?, settings: TransferSettings,
-    throttle: Throttle, id: String, live: LiveTransfer
+    throttle: Throttle, slot: Slot? = nil, id: String, live: LiveTransfer
   ) {
     self.context = context
     self.authenticator = authenticator
     self.endpoint = endpoint
     self.settings = settings
     self.throttle = throttle
+    self.slot = slot
     self.id = id
     self.live = live
   }
@@ -81,11 +83,15 @@ final class Requester {
     tally.retries += 1
     live.countRetry()
     context.events(.retry(id: id, delay: delay, failure: failure))
+    // Others may move meanwhile.
+    slot?.park()
+    defer { slot?.unpark() }
     try await context.transport.sleep(seconds: delay)
   }
 
   /// Faults of one request that another try may mend.
   static func mayRetry(_ failure: Failure) -> Bool {
+    if failure.isGivenUp { return false }
     // What a client got wrong will not come right by saying it again.
     if failure.code == .protocolViolation, let status = failure.httpStatus, (400..<500).contains(status) {
       return false
@@ -184,7 +190,7 @@ final class Requester {
     }
     return WireRequest(
       method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
-      throttle: throttle)
+      throttle: throttle, slot: slot)
   }
 }
 

@@ -7,7 +7,7 @@ package actor TransferEngine {
   nonisolated private let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private let context: EngineContext
+  let context: EngineContext
   private let authenticator: Authenticator
   private let budget = BufferBudget()
   /// An id or a glob of ids: only these have a turn (`--only`).
@@ -16,21 +16,23 @@ package actor TransferEngine {
   private var slots = PolicySlots()
   private var keys: [Int64: PolicySlots.Key] = [:]
   /// Every transfer that works on, with or without the network.
-  private var active: [Int64: Running] = [:]
-  private var waiting: [LedgerTransfer] = []
-  private var cursor: Int64 = 0
-  private var reachedEnd = false
+  private(set) var active: [Int64: Running] = [:]
+  var holds = Holds()
+  var waiting: [Waiting] = []
+  var cursor: Int64 = 0
+  var reachedEnd = false
   /// Profiles whose needs are not met, with what stands in the way.
   private var blocked: Set<Int64> = []
   private var blockedBy: [Int64: String] = [:]
-  private var needsMayBeMet = false
+  var needsMayBeMet = false
   private var isApplying = false
-  private var stopCause: StopCause?
+  private(set) var stopCause: StopCause?
   private var failures = 0
   private var wakeUp: CheckedContinuation<Void, Never>?
   private var isWoken = false
   /// Transfers that have their bytes and wait for a commit may be as many as this.
   private static let activeLimit = 256
+  private static let lookAhead = 4096
 
   package init(_ context: EngineContext, scope: Scope?, failFast: Bool) {
     executor = context.transport.executor
@@ -52,29 +54,38 @@ package actor TransferEngine {
   }
 
   /// A transfer that is worked on.
-  private struct Running {
+  struct Running {
     let id: String
     let task: Task<Void, Never>
     let stop: StopFlag
+    let slot: Slot
 
     func end(_ event: TransferEvent) {
       stop.set(event)
       task.cancel()
+      slot.cancel()
     }
+  }
+
+  /// A transfer that may have its turn, with the host that it will ask.
+  struct Waiting {
+    let transfer: LedgerTransfer
+    let host: String?
   }
 
   /// Works until nothing is left to do now.
   ///
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
+    await context.gate?.onOpening { [self] in assumeIsolated { $0.wake() } }
     try await clearRetired()
     try await settleNeeds()
     while stopCause == nil {
       try fill()
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
-        guard try await settleNeeds() else { break }
-        continue
+        if try await settleNeeds() { continue }
+        guard holds.isWaiting, context.waits else { break }
       }
       await pause()
       if needsMayBeMet { try await settleNeeds() }
@@ -86,23 +97,47 @@ package actor TransferEngine {
 
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
+    for slot in slots.takeReturning() { slot.granted() }
     while stopCause == nil, !isApplying, active.count < Self.activeLimit {
-      if waiting.count < 64, !reachedEnd {
-        let more = try context.ledger.queued(after: cursor, excluding: blocked, limit: 256)
+      if mayReadOn {
+        let more = try context.ledger.queued(
+          after: cursor, excluding: blocked.union(holds.excluded), limit: 256)
         cursor = more.last?.seq ?? cursor
         reachedEnd = more.isEmpty
-        waiting += more.filter { active[$0.seq] == nil && scope?.includes($0.id) ?? true }
+        for transfer in more where active[transfer.seq] == nil && scope?.includes(transfer.id) ?? true {
+          learn(transfer)
+          if try isHeld(transfer) { continue }
+          waiting.append(
+            Waiting(
+              transfer: transfer, host: ProtocolChoice.origin(of: transfer, endpoints: context.endpoints)))
+        }
       }
-      guard let index = waiting.firstIndex(where: { slots.isFree(key($0), $0.settings.policy) }) else {
+      guard let index = waiting.firstIndex(where: mayBegin) else {
         // A page may hold nothing of the scope; what lies behind it has its turn all the same.
-        if waiting.count < 64, !reachedEnd { continue }
+        if mayReadOn { continue }
         return
       }
-      begin(waiting.remove(at: index))
+      begin(waiting.remove(at: index).transfer)
     }
   }
 
-  private func key(_ transfer: LedgerTransfer) -> PolicySlots.Key {
+  /// A little ahead; further where what was read waits for its hosts only, so that others have their turn.
+  private var mayReadOn: Bool {
+    guard !reachedEnd else { return false }
+    if waiting.count < 64 { return true }
+    return waiting.count < Self.lookAhead && waiting.allSatisfy { isShut($0.host) }
+  }
+
+  private func mayBegin(_ next: Waiting) -> Bool {
+    slots.isFree(key(next.transfer), next.transfer.settings.policy) && !isShut(next.host)
+  }
+
+  private func isShut(_ host: String?) -> Bool {
+    guard let host, let gate = context.gate else { return false }
+    return gate.assumeIsolated { $0.isShut(host) }
+  }
+
+  func key(_ transfer: LedgerTransfer) -> PolicySlots.Key {
     if let known = keys[transfer.profile] { return known }
     let key = PolicySlots.key(transfer.settings)
     keys[transfer.profile] = key
@@ -114,14 +149,22 @@ package actor TransferEngine {
     slots.take(key)
     // At once, so that nothing that is read behind a barrier still finds it queued.
     context.writer.submit(.state(seq: transfer.seq, .running))
-    let slot = Slot { [self] in assumeIsolated { $0.freed(key) } }
+    let policy = transfer.settings.policy
+    let slot = Slot(
+      key, give: { [self] in assumeIsolated { $0.freed(key) } },
+      take: { [self] slot in
+        assumeIsolated {
+          $0.slots.wish(slot, policy)
+          $0.wake()
+        }
+      })
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     let throttle = slots.throttle(key, transfer.settings.policy)
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
     let requester = Requester(
       context: context, authenticator: authenticator,
       endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), settings: transfer.settings,
-      throttle: throttle, id: transfer.id, live: live)
+      throttle: throttle, slot: slot, id: transfer.id, live: live)
     context.board.enter(live)
     let stop = StopFlag()
     let work: Work
@@ -160,7 +203,7 @@ package actor TransferEngine {
       slot.release()
       ended(transfer, state)
     }
-    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop)
+    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop, slot: slot)
   }
 
   /// Applies what a user asks from another terminal.
@@ -219,7 +262,7 @@ package actor TransferEngine {
     wake()
   }
 
-  private func wake() {
+  func wake() {
     isWoken = true
     wakeUp?.resume()
     wakeUp = nil
@@ -293,15 +336,5 @@ package actor TransferEngine {
       await Retirement.clear(transfer, context: context, authenticator: authenticator)
       context.writer.submit(.removed(seq: transfer.seq))
     }
-  }
-}
-
-/// A place in flight, given back once. Used on the transport's executor alone, hence sendable to it.
-private final class Slot: @unchecked Sendable {
-  private var give: (() -> Void)?
-  init(_ give: @escaping () -> Void) { self.give = give }
-  func release() {
-    give?()
-    give = nil
   }
 }

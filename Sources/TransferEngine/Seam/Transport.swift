@@ -29,6 +29,8 @@ package struct WireRequest: Sendable {
   package var policy: EffectivePolicy
   /// Rate limits that the bodies keep to, both ways.
   package var throttle: Throttle?
+  /// The transfer's place in flight; nil where no transfer asks.
+  package var slot: Slot?
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.

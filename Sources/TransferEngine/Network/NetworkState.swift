@@ -1,0 +1,43 @@
+import CPosix
+package import JobModel
+
+/// What is known of this machine's network, asked whenever it matters.
+package struct NetworkState: Sendable {
+  /// Whether an interface is there, up, and has a carrier.
+  package var isUp: @Sendable (String) -> Bool
+  /// Whether the connection costs by the byte; nil where nobody knows.
+  package var isMetered: @Sendable () -> Bool?
+  /// Whether there is any network but this machine itself.
+  package var isThere: @Sendable () -> Bool
+
+  package init(
+    isUp: @escaping @Sendable (String) -> Bool, isMetered: @escaping @Sendable () -> Bool?,
+    isThere: @escaping @Sendable () -> Bool
+  ) {
+    self.isUp = isUp
+    self.isMetered = isMetered
+    self.isThere = isThere
+  }
+
+  /// What the kernel says.
+  package static func system(isMetered: @escaping @Sendable () -> Bool?) -> NetworkState {
+    NetworkState(
+      isUp: { haul_interface_is_up($0) == 1 }, isMetered: isMetered, isThere: { haul_has_network() == 1 })
+  }
+
+  /// What holds a policy's transfers up now; nil where nothing does.
+  package func hold(_ policy: EffectivePolicy) -> (reason: TransferState.PauseReason, message: String)? {
+    if let interface = policy.interface, !isUp(interface) {
+      return (.interface, "the interface `\(interface)` is down or missing: its transfers wait for it")
+    }
+    if policy.metered == .pause, isMetered() == true {
+      return (.metered, "the connection is metered: transfers under `metered: pause` wait for another")
+    }
+    return nil
+  }
+
+  /// Whether anything could ever hold the policy's transfers up.
+  package static func mayHold(_ policy: EffectivePolicy) -> Bool {
+    policy.interface != nil || policy.metered == .pause
+  }
+}
