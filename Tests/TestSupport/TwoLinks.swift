@@ -29,7 +29,7 @@ package final class TwoLinks: Sendable {
   }
 
   deinit {
-    for name in [client, server] { try? ip("netns", "del", name) }
+    for name in [client, server] { _ = try? ip("netns", "del", name) }
   }
 
   /// Starts a program there.

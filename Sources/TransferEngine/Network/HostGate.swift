@@ -81,7 +81,7 @@ package actor HostGate {
   func enter(_ host: String, _ policy: EffectivePolicy, _ slot: Slot?) async throws -> Pass {
     let key = slot?.key ?? .inline(policy)
     while true {
-      try await slot?.begin()
+      await slot?.begin()
       let pass: Pass?
       switch verdict(host, key, policy) {
       case .go: return admit(host, key, policy, isPlaced: true)

@@ -45,7 +45,8 @@ package struct HostHealth: Sendable {
     case .unproven: inFlight > 0
     case .closed: restsUntil > now
     // What is given up is begun, so that it ends.
-    case .open, .probing: !isGivenUp
+    case .open(let until): !isGivenUp && until > now
+    case .probing: !isGivenUp
     }
   }
 
@@ -129,7 +130,8 @@ package struct HostHealth: Sendable {
     case .closed where failures < Self.threshold: return nil
     case .unproven, .closed, .probing: break
     }
-    isGivenUp = failures >= policy.retryAttempts
+    // Few tries of one request say little about a host.
+    isGivenUp = failures >= max(policy.retryAttempts, Self.threshold)
     let rest = isGivenUp ? policy.retryMax : backoff(failures)
     breaker = .open(until: now + rest)
     return isGivenUp ? .givenUp(failures) : .opened(failures, rest: rest)

@@ -22,7 +22,9 @@ package final class Slot: @unchecked Sendable {
   }
 
   /// Before a request: waits for a place where it has been lent.
-  nonisolated(nonsending) func begin() async throws {
+  ///
+  /// Once cancelled it waits for nothing: what is still sent then clears up.
+  nonisolated(nonsending) func begin() async {
     moving += 1
     while !isHeld, !isOver, !isCancelled {
       if !isAsking {
@@ -33,10 +35,6 @@ package final class Slot: @unchecked Sendable {
       await withCheckedContinuation { continuation in
         if isHeld || isOver || isCancelled { continuation.resume() } else { waiting.append(continuation) }
       }
-    }
-    if isCancelled {
-      moving -= 1
-      throw CancellationError()
     }
   }
 

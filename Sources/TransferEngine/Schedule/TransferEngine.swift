@@ -85,6 +85,11 @@ package actor TransferEngine {
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
         if try await settleNeeds() { continue }
+        if waiting.contains(where: { isShut($0.host) }) {
+          // All that is left waits for its host: nobody else would say that it may go on.
+          try? await context.transport.sleep(seconds: 0.2)
+          continue
+        }
         guard holds.isWaiting, context.waits else { break }
       }
       await pause()
