@@ -10,7 +10,5 @@ enum NotYetInEffect {
     "auth.aws",
     "auth.oauth2",
     "auth.netrc",
-    "policy.network.metered",
-    "policy.network.interface",
   ]
 }

@@ -25,7 +25,6 @@ import Testing
     #expect(policy.caFile == "/srv/job/ca.pem")
     #expect(policy.budget == Budget(bytes: 500 << 30, period: .month))
     let pending = result.diagnostics.map(\.message)
-    #expect(pending.contains("not yet in effect: policies.office.network.metered"))
     #expect(pending.contains("not yet in effect: endpoints.archive.type"))
     #expect(pending.allSatisfy { $0.hasPrefix("not yet in effect: ") })
   }
