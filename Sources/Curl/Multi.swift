@@ -148,7 +148,8 @@ final class Multi {
     exchange.source?.settle(sent: exchange.bytesSent)
     curl_multi_remove_handle(pointer, easy.pointer)
     exchange.easy = nil
-    idle.append(easy)
+    // After some failures libcurl keeps the receive buffer, and refuses CURLOPT_BUFFERSIZE from then on.
+    if case .success = outcome { idle.append(easy) }
     let others = (perOrigin[exchange.origin] ?? 1) - 1
     perOrigin[exchange.origin] = others > 0 ? others : nil
     exchange.finish(outcome)

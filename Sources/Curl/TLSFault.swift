@@ -33,8 +33,8 @@ package enum TLSFault: Sendable, Hashable {
       case 9: self = .notYetValid
       case 10: self = .expired
       case 23: self = .revoked
-      // libcurl itself compares the names: OpenSSL is content then.
-      case 0, 62: self = .wrongHost
+      // libcurl compares the names itself, before it has OpenSSL's verdict (1 stands for none).
+      case 0, 1, 62: self = .wrongHost
       default: self = .untrusted
       }
     case CURLE_SSL_CACERT_BADFILE: self = .caFile

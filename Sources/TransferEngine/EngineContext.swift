@@ -29,6 +29,9 @@ package struct EngineContext: Sendable {
   package var runID = ""
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
+  /// What the transport asks before each request; nil where nothing is asked.
+  package var gate: HostGate?
+  package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
   let claims = DestinationClaims()
   let rests = EndpointRests()
 
@@ -138,6 +141,7 @@ package enum EngineEvent: Sendable {
   case chunk(id: String, index: Int, bytes: Int64, attempts: Int)
   case retry(id: String, delay: Double, failure: Failure)
   case checked(id: String, Verification)
+  case host(HostNews)
   case diagnostic(Diagnostic)
   /// Nothing moves under a policy (or, without a name, under one written in place), or to a server.
   case held(by: String?, Hold)

@@ -6,38 +6,60 @@ import TransferEngine
 
 /// Puts an engine's surroundings together: network thread, clock, secrets, the manifest's folder.
 struct EngineSetUp {
-  private let network: NetworkThread
+  private let thread: NetworkThread
   var context: EngineContext
 
   init(
     job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
-    checksEverything: Bool = false,
+    checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
-    let policies = job.templates.flatMap(\.settings.values).map(\.policy)
-    network = try NetworkThread(
-      limits: ConnectionLimits(
-        total: policies.map(\.connectionsTotal).max() ?? 16,
-        perOrigin: policies.map(\.connectionsPerHost).max() ?? 8))
+    // The gate keeps to each policy's own `connections`; the thread has room for all of them together.
+    var policies: [String: Int] = [:]
+    for settings in job.templates.flatMap(\.settings.values) {
+      policies[settings.policyName ?? "\(settings.policy)"] = settings.policy.connectionsTotal
+    }
+    let most = max(16, policies.values.reduce(0) { $0 + $1 })
+    thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
+    let curl = CurlTransport(
+      thread: thread, userAgent: "haul/\(Haul.version)",
+      proxies: ProxyEnvironment(ProcessInfo.processInfo.environment))
+    let wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+    let remark: @Sendable (Diagnostic) -> Void = { diagnostic in
+      // Without a run there is no report to put it in.
+      if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
+      events(.diagnostic(diagnostic))
+    }
+    let metering =
+      job.templates.flatMap(\.settings.values).contains { $0.policy.metered == .pause }
+      ? Metering { remark(Diagnostic(.warning, $0)) } : nil
+    let network = NetworkState.system(isMetered: { metering?.current })
+    let diary = HostDiary(report: remark)
+    let gate = HostGate(
+      transport: curl, now: { ProcessInfo.processInfo.systemUptime }, random: { Double.random(in: 0..<1) },
+      isThere: waits ? network.isThere : nil,
+      tell: { news in
+        events(.host(news))
+        diary.note(news)
+      })
     let cores = ProcessInfo.processInfo.activeProcessorCount
     context = EngineContext(
-      transport: CurlTransport(
-        thread: network, userAgent: "haul/\(Haul.version)",
-        proxies: ProxyEnvironment(ProcessInfo.processInfo.environment)), ledger: ledger,
-      writer: writer,
+      transport: GatedTransport(curl, gate: gate, wallClock: wallClock), ledger: ledger, writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
       events: events,
       clock: EngineClock(
-        now: { Date().timeIntervalSince1970 }, random: { Double.random(in: 0..<1) },
+        now: wallClock, random: { Double.random(in: 0..<1) },
         zone: Zones.find),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
     context.runID = try ledger.run(number: run)?.id ?? ""
+    context.gate = gate
+    context.network = network
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }
   }
 
   /// Ends the network thread.
-  func shutDown() { network.shutdown() }
+  func shutDown() { thread.shutdown() }
 }

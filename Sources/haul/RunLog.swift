@@ -32,6 +32,9 @@ struct RunLog: Sendable {
       }
     case .retry(let id, let delay, let failure):
       logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
+    case .host(let news):
+      logger.info(
+        "\(news.change.reason)", metadata: ["host": .string(news.host), "is": .string(news.change.word)])
     case .diagnostic(let diagnostic): logger.info("\(Masking.text(diagnostic.message))")
     case .held(let name, let hold):
       let until = hold.until.map { " until \(Timestamp.text($0))" } ?? ""

@@ -30,7 +30,7 @@ struct RunOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Stop after so long, resumable: 90s, 30m, 6h.", valueName: "duration"))
   var deadline: String?
 
-  @Flag(help: "Outside of a policy's window, end with 75 rather than wait.")
+  @Flag(help: "End with 75 rather than wait for a policy's window or network.")
   var noWait = false
 
   @Flag(help: "Stop at the first transfer that fails for good.")

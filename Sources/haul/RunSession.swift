@@ -92,7 +92,7 @@ struct RunSession {
     let setUp = try EngineSetUp(
       job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
       board: board,
-      checksEverything: options.resumeCheck == .full,
+      checksEverything: options.resumeCheck == .full, waits: !options.noWait,
       events: { event in
         events.write(.engine(event))
         log.tell(event)

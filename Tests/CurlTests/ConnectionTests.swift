@@ -21,6 +21,25 @@ struct ConnectionTests {
     #expect(reused == 19)
   }
 
+  @Test func `a request that failed leaves nothing for the next one`() async throws {
+    let thread = try NetworkThread()
+    defer { thread.shutdown() }
+    let server = ScriptedServer { connection in
+      while connection.head() != nil { connection.answer("ok") }
+    }
+    defer { server.stop() }
+    for _ in 0..<3 {
+      for wrong in ["http://127.0.0.1:1/", "http://no-such-host.invalid/"] {
+        await #expect(throws: CurlError.self) {
+          try await thread.perform(CurlRequest(url: wrong), sink: Collector())
+        }
+        let sink = Collector()
+        _ = try await thread.perform(CurlRequest(url: server.url), sink: sink)
+        #expect(sink.text == "ok")
+      }
+    }
+  }
+
   @Test func `two hundred requests at once`() async throws {
     let thread = try NetworkThread()
     defer { thread.shutdown() }

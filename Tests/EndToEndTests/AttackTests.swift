@@ -6,7 +6,8 @@ import Testing
 @Suite(.turns, .timeLimit(.minutes(15)))
 struct AttackTests {
   private func yaml(_ url: String, _ network: String, auth: String = "") -> String {
-    let policy = network.isEmpty ? "" : "\n    policy: { network: \(network), retry: { attempts: 1 } }"
+    let retry = "retry: { attempts: 3, initial: 10ms }"
+    let policy = network.isEmpty ? "" : "\n    policy: { network: \(network), \(retry) }"
     return
       "version: 1\njob: attack\ntransfers:\n  - id: a\n    download: \(quoted(url))\n    to: a\(policy)\n\(auth)"
   }
@@ -117,6 +118,7 @@ struct AttackTests {
       $0.address = "127.0.0.2"
       $0.port = victim.port
       $0.life = 1
+      $0.moods = ["503"]
     }
     let wrapper = try bench.withHosts("127.0.0.2 rebind.test\n127.0.0.1 rebind.test\n")
     let url = "http://rebind.test:\(victim.port)/plain/f"

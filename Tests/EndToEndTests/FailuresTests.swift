@@ -81,7 +81,7 @@ struct FailuresTests {
       "far": "paused retries NETWORK_UNREACHABLE", "nowhere": "paused retries NETWORK_UNREACHABLE",
       "secretless": "paused retries SECRET_UNAVAILABLE", "down": "completed", "up": "completed",
     ]
-    for (id, state) in expected { #expect(run.state(id) == state, "\(id)") }
+    for (id, state) in expected { #expect(run.state(id) == state, "\(id): \(run.errors)") }
     #expect(run["blocked"]["state"].string == "failed")
     let hints = run.transfers.compactMap { $0["error"]["hint"].string }
     #expect(hints.allSatisfy { !$0.isEmpty })

@@ -9,6 +9,8 @@ package struct Failure: Error, Sendable, Hashable {
   package var actual: String?
   /// Seconds that the server asked to wait.
   package var retryAfter: Double?
+  /// Others have tried often enough: not to be tried again in this attempt.
+  package var isGivenUp = false
 
   package init(
     _ code: ErrorCode, _ message: String, httpStatus: Int? = nil, chunk: Int? = nil, expected: String? = nil,

@@ -102,6 +102,14 @@ struct EventJSON {
         "bandwidth_changed",
         [.init("policy", .text(name)), .init("bandwidth", CommonJSON.bandwidth(bandwidth))]
       )
+    case .host(let news):
+      (
+        "host_state",
+        [
+          .init("host", .string(news.host)), .init("change", .string(news.change.word)),
+          .init("reason", .string(news.change.reason)),
+        ]
+      )
     case .diagnostic(let diagnostic):
       ("diagnostic", CommonJSON.diagnosticMembers(RecordedDiagnostic(diagnostic)))
     }

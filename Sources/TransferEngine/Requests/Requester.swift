@@ -18,6 +18,7 @@ final class Requester {
   private let remote: any RemoteProtocol
   private let settings: TransferSettings
   private let throttle: Throttle
+  private let slot: Slot?
   private let id: String
   private(set) var tally = Tally()
   /// By how many seconds the server's clock was ahead of ours in its last refusal.
@@ -29,7 +30,7 @@ final class Requester {
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
     remote: any RemoteProtocol = HTTPRefusals(), settings: TransferSettings,
-    throttle: Throttle, id: String, live: LiveTransfer
+    throttle: Throttle, slot: Slot? = nil, id: String, live: LiveTransfer
   ) {
     self.context = context
     self.authenticator = authenticator
@@ -37,6 +38,7 @@ final class Requester {
     self.remote = remote
     self.settings = settings
     self.throttle = throttle
+    self.slot = slot
     self.id = id
     self.live = live
   }
@@ -131,6 +133,9 @@ final class Requester {
     tally.retries += 1
     live.countRetry()
     context.events(.retry(id: id, delay: delay, failure: failure))
+    // Others may move meanwhile.
+    slot?.park()
+    defer { slot?.unpark() }
     try await context.transport.sleep(seconds: delay)
   }
 
@@ -142,6 +147,7 @@ final class Requester {
 
   /// Faults of one request that another try may mend.
   static func mayRetry(_ failure: Failure) -> Bool {
+    if failure.isGivenUp { return false }
     // What a client got wrong will not come right by saying it again.
     if failure.code == .protocolViolation, let status = failure.httpStatus, (400..<500).contains(status) {
       return false
@@ -257,7 +263,7 @@ final class Requester {
     }
     return WireRequest(
       method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
-      throttle: throttle)
+      throttle: throttle, slot: slot)
   }
 }
 

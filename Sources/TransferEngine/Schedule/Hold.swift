@@ -11,11 +11,23 @@ package struct Hold: Sendable, Hashable {
     self.until = until
   }
 
+  /// Something may end it: time, or a network that comes.
+  var mayEnd: Bool { until != nil || reason == .interface || reason == .metered }
+
+  /// Whether holds for this reason may end within a run.
+  static func mayEnd(_ reason: TransferState.PauseReason) -> Bool {
+    switch reason {
+    case .window, .budget, .interface, .metered: true
+    case .retries, .interrupted, .user, .deadline, .disk: false
+    }
+  }
+
   /// A run waits for it, unless it is told not to.
   var isWaitedFor: Bool {
     switch reason {
     case .window, .retries: until != nil
-    case .interrupted, .user, .deadline, .budget, .interface, .metered, .disk: false
+    case .interface, .metered: true
+    case .interrupted, .user, .deadline, .budget, .disk: false
     }
   }
 }

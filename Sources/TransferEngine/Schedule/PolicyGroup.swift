@@ -6,13 +6,13 @@ import JobModel
 /// Belongs to the engine.
 final class PolicyGroup {
   /// Those of one name share, unless a level refines what is shared; those without a name where all is equal.
-  enum Key: Hashable {
+  enum Key: Hashable, Sendable {
     case named(String, Terms)
     case inline(EffectivePolicy)
   }
 
   /// What is shared.
-  struct Terms: Hashable {
+  struct Terms: Hashable, Sendable {
     var transfers: Int
     var bandwidth: Bandwidth
     var timezone: String?
@@ -22,6 +22,8 @@ final class PolicyGroup {
     var budget: Budget?
     var failures: Int?
     var share: Double?
+    var interface: String?
+    var pausesMetered: Bool
 
     init(_ policy: EffectivePolicy) {
       transfers = policy.transfers
@@ -33,12 +35,17 @@ final class PolicyGroup {
       budget = policy.budget
       failures = policy.failFastFailures
       share = policy.failFastShare
+      interface = policy.interface
+      pausesMetered = policy.metered == .pause
     }
   }
 
   let policy: EffectivePolicy
   let name: String?
   let throttle: Throttle
+  /// Requests under way, to keep to `connections`.
+  let connections = ConnectionUse()
+  private let network: NetworkState
   private let hours: PolicyHours
   private let zone: CivilZone
   private let down: RateLimit
@@ -75,6 +82,7 @@ final class PolicyGroup {
     policy = settings.policy
     name = settings.policyName
     self.began = began
+    network = context.network
     zone = context.clock.zone(policy.timezone)
     hours = PolicyHours(policy, zone: zone)
     // Other keys may change from run to run: what is spent stays spent.
@@ -115,7 +123,7 @@ final class PolicyGroup {
     } else if let opensAt {
       hold = Hold(.window, until: opensAt.isFinite ? opensAt : nil)
     } else {
-      hold = nil
+      hold = network.hold(policy).map { Hold($0, until: nil) }
     }
     let moments = [
       hoursKnown.upperBound.isFinite ? hoursKnown.upperBound : nil, deadline.flatMap { $0 > now ? $0 : nil },

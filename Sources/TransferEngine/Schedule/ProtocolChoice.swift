@@ -1,3 +1,4 @@
+import JobLedger
 package import JobModel
 package import Protocols
 
@@ -15,6 +16,15 @@ package enum ProtocolChoice {
     switch place {
     case .remote(let name, _): endpoints[name]
     case .url, .local: nil
+    }
+  }
+
+  /// The origin that a transfer will ask first; nil where it can't be told.
+  static func origin(of transfer: LedgerTransfer, endpoints: [String: Endpoint]) -> String? {
+    switch transfer.settings.direction == .download ? transfer.source : transfer.destination {
+    case .remote(let name, _): endpoints[name].flatMap { WebURL($0.url)?.origin }
+    case .url(let text): WebURL(text)?.origin
+    case .local: nil
     }
   }
 

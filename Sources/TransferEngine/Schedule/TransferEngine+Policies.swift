@@ -1,6 +1,5 @@
 import JobLedger
 package import JobModel
-import Protocols
 
 /// What policies say about time, money and failures, kept to while the engine runs.
 extension TransferEngine {
@@ -23,7 +22,7 @@ extension TransferEngine {
       })
     group.look(now: context.clock.now(), overrides: limit)
     groups[key] = group
-    if group.nextLook != nil { watchTheClock() }
+    if group.nextLook != nil || NetworkState.mayHold(group.policy) { watchTheClock() }
     if let hold = group.hold { tell(hold, group) }
     return group
   }
@@ -33,12 +32,12 @@ extension TransferEngine {
     let group = try group(transfer)
     if let hold = group.hold {
       pause(transfer, hold)
-      if hold.until != nil { group.held.append(transfer.seq) }
+      if hold.mayEnd { group.held.append(transfer.seq) }
       return true
     }
-    guard let origin = origin(transfer), let until = rests[origin], until > context.clock.now() else {
-      return false
-    }
+    guard !rests.isEmpty, let origin = origin(transfer), let until = rests[origin],
+      until > context.clock.now()
+    else { return false }
     let hold = Hold(.retries, until: until)
     if resting[origin] == nil {
       context.events(.held(by: origin, hold))
@@ -57,13 +56,8 @@ extension TransferEngine {
     context.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
   }
 
-  private func origin(_ transfer: LedgerTransfer) -> String? {
-    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
-    switch place {
-    case .local: return nil
-    case .url(let text): return WebURL(text)?.origin
-    case .remote(let name, _): return context.endpoints[name].flatMap { WebURL($0.url)?.origin }
-    }
+  func origin(_ transfer: LedgerTransfer) -> String? {
+    ProtocolChoice.origin(of: transfer, endpoints: context.endpoints)
   }
 
   /// Somebody is held for a time that this run waits for.
@@ -82,7 +76,9 @@ extension TransferEngine {
     while !Task.isCancelled {
       let now = context.clock.now()
       let moments = groups.values.compactMap(\.nextLook) + resting.keys.compactMap { rests[$0] }
-      let longest = groups.values.contains(where: \.hasBudget) ? 1.0 : 60
+      let longest =
+        groups.values.contains { NetworkState.mayHold($0.policy) }
+        ? 0.5 : groups.values.contains(where: \.hasBudget) ? 1.0 : 60
       let next = moments.min().map { max(0.05, min(longest, $0 - now)) } ?? longest
       do { try await context.transport.sleep(seconds: next) } catch { return }
       look()
@@ -120,6 +116,11 @@ extension TransferEngine {
 
   private func tell(_ hold: Hold, _ group: PolicyGroup) {
     context.events(.held(by: group.name, hold))
+    if let message = context.network.message(hold.reason, group.policy) {
+      let diagnostic = Diagnostic(.warning, message)
+      context.writer.submit(.diagnostic(run: context.run, diagnostic))
+      context.events(.diagnostic(diagnostic))
+    }
     context.board.setHold(hold, of: group.name ?? "")
   }
 

@@ -32,12 +32,14 @@ package actor TransferEngine {
   /// Every transfer that works on, with or without the network.
   var active: [Int64: Running] = [:]
   var queue: TurnQueue
+  /// Slots that were lent and are wanted back, before anybody new begins.
+  var returning: [Slot] = []
   /// Profiles whose needs are not met, with what stands in the way.
   private var blocked: Set<Int64> = []
   private var blockedBy: [Int64: String] = [:]
-  private var needsMayBeMet = false
+  var needsMayBeMet = false
   private var isApplying = false
-  private var stopCause: StopCause?
+  private(set) var stopCause: StopCause?
   var tickFault: (any Error)?
   private var wakeUp: CheckedContinuation<Void, Never>?
   private var isWoken = false
@@ -72,13 +74,15 @@ package actor TransferEngine {
   /// A transfer that is worked on.
   struct Running {
     let id: String
-    let key: PolicyGroup.Key
     let task: Task<Void, Never>
     let stop: StopFlag
+    let slot: Slot
+    var key: PolicyGroup.Key { slot.key }
 
     func end(_ event: TransferEvent) {
       stop.set(event)
       task.cancel()
+      slot.cancel()
     }
   }
 
@@ -90,6 +94,7 @@ package actor TransferEngine {
     rests = try context.ledger.rests(now: began)
     setJobLimits()
     defer { ticker?.cancel() }
+    await context.gate?.onOpening { [weak self] in self?.assumeIsolated { $0.wake() } }
     try await clearRetired()
     try StaleSnapshots.clear(context)
     try await settleNeeds()
@@ -99,7 +104,8 @@ package actor TransferEngine {
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
         if try await settleNeeds() { continue }
-        guard stopCause == nil, isWaiting else { break }
+        // What is still queued waits for its host: the gate says when it may go on.
+        guard stopCause == nil, isWaiting || !queue.isEmpty else { break }
       }
       await pause()
       if needsMayBeMet { try await settleNeeds() }
@@ -113,16 +119,20 @@ package actor TransferEngine {
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
     heldInTurn = 0
+    grantReturning()
     while stopCause == nil, !isApplying, active.count < Self.activeLimit {
       let next = try queue.next(
         context.ledger, blocked: blocked,
         key: { transfer in
           guard active[transfer.seq] == nil, scope?.includes(transfer.id) ?? true else { return nil }
-          return key(transfer)
+          return TurnQueue.Key(group: key(transfer), host: origin(transfer))
         },
-        isFree: { key in
+        state: { key in
+          guard let group = groups[key.group] else { return .free }
           // What is held is read as well, a part at a time: it is to say so.
-          groups[key].map { $0.hold == nil ? $0.isFree : heldInTurn < Self.mostHeldInTurn } ?? true
+          if group.hold != nil { return heldInTurn < Self.mostHeldInTurn ? .free : .full }
+          guard group.isFree else { return .full }
+          return isShut(key.host, group.policy) ? .shut : .free
         })
       guard let next else { break }
       if try !keepBack(next) { try begin(next) }
@@ -139,7 +149,10 @@ package actor TransferEngine {
     group.take()
     // At once, so that nothing that is read behind a barrier still finds it queued.
     context.writer.submit(.state(seq: transfer.seq, .running))
-    let slot = Slot { [self] in assumeIsolated { $0.freed(key) } }
+    let slot = Slot(
+      transfer.seq, key, connections: group.connections,
+      give: { [self] in assumeIsolated { $0.freed(key) } },
+      take: { [self] slot in assumeIsolated { $0.wish(slot) } })
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     let throttle = group.throttle
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
@@ -147,7 +160,7 @@ package actor TransferEngine {
       Requester(
         context: context, authenticator: authenticator,
         endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), remote: remote,
-        settings: transfer.settings, throttle: throttle, id: transfer.id, live: live)
+        settings: transfer.settings, throttle: throttle, slot: slot, id: transfer.id, live: live)
     }
     context.board.enter(live)
     let stop = StopFlag()
@@ -189,7 +202,7 @@ package actor TransferEngine {
       slot.release()
       ended(transfer, state)
     }
-    active[transfer.seq] = Running(id: transfer.id, key: key, task: task, stop: stop)
+    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop, slot: slot)
   }
 
   /// Applies what a user asks from another terminal.
@@ -244,7 +257,7 @@ package actor TransferEngine {
       count(state, group)
       // It was stopped for a hold that may end within the run, or has ended meanwhile.
       switch state {
-      case .paused(let reason) where reason == .window || reason == .budget:
+      case .paused(let reason) where Hold.mayEnd(reason):
         group.held.append(transfer.seq)
         if group.hold?.reason != reason { release(group, from: reason) }
       case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped: break
@@ -331,15 +344,5 @@ package actor TransferEngine {
       await Retirement.clear(transfer, context: context, authenticator: authenticator)
       context.writer.submit(.removed(seq: transfer.seq))
     }
-  }
-}
-
-/// A place in flight, given back once. Used on the transport's executor alone, hence sendable to it.
-private final class Slot: @unchecked Sendable {
-  private var give: (() -> Void)?
-  init(_ give: @escaping () -> Void) { self.give = give }
-  func release() {
-    give?()
-    give = nil
   }
 }

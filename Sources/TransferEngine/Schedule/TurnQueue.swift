@@ -1,16 +1,25 @@
 import JobLedger
 import JobModel
 
-/// The queued transfers of a plan, read a page at a time and lined up by the policy they share turns with, so that a
-/// policy whose turns are all taken holds up nobody else's.
+/// The queued transfers of a plan, read a page at a time and lined up by the policy they share turns with and the host
+/// that they ask, so that a policy whose turns are all taken, or a host that rests, holds up nobody else's.
 struct TurnQueue {
-  typealias Key = PolicyGroup.Key
-  private struct Line {
-    var transfers: ArraySlice<LedgerTransfer> = []
-    /// Profiles of it that are read by themselves, and how far: the common reading leaves them out.
-    var parked: [Int64: Int64] = [:]
+  struct Key: Hashable {
+    let group: PolicyGroup.Key
+    /// An origin.
+    let host: String?
   }
-  private var lines: [Key: Line] = [:]
+  /// Whether the first of a line may have its turn.
+  enum LineState {
+    case free
+    /// Its policy has no turn left.
+    case full
+    /// Its host rests.
+    case shut
+  }
+  private var lines: [Key: ArraySlice<LedgerTransfer>] = [:]
+  /// Profiles that are read by themselves, and how far: the common reading leaves them out.
+  private var parked: [PolicyGroup.Key: [Int64: Int64]] = [:]
   private var cursor: Int64 = 0
   /// What the ids of all that may have a turn begin with.
   private let prefix: String
@@ -26,10 +35,17 @@ struct TurnQueue {
 
   init(prefix: String) { self.prefix = prefix }
 
+  /// Nothing that was read waits.
+  var isEmpty: Bool { lines.isEmpty }
+
   /// Takes out of it those that were read already and wait under a policy.
-  mutating func remove(_ key: Key) -> [LedgerTransfer] {
-    defer { lines[key]?.transfers = [] }
-    return Array(lines[key]?.transfers ?? [])
+  mutating func remove(_ group: PolicyGroup.Key) -> [LedgerTransfer] {
+    var removed: [LedgerTransfer] = []
+    for (key, line) in lines where key.group == group {
+      removed += line
+      lines[key] = nil
+    }
+    return removed
   }
 
   /// The next transfer whose turn may come; nil where there is none now.
@@ -37,31 +53,40 @@ struct TurnQueue {
   /// - Parameters:
   ///   - blocked: profiles that must wait for others.
   ///   - key: which line a transfer belongs to; nil for one that has no turn.
-  ///   - isFree: whether a line's policy has a turn left.
+  ///   - state: whether the first of a line may have its turn.
   mutating func next(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, isFree: (Key) -> Bool
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, state: (Key) -> LineState
   ) throws -> LedgerTransfer? {
     while true {
-      let free = lines.filter { !$0.value.transfers.isEmpty && isFree($0.key) }
-      if let first = free.min(by: {
-        ($0.value.transfers.first?.seq ?? 0) < ($1.value.transfers.first?.seq ?? 0)
-      }) {
-        return lines[first.key]?.transfers.popFirst()
+      var states: [Key: LineState] = [:]
+      for name in lines.keys { states[name] = state(name) }
+      if let first = lines.filter({ states[$0.key] == .free }).min(by: {
+        ($0.value.first?.seq ?? 0) < ($1.value.first?.seq ?? 0)
+      })?.key {
+        let transfer = lines[first]?.popFirst()
+        if lines[first]?.isEmpty ?? true { lines[first] = nil }
+        return transfer
       }
-      if try readParked(ledger, blocked: blocked, key: key, isFree: isFree) { continue }
-      guard !reachedEnd, try readOn(ledger, blocked: blocked, key: key, isFree: isFree) else { return nil }
+      if try readParked(ledger, blocked: blocked, key: key, states: states) { continue }
+      guard !reachedEnd, try readOn(ledger, blocked: blocked, key: key, states: states) else { return nil }
     }
   }
 
-  /// Reads the next page of lines that have a turn free and are read by themselves.
+  private var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
+
+  /// Reads the next page of profiles that are read by themselves and whose policy has a turn left.
   private mutating func readParked(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, isFree: (Key) -> Bool
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, states: [Key: LineState]
   ) throws -> Bool {
+    guard !parked.isEmpty else { return false }
+    let full = Set(states.lazy.filter { $0.value == .full }.map(\.key.group))
     var found = false
-    for (name, line) in lines where !line.parked.isEmpty && isFree(name) {
-      for (profile, last) in line.parked where last < .max && !blocked.contains(profile) {
+    for (group, profiles) in parked where !full.contains(group) {
+      for (profile, last) in profiles where last < .max && !blocked.contains(profile) {
+        // More than that wait for hosts that rest.
+        guard waiting < Self.mostWaiting else { return found }
         let more = try ledger.queued(profile: profile, after: last, limit: Self.page)
-        lines[name]?.parked[profile] = more.count == Self.page ? more.last?.seq ?? .max : .max
+        parked[group]?[profile] = more.count == Self.page ? more.last?.seq ?? .max : .max
         try add(more, key)
         found = found || !more.isEmpty
       }
@@ -71,22 +96,25 @@ struct TurnQueue {
 
   /// Reads the next page of the plan; false where enough waits already.
   private mutating func readOn(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, isFree: (Key) -> Bool
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, states: [Key: LineState]
   ) throws -> Bool {
-    let waiting = lines.values.reduce(0) { $0 + $1.transfers.count }
+    let waiting = waiting
     if waiting >= Self.enough {
-      // A full line that is long is left out of the reading, for those behind it under other policies.
-      guard waiting < Self.mostWaiting, try ledger.hasSeveralProfiles() else { return false }
-      for (name, line) in lines where line.transfers.count >= Self.enough && !isFree(name) {
-        for profile in Set(line.transfers.map(\.profile)) where line.parked[profile] == nil {
-          lines[name]?.parked[profile] = cursor
+      // Those behind may ask another host, or be under another policy.
+      guard waiting < Self.mostWaiting,
+        try states.values.contains(.shut) || ledger.hasSeveralProfiles()
+      else { return false }
+      // A long line whose policy has no turn left is left out of the reading.
+      for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
+        for profile in Set(line.map(\.profile)) where parked[name.group]?[profile] == nil {
+          parked[name.group, default: [:]][profile] = cursor
         }
       }
     }
-    let parked = lines.values.flatMap(\.parked.keys)
-    guard parked.count < Self.mostParked else { return false }
+    let profiles = parked.values.flatMap(\.keys)
+    guard profiles.count < Self.mostParked else { return false }
     let more = try ledger.queued(
-      after: cursor, excluding: blocked.union(parked), prefix: prefix, limit: Self.page)
+      after: cursor, excluding: blocked.union(profiles), prefix: prefix, limit: Self.page)
     cursor = more.last?.seq ?? cursor
     reachedEnd = more.isEmpty
     try add(more, key)
@@ -95,7 +123,7 @@ struct TurnQueue {
 
   private mutating func add(_ transfers: [LedgerTransfer], _ key: (LedgerTransfer) throws -> Key?) throws {
     for transfer in transfers {
-      if let name = try key(transfer) { lines[name, default: Line()].transfers.append(transfer) }
+      if let name = try key(transfer) { lines[name, default: []].append(transfer) }
     }
   }
 }

@@ -29,6 +29,8 @@ package struct WireRequest: Sendable {
   package var policy: EffectivePolicy
   /// Rate limits that the bodies keep to, both ways.
   package var throttle: Throttle?
+  /// The transfer's place in flight; nil where no transfer asks.
+  package var slot: Slot?
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.
@@ -52,5 +54,10 @@ package protocol WireBodySource: AnyObject, Sendable {
 /// A request that came to no answer.
 package struct TransportError: Error, Sendable {
   package var failure: Failure
-  package init(_ failure: Failure) { self.failure = failure }
+  /// Says nothing about the host: it was never asked.
+  package var isOurs = false
+  package init(_ failure: Failure, isOurs: Bool = false) {
+    self.failure = failure
+    self.isOurs = isOurs
+  }
 }

@@ -15,7 +15,8 @@ enum TransportFault {
     case .couldntResolve: return fault(.networkUnreachable, "the name can't be resolved: \(error.message)")
     case .couldntConnect: return fault(.networkUnreachable, error.message)
     case .interfaceUnavailable:
-      return fault(.networkUnreachable, "\(error.message); nothing was sent")
+      return TransportError(
+        Failure(.networkUnreachable, "\(place): \(error.message); nothing was sent"), isOurs: true)
     case .timedOut(.connect):
       return fault(.timeout, "no connection within \(request.policy.connectTimeout) s")
     case .timedOut(.firstByte): return fault(.timeout, "no answer within \(request.policy.requestTimeout) s")

@@ -1,0 +1,102 @@
+import JobModel
+import Protocols
+
+/// A transport behind a gate.
+package struct GatedTransport<Inner: Transport>: Transport {
+  private let inner: Inner
+  package let gate: HostGate
+  /// Seconds since 1970, for dates in `Retry-After`.
+  private let wallClock: @Sendable () -> Double
+
+  package init(_ inner: Inner, gate: HostGate, wallClock: @escaping @Sendable () -> Double) {
+    self.inner = inner
+    self.gate = gate
+    self.wallClock = wallClock
+  }
+
+  package var executor: any SerialExecutor { inner.executor }
+
+  package nonisolated(nonsending) func sleep(seconds: Double) async throws {
+    try await inner.sleep(seconds: seconds)
+  }
+
+  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+    let pass = try await gate.enter(request.url.origin, request.policy, request.slot)
+    let watched = WatchedSink(sink, gate: gate, pass: pass, wallClock: wallClock)
+    var request = request
+    if case .source(let source, let length) = request.body {
+      request.body = .source(WatchedBody(source, gate: gate, pass: pass), length: length)
+    }
+    do {
+      try await inner.send(request, sink: watched)
+      await gate.leave(pass, request.slot, failure: nil)
+    } catch {
+      let failure = watched.hasAnswer ? nil : Self.silence(error)
+      await gate.leave(pass, request.slot, failure: failure)
+      throw error
+    }
+  }
+
+  /// The failure where the host itself did not answer: not what we refused or took back.
+  private static func silence(_ error: any Error) -> Failure? {
+    guard let fault = error as? TransportError, !fault.isOurs,
+      fault.failure.code == .networkUnreachable || fault.failure.code == .timeout
+    else { return nil }
+    return fault.failure
+  }
+}
+
+/// Tells the gate of an answer's head. Used on the transport's executor alone, hence sendable to it.
+private final class WatchedSink: AnswerSink, @unchecked Sendable {
+  private let inner: any AnswerSink
+  private let gate: HostGate
+  private let pass: HostGate.Pass
+  private let wallClock: () -> Double
+  private(set) var hasAnswer = false
+
+  init(_ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, wallClock: @escaping () -> Double) {
+    self.inner = inner
+    self.gate = gate
+    self.pass = pass
+    self.wallClock = wallClock
+  }
+
+  func head(_ head: AnswerHead) throws {
+    hasAnswer = true
+    let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
+    let (pass, status) = (pass, head.status)
+    gate.assumeIsolated { $0.answered(pass, status: status, retryAfter: wish) }
+    try inner.head(head)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws { try inner.body(bytes) }
+}
+
+/// Tells the gate that the host takes bytes. Used on the transport's executor alone.
+private final class WatchedBody: WireBodySource, @unchecked Sendable {
+  private let inner: any WireBodySource
+  private let gate: HostGate
+  private let pass: HostGate.Pass
+  private var hasTold = false
+
+  init(_ inner: any WireBodySource, gate: HostGate, pass: HostGate.Pass) {
+    self.inner = inner
+    self.gate = gate
+    self.pass = pass
+  }
+
+  var mayBeRepeated: Bool { inner.mayBeRepeated }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    if !hasTold {
+      hasTold = true
+      let pass = pass
+      gate.assumeIsolated { $0.connected(pass) }
+    }
+    return try inner.read(into: buffer)
+  }
+
+  func rewind() throws { try inner.rewind() }
+
+  func settle(sent: Int64) { inner.settle(sent: sent) }
+}
