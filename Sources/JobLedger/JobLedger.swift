@@ -77,11 +77,25 @@ package final class JobLedger: Sendable {
   /// Refuses what can't be gone on from. Read-only: what is refused is left as it is, its log included.
   private static func inspect(_ path: String, commits: Int64?) throws {
     var configuration = Configuration()
-    configuration.readonly = true
     configuration.busyMode = .timeout(10)
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
-    let (applied, held) = try queue.read { db in
-      (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
+    var reading = configuration
+    reading.readonly = true
+    func look(_ queue: DatabaseQueue) throws -> (applied: Set<String>, held: Int64) {
+      try queue.read { db in
+        (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
+      }
+    }
+    let queue = try DatabaseQueue(path: path, configuration: reading)
+    let (applied, held): (Set<String>, Int64)
+    do {
+      (applied, held) = try look(queue)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+      // A kill in mid-commit left the log's index to be recovered, which only a writer may do. Closed before the reader,
+      // it does not write the log back.
+      let writer = try DatabaseQueue(path: path, configuration: configuration)
+      _ = try look(writer)
+      try writer.close()
+      (applied, held) = try look(queue)
     }
     try queue.close()
     guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }

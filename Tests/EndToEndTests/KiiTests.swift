@@ -103,7 +103,8 @@ struct KiiTests {
     #expect(again <= Int64(kills * 4 * 256 << 10), "moved again: \(again) bytes in \(kills) kills")
     #expect((run[direction == "upload" ? "one" : "down"]["bytes"]["reused"].int ?? 0) > 0)
     if direction == "upload" {
-      #expect(fake.count("POST", "/uploads") == 1)
+      // One that Kii had opened and a kill left unrecorded is its to forget.
+      #expect(fake.count("POST", "/uploads") <= 2)
     } else {
       #expect(fake.log().dropFirst().contains { !$0["headers"]["if-match"].isNull })
     }
