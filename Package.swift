@@ -73,7 +73,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     // Checksum instructions, which Swift has no intrinsics for.
     .target(name: "CChecksums"),
-    // Header only: openat2 and reflink, which Swift's Glibc can't call.
+    // openat2, reflink and interfaces, which Swift's Glibc can't call.
     .target(name: "CPosix"),
     .target(name: "CDepotShims"),
 

@@ -10,8 +10,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACE = pathlib.Path(os.environ.get("HAUL_BENCH_DIR", ROOT / ".build/bench"))
-HAUL = ROOT / ".build/release/haul"
-DEPOT = ROOT / ".build/release/depot"
+BIN = pathlib.Path(os.environ.get("HAUL_BENCH_BIN", ROOT / ".build/release"))
+HAUL = BIN / "haul"
+DEPOT = BIN / "depot"
 PEERS = PLACE / "peers"
 
 

@@ -6,16 +6,12 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <malloc.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -52,34 +48,10 @@ static inline void haul_lean_malloc(void) {
 }
 
 // 1 where the interface is up and has a carrier, 0 where not, -1 with errno where there is none (netdevice(7)).
-static inline int haul_interface_is_up(const char *name) {
-  struct ifreq request;
-  memset(&request, 0, sizeof request);
-  strncpy(request.ifr_name, name, IFNAMSIZ - 1);
-  int socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) return -1;
-  int code = ioctl(socket_, SIOCGIFFLAGS, &request), error = errno;
-  close(socket_);
-  errno = error;
-  if (code < 0) return -1;
-  return (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
-}
+int haul_interface_is_up(const char *name);
 
 // 1 where an interface other than loopback is up and has an address of more than its own link (getifaddrs(3)).
-static inline int haul_has_network(void) {
-  struct ifaddrs *all;
-  if (getifaddrs(&all) != 0) return 1;
-  int found = 0;
-  for (struct ifaddrs *one = all; one && !found; one = one->ifa_next) {
-    if (!one->ifa_addr || (one->ifa_flags & IFF_LOOPBACK)) continue;
-    if (!(one->ifa_flags & IFF_UP) || !(one->ifa_flags & IFF_RUNNING)) continue;
-    if (one->ifa_addr->sa_family == AF_INET) found = 1;
-    if (one->ifa_addr->sa_family == AF_INET6)
-      found = !IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr);
-  }
-  freeifaddrs(all);
-  return found;
-}
+int haul_has_network(void);
 
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }
 
