@@ -53,9 +53,9 @@ struct S3KillTests {
     #expect(run.faults == "")
     let visits = s3.log().dropFirst(before)
     if direction == "upload" {
-      // A part that was answered for is never sent again.
+      // A part that was listed is never sent again; one that the store finished after a kill may be.
       let taken = visits.filter { $0.op == "part" && $0.status == 200 }.compactMap(\.part)
-      #expect(taken.count == Set(taken).count, "\(taken)")
+      #expect(taken.count <= Set(taken).count + kills, "\(taken)")
       #expect(Set(taken).count == 13)
       #expect(visits.filter { $0.op == "create" && $0.status == 200 }.count == 1)
       let check = try await bench.run(

@@ -115,7 +115,7 @@ struct UploadRepairTests {
   }
 
   @Test func goneAtFinalizeForEver() async throws {
-    let (bench, _) = try await bench([Self.rule("*/finalize", #"{"expire": true}"#, times: 3)])
+    let (bench, _) = try await bench([Self.rule("*/finalize", #"{"expire": true}"#)])
     let run = try await bench.run()
     expectFailed(bench, run, "SESSION_EXPIRED")
   }
