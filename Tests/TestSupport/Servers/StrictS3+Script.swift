@@ -116,8 +116,9 @@ extension StrictS3 {
             auth = self.headers.get("Authorization") or ""
             line = {"op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
                     "in": len(self.body) if hasattr(self, "body") else 0, "out": self.sent, "range": self.headers.get("Range"),
-                    "part": self.query.get("partNumber"), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
+                    "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
                     "headers": {k.lower(): v for k, v in self.headers.items() if k.lower() not in ("authorization", "x-amz-security-token")}}
+            self.listed = None
             with log_lock, open(log_path, "a") as f: f.write(json.dumps(line) + "\n")
 
         # SigV4, sig-v4-header-based-auth.html
@@ -237,6 +238,7 @@ extension StrictS3 {
             upload = self.upload()
             after, most = int(self.query.get("part-number-marker") or 0), min(int(self.query.get("max-parts") or 1000), self.config.get("page", 1000))
             numbers = [n for n in sorted(upload["parts"]) if n > after]
+            self.listed = numbers[:most]
             out = "".join(
                 f"<Part><PartNumber>{n}</PartNumber><ETag>{xml(upload['parts'][n]['etag'])}</ETag><Size>{len(upload['parts'][n]['body'])}</Size>"
                 + (f"<Checksum{upload['algorithm']}>{upload['parts'][n]['checksum']}</Checksum{upload['algorithm']}>" if upload["algorithm"] else "") + "</Part>"

@@ -60,6 +60,8 @@ package struct S3Visit: Sendable {
   package var sent: Int64 { line["out"].int ?? 0 }
   package var key: String { line["key"].string ?? "" }
   package var part: Int? { line["part"].string.flatMap { Int($0) } }
+  /// The parts that an answer to `parts` named.
+  package var listed: [Int] { line["listed"].array.compactMap { $0.int.map { Int($0) } } }
   package var who: String { line["who"].string ?? "" }
   package func header(_ name: String) -> String? { line["headers"][name].string }
 }
