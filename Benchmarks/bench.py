@@ -38,6 +38,7 @@ for name in wanted:
         block += [f"| {what} | {value} | {limit} | {'met' if met else '**not met**'} |" for what, value, limit, met in row.goals]
         print("\n".join(block) + "\n", flush=True)
         lines += block + [""]
+stage.clear()
 if options.markdown:
     with open(options.markdown, "w") as file:
         file.write("\n".join(lines))

@@ -1,4 +1,5 @@
 """Runs commands and keeps what they cost."""
+import datetime
 import json
 import os
 import statistics
@@ -18,6 +19,9 @@ class Sample:
 def run(command, *, cwd=None, env=None, check=True, sync=False, quiet=True, extra=None):
     """One run of a command; with `sync`, the file system's flush counts too."""
     out = subprocess.DEVNULL if quiet else None
+    # Dirty pages of the run before must not be paid by this one.
+    os.sync()
+    at = time.time()
     began = time.monotonic()
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                stderr=subprocess.PIPE, shell=isinstance(command, str))
@@ -29,9 +33,9 @@ def run(command, *, cwd=None, env=None, check=True, sync=False, quiet=True, extr
     wall = time.monotonic() - began
     if check and process.returncode != 0:
         raise SystemExit(f"{command} ended with {process.returncode}:\n{errors[-2000:]}")
-    sample = Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    sample = Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, {"at": at})
     if extra:
-        sample.extra = extra(errors)
+        sample.extra |= extra(errors)
     return sample
 
 
@@ -53,9 +57,14 @@ def spread(samples, key="wall"):
     return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
 
 
-def drop_caches():
-    """Nothing here depends on cold caches; dirty pages of the run before must not be paid by the next."""
-    os.sync()
+def timestamp(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def to_last_completion(job, sample):
+    """The same run, up to the moment when its last transfer was complete."""
+    last = [e["at"] for e in events(job.events) if e["event"] == "transfer_state" and e["to"] == "completed"][-1]
+    return Sample(timestamp(last) - sample.extra["at"], sample.cpu, sample.rss)
 
 
 def events(path):

@@ -1,6 +1,6 @@
 """The rows of the table: each runs haul and its peers on the same work, checks the result, and gives its figures."""
+import itertools
 import os
-import pathlib
 import shutil
 import sqlite3
 import subprocess
@@ -8,7 +8,7 @@ import time
 
 import measure
 import stage
-from measure import Sample, median, spread
+from measure import median, spread
 
 GIB = 1 << 30
 RATE = 50_000_000
@@ -56,7 +56,8 @@ def large_down(rounds):
     def haul(sync):
         job = stage.Job("down", f"transfers:\n  - id: big\n    download: {url}\n    to: big.bin\n"
                                 f"    expect: {{ sha256: {digest} }}\n")
-        return checked(measure.run(job.command(), sync=sync), job.folder / "big.bin", digest)
+        sample = checked(measure.run(job.command("--events", str(job.events)), sync=sync), job.folder / "big.bin", digest)
+        return sample if sync else measure.to_last_completion(job, sample)
 
     def floor(sync):
         folder = stage.fresh("floor")
@@ -72,7 +73,7 @@ def large_down(rounds):
 
     rows = []
     for sync in (False, True):
-        row = Row("download 1 GiB with SHA-256" + (", then `sync`" if sync else ""))
+        row = Row("download 1 GiB with SHA-256" + (", to the end and `sync`" if sync else ", to the last completion"))
         samples = measure.alternate({n: (lambda f=f: f(sync)) for n, f in
                                      {"haul": haul, "C loop": floor, "curl + sha256sum": curl, "aria2c": aria}.items()}, rounds)
         for name, found in samples.items():
@@ -100,7 +101,6 @@ def large_up(rounds):
     def clean():
         for name in ("haul.bin", "c.bin"):
             (root / name).unlink(missing_ok=True)
-        shutil.rmtree(root / ".depot/objects", ignore_errors=True) if False else None
 
     def haul():
         clean()
@@ -178,36 +178,31 @@ def small_down(rounds, count=10_000):
         job = stage.Job("small", f"defaults: {{ policy: {{ transfers: 16, connections: {{ per_host: 16 }} }} }}\n"
                                  f"transfers:\n  - id: m\n    for_each: {{ csv: {lists}/inv.csv, key: '${{each.name}}' }}\n"
                                  f"    download: '{server.url}/many/${{each.name}}'\n    to: 'out/${{each.name}}'\n"
-                                 f"    expect: {{ sha256: '${{each.sha256}}' }}\n")
-        began = time.time()
-        sample = measure.run(job.command("--events", str(job.folder / "events")), sync=sync)
+                                 f"    expect: {{ sha256: '${{each.sha256}}' }}\n", keep=True)
+        sample = measure.run(job.command("--events", str(job.events)), sync=sync)
         verify(job.folder / "out")
-        last = [e["at"] for e in measure.events(job.folder / "events") if e["event"] == "transfer_state" and e["to"] == "completed"][-1]
-        sample.extra["last"] = timestamp(last) - began
-        return sample
+        return sample if sync else measure.to_last_completion(job, sample)
 
     def curl(sync):
-        folder = stage.fresh("curl")
+        folder = stage.fresh("curl", keep=True)
         return measure.run(["curl", "-s", "--parallel", "--parallel-max", "16", "-K", lists / "curl.txt"], cwd=folder, sync=sync)
 
     def rclone(sync):
-        folder = stage.fresh("rclone")
+        folder = stage.fresh("rclone", keep=True)
         return measure.run(["rclone", "copy", "--transfers", "16", "--http-url", server.url, ":http:many", folder], sync=sync)
 
     def aria(sync):
-        folder = stage.fresh("aria")
+        folder = stage.fresh("aria", keep=True)
         return measure.run(["aria2c", "-q", "-j8", "-d", folder, "-i", lists / "aria.txt"], sync=sync)
 
     rows = []
     for sync in (False, True):
-        row = Row(f"{count:,} × 4 KiB down, digests expected" + (", then `sync`" if sync else ""))
+        row = Row(f"{count:,} × 4 KiB down, digests expected" + (", to the end and `sync`" if sync else ", to the last completion"))
         contenders = {"haul": haul, "curl --parallel": curl, "rclone copy": rclone, "aria2c": aria}
         samples = measure.alternate({n: (lambda f=f: f(sync)) for n, f in contenders.items()}, rounds)
         for name, found in samples.items():
             row.figure(name, found)
-        lasts = [Sample(s.extra["last"], s.cpu, s.rss) for s in samples["haul"]]
-        row.figure("haul, to the last completion", lasts)
-        mine = median(samples["haul"] if sync else lasts)
+        mine = median(samples["haul"])
         for peer, limit in (("curl --parallel", 1.5), ("rclone copy", 0.5), ("aria2c", 0.25)):
             row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
         rss(row, samples["haul"])
@@ -216,32 +211,27 @@ def small_down(rounds, count=10_000):
     return rows
 
 
-def timestamp(text):
-    from datetime import datetime
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-
-
 def small_up(rounds, count=10_000):
     """Many files of 4 KiB up: by sessions to depot, by PUT to nginx."""
     data = stage.PLACE / "small/many"
     stage.small_files(data, count, 4096)
-    root, webroot = stage.fresh("depot-many"), stage.fresh("nginx-many")
+    root, webroot = stage.fresh("depot-many", keep=True), stage.fresh("nginx-many", keep=True)
     server, nginx = stage.depot(root), stage.Nginx(webroot)
     policy = "defaults: { policy: { transfers: 16, connections: { per_host: 16 } } }\n"
+    places = (f"to-{number}" for number in itertools.count())
 
-    def haul(name, endpoint):
-        job = stage.Job(name, f"endpoints:\n  there: {endpoint}\n{policy}transfers:\n  - id: m\n"
-                              f"    upload: {data}/*\n    to: there:{name}/\n    refresh: always\n")
+    def haul(endpoint):
+        job = stage.Job("up", f"endpoints:\n  there: {endpoint}\n{policy}transfers:\n  - id: m\n"
+                              f"    upload: {data}/*\n    to: there:{next(places)}/\n", keep=True)
         return measure.run(job.command())
 
     rows = []
     for form, url, endpoint in (("sessions", server.url, f"{{ type: session, url: {server.url} }}"),
                                 ("put", nginx.url, f"{{ type: http, url: {nginx.url} }}")):
         row = Row(f"{count:,} × 4 KiB up by {'sessions' if form == 'sessions' else 'PUT'}")
-        bare = url if form == "sessions" else f"{url}/bare"
         samples = measure.alternate({
-            "haul": lambda: (empty(root, webroot), haul(f"many{form}", endpoint))[1],
-            "bare requests": lambda: (empty(root, webroot), measure.run([stage.PEERS / "many", form, bare, data, str(count), "16"]))[1],
+            "haul": lambda: haul(endpoint),
+            "bare requests": lambda: measure.run([stage.PEERS / "many", form, url, data, str(count), "16", next(places)]),
         }, rounds)
         for name, found in samples.items():
             row.figure(name, found)
@@ -251,13 +241,6 @@ def small_up(rounds, count=10_000):
     server.end()
     nginx.end()
     return rows
-
-
-def empty(*roots):
-    for root in roots:
-        for child in pathlib.Path(root).iterdir():
-            if child.name != ".depot" and child.is_dir():
-                shutil.rmtree(child)
 
 
 def million(rounds, count=1_000_000):
@@ -276,7 +259,8 @@ def million(rounds, count=1_000_000):
             "    expect: { sha256: '${each.sha256}' }\n")
     row = Row(f"a plan of {count:,} rows of a CSV")
     first, second = [], []
-    for _ in range(rounds):
+    # A million rows take their time; they hardly vary.
+    for _ in range(min(rounds, 2)):
         job = stage.Job("million", text)
         first.append(measure.run(job.command("--json", verb="plan")))
         second.append(measure.run(job.command("--only", "nothing/*")))
@@ -295,8 +279,8 @@ def million(rounds, count=1_000_000):
     going = measure.run(job.command("--events", str(job.folder / "events")), check=False)
     began = time.time() - going.wall
     seen = [e for e in measure.events(job.folder / "events") if e["event"] == "transfer_state"]
-    row.note("going on: first request after", f"{timestamp(seen[0]['at']) - began:.2f} s; the whole attempt {going.wall:.2f} s")
-    row.at_most("first request, s", timestamp(seen[0]["at"]) - began, 1)
+    row.note("going on: first request after", f"{measure.timestamp(seen[0]['at']) - began:.2f} s; the whole attempt {going.wall:.2f} s")
+    row.at_most("first request, s", measure.timestamp(seen[0]["at"]) - began, 1)
     report = measure.run([str(stage.HAUL), "report", "million", "--state-dir", str(job.state), "--json", "--all"])
     row.note("report of all", f"{report.wall:.1f} s, {report.rss / (1 << 20):.0f} MiB")
     row.at_most("report's memory, MiB", report.rss / (1 << 20), 64)
@@ -410,7 +394,7 @@ def resume_check(_):
         again = measure.run(job.command("--deadline", "1h", "--events", str(job.folder / "events")), check=False)
         began = time.time() - again.wall
         first = next((e for e in measure.events(job.folder / "events") if e["event"] == "chunk_completed"), None)
-        took = timestamp(first["at"]) - began if first else again.wall
+        took = measure.timestamp(first["at"]) - began if first else again.wall
         row.note("recorded", f"{have / GIB:.1f} GiB; read by `cat` in {floor.wall:.1f} s; first new chunk after {took:.1f} s")
         row.at_most("check / cat", took / max(floor.wall * have / size, 0.1), 1.5)
     nginx.end()

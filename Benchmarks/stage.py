@@ -127,23 +127,34 @@ def far(port, delay_ms, rate):
     return Listening(["python3", str(ROOT / "Benchmarks/peers/far.py"), str(port), str(delay_ms), str(rate)])
 
 
-def fresh(name):
-    """An empty folder for one run."""
-    path = PLACE / "work" / name
+runs = 0
+
+
+def fresh(name, keep=False):
+    """An empty folder for one run. With `keep` it stays until `clear`: ext4 is slow to use inodes again that were freed
+    within the last minutes, and whoever runs next would pay for it."""
+    global runs
+    runs += 1
+    path = PLACE / "work" / (f"{name}-{runs}" if keep else name)
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     return path
 
 
+def clear():
+    shutil.rmtree(PLACE / "work", ignore_errors=True)
+
+
 class Job:
     """A manifest in a folder of its own with a state of its own."""
 
-    def __init__(self, name, text):
-        self.folder = fresh(name)
+    def __init__(self, name, text, keep=False):
+        self.folder = fresh(name, keep)
         self.manifest = self.folder / "job.yaml"
         self.manifest.write_text(f"version: 1\njob: {name}\n{text}")
         self.state = self.folder / "state"
         self.report = self.folder / "report.json"
+        self.events = self.folder / "events"
 
     def command(self, *more, verb="run"):
         extra = ["--no-progress", "--report", str(self.report)] if verb == "run" else []

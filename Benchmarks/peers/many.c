@@ -1,7 +1,8 @@
 /* The floor of many small uploads: the same requests as haul makes, bare, through one libcurl multi handle with
-   `CONNECTIONS` in flight; nothing is hashed, stored or retried.
-   usage: many put|sessions BASE_URL FOLDER COUNT CONNECTIONS   the files are FOLDER/000000 and so on */
+   `CONNECTIONS` in flight; chunks are hashed, nothing is stored or retried.
+   usage: many put|sessions BASE_URL FOLDER COUNT CONNECTIONS THERE   the files are FOLDER/000000 and so on, and THERE/000000 */
 #include <curl/curl.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct job {
 };
 
 static int by_sessions;
-static const char *base, *folder;
+static const char *base, *folder, *there;
 static long count, begun, finished;
 
 static size_t collect(char *bytes, size_t one, size_t n, void *context) {
@@ -66,8 +67,13 @@ static void prepare(struct job *job) {
       snprintf(url, sizeof url, "%s/uploads/sessions/%s/chunks/0", base, job->session);
       snprintf(range, sizeof range, "Content-Range: bytes 0-%zu/%zu", job->size - 1, job->size);
       job->headers = curl_slist_append(job->headers, range);
+      unsigned char sum[32];
+      char hash[128] = "X-Chunk-Hash: sha256=";
+      EVP_Digest(job->bytes, job->size, sum, NULL, EVP_sha256(), NULL);
+      for (int i = 0; i < 32; i++) sprintf(hash + strlen(hash), "%02x", sum[i]);
+      job->headers = curl_slist_append(job->headers, hash);
     } else {
-      snprintf(url, sizeof url, "%s/%06ld", base, job->index);
+      snprintf(url, sizeof url, "%s/%s/%06ld", base, there, job->index);
     }
     curl_easy_setopt(job->curl, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(job->curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)job->size);
@@ -78,7 +84,7 @@ static void prepare(struct job *job) {
     if (job->step == OPEN) {
       snprintf(url, sizeof url, "%s/uploads/sessions", base);
       snprintf(job->json, sizeof job->json,
-               "{\"fileName\":\"many/%06ld\",\"fileSize\":%zu,\"mimeType\":\"a/b\",\"chunkSize\":8388608}", job->index,
+               "{\"fileName\":\"%s/%06ld\",\"fileSize\":%zu,\"mimeType\":\"a/b\",\"chunkSize\":8388608}", there, job->index,
                job->size);
     } else {
       snprintf(url, sizeof url, "%s/uploads/sessions/%s/finalize", base, job->session);
@@ -120,7 +126,8 @@ static int advance(struct job *job) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 6) return 64;
+  if (argc != 7) return 64;
+  there = argv[6];
   by_sessions = strcmp(argv[1], "sessions") == 0;
   base = argv[2];
   folder = argv[3];

@@ -40,7 +40,8 @@ final class CommitTally: Sendable {
   private func fault() -> LedgerError { .unwritable(path: path, detail: String(cString: strerror(errno))) }
 
   static func count(_ db: Database) throws -> Int64 {
-    try Int64.fetchOne(db, sql: "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'commits'") ?? 0
+    try Int64.fetchOne(
+      db.cachedStatement(sql: "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'commits'")) ?? 0
   }
 
   static func increment(_ db: Database) throws -> Int64 {

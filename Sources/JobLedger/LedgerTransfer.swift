@@ -13,12 +13,14 @@ package struct LedgerTransfer: Sendable {
   package var expect: Expectation
   package var knownSize: Int64?
   package var state: TransferState
+  /// Chunks of it are recorded.
+  package var hasChunks: Bool
   package var progress: TransferProgress
 
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
     t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
-    t.reason, p.*
+    t.reason, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.*
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
@@ -34,6 +36,7 @@ package struct LedgerTransfer: Sendable {
     expect = (row[6] as String?).map(ExpectationRow.read) ?? Expectation()
     knownSize = row[7]
     state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
-    progress = ProgressRow.read(row, from: 10)
+    hasChunks = row[10]
+    progress = ProgressRow.read(row, from: 11)
   }
 }

@@ -96,7 +96,7 @@ package final class LedgerWriter: Sendable {
     if failure == nil, !changes.isEmpty {
       do {
         try ledger.write { db in
-          for change in changes { try apply(change, db) }
+          for change in Self.lasting(changes) { try apply(change, db) }
         }
       } catch {
         failure = error
@@ -107,6 +107,20 @@ package final class LedgerWriter: Sendable {
     for waiter in waiters {
       if let failure { waiter.resume(throwing: failure) } else { waiter.resume() }
     }
+  }
+
+  /// The changes of a group without those that a later one of the same transfer writes over.
+  static func lasting(_ changes: [LedgerChange]) -> [LedgerChange] {
+    var (progress, states): (Set<Int64>, Set<Int64>) = ([], [])
+    let kept = changes.reversed().filter { change in
+      switch change {
+      case .progress(let seq, _): progress.insert(seq).inserted
+      // What is news marks the transfer as touched, whatever follows.
+      case .state(let seq, let state): states.insert(seq).inserted || state.isNews
+      default: true
+      }
+    }
+    return kept.reversed()
   }
 
   private func apply(_ change: LedgerChange, _ db: Database) throws {

@@ -32,6 +32,7 @@ package struct EngineContext: Sendable {
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
+  let blocks = BlockPool()
   let claims = DestinationClaims()
   let rests = EndpointRests()
 

@@ -11,6 +11,8 @@ final class TransferBook {
   private(set) var state: TransferState
   var progress: TransferProgress
   private let began: Double
+  /// There may be records of its chunks.
+  private(set) var hasChunks: Bool
   /// Says what becomes of the transfer when it is stopped.
   let stop: StopFlag
   private var base: TransferProgress
@@ -20,6 +22,7 @@ final class TransferBook {
     self.stop = stop
     self.context = context
     state = transfer.state
+    hasChunks = transfer.hasChunks
     progress = transfer.progress
     base = transfer.progress
     began = context.clock.now()
@@ -90,10 +93,16 @@ final class TransferBook {
     context.events(.checked(id: id, verification))
   }
 
+  /// Records a chunk without telling of it.
+  func keep(_ chunk: ChunkRecord) {
+    hasChunks = true
+    context.writer.submit(.chunk(seq: transfer.seq, chunk))
+  }
+
   /// - Parameter completing: the whole chunk's bytes where it is whole now; nil where a broken connection brought
   ///   only a part of it.
   func record(_ chunk: ChunkRecord, index: Int, completing: Int64?) {
-    context.writer.submit(.chunk(seq: transfer.seq, chunk))
+    keep(chunk)
     guard let completing else { return }
     context.events(.chunk(id: id, index: index, bytes: completing, attempts: chunk.attempts))
   }
@@ -115,9 +124,16 @@ final class TransferBook {
     progress.discarded = min(progress.transferred, progress.discarded + bytes)
   }
 
+  /// Removes the records of chunks, where there are any.
+  func dropChunkRecords() {
+    guard hasChunks else { return }
+    hasChunks = false
+    context.writer.submit(.noChunks(seq: transfer.seq))
+  }
+
   /// Forgets what was moved so far, because it is no longer of use.
   func forgetChunks() {
-    context.writer.submit(.noChunks(seq: transfer.seq))
+    dropChunkRecords()
     progress.chunksCompleted = 0
     progress.chunksReused = 0
     progress.contiguousBytes = 0

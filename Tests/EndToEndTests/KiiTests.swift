@@ -254,9 +254,8 @@ struct KiiTests {
   @Test func credentials() async throws {
     let bench = try Bench()
     let secrets = ["t0ken-one-of-kii", "t0ken-two-of-kii", "k3y-one-of-kii", "k3y-two-of-kii"]
-    let token = try bench.scratch.write("token", secrets[0])
-    let key = try bench.scratch.write("key", secrets[2])
-    #expect(chmod(token, 0o600) == 0 && chmod(key, 0o600) == 0)
+    let token = try bench.scratch.write("token", secrets[0], mode: 0o600)
+    let key = try bench.scratch.write("key", secrets[2], mode: 0o600)
     let fake = try await StrictFake(
       bench, .kii,
       options: [
@@ -269,10 +268,9 @@ struct KiiTests {
         .replacing("{ env: APP_KEY }", with: "{ command: [cat, \(quoted(key))] }"))
     let running = try bench.start(bench.runArguments(["--events", events, "--log-level", "debug"]))
     try await RemoteKills.wait(while: { fake.count("PUT", status: 204) < 3 })
-    try bench.scratch.write("token", secrets[1])
-    #expect(chmod(token, 0o600) == 0)
+    try bench.scratch.write("token", secrets[1], mode: 0o600)
     try await RemoteKills.wait(while: { fake.count("PUT", status: 401) < 1 })
-    try bench.scratch.write("key", secrets[3])
+    try bench.scratch.write("key", secrets[3], mode: 0o600)
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     try expectWhole(bench, run)
     #expect(fake.count("PUT", status: 401) >= 2)

@@ -17,7 +17,7 @@ struct MemoryTests {
       job: down
       endpoints: { depot: \(depot.endpoint) }
       transfers: [{ id: one, download: "depot:big.bin", to: big.bin }]
-      """, limit: .seconds(120))
+      """, limit: .seconds(400))
     #expect(down.status == 0, "\(down.errors)")
     #expect(down.faults == "")
     #expect(down.end.peakMemory < 80 * Self.mebibyte)
@@ -27,7 +27,7 @@ struct MemoryTests {
       job: up
       endpoints: { depot: \(depot.endpoint) }
       transfers: [{ id: one, upload: big.bin, to: "depot:again.bin" }]
-      """, limit: .seconds(120))
+      """, limit: .seconds(400))
     #expect(up.status == 0, "\(up.errors)")
     #expect(up.end.peakMemory < 80 * Self.mebibyte)
     #expect(try Sums.file(bench.served + "/again.bin") == Sums.file(bench.served + "/big.bin"))
@@ -51,12 +51,12 @@ struct MemoryTests {
           download: "${each.url}"
           to: "got/${each.path}"
       """)
-    let plan = try await bench.haul(["plan", "job.yaml", "--json"], limit: .seconds(120))
+    let plan = try await bench.haul(["plan", "job.yaml", "--json"], limit: .seconds(400))
     #expect(plan.status == 0, "\(plan.errors)")
     #expect(plan.peakMemory < 100 * Self.mebibyte)
     #expect(plan.output.suffix(2000).contains("100000"))
     print("memory: plan of 100,000 rows \(plan.peakMemory >> 10) KiB in \(plan.seconds) s")
-    let run = try await bench.haul(["run", "job.yaml", "--only", "nothing"], limit: .seconds(120))
+    let run = try await bench.haul(["run", "job.yaml", "--only", "nothing"], limit: .seconds(400))
     #expect(run.status == 75, "\(run.errors)")
     #expect(run.peakMemory < 100 * Self.mebibyte)
     print("memory: run of 100,000 rows, none chosen \(run.peakMemory >> 10) KiB in \(run.seconds) s")

@@ -200,8 +200,7 @@ struct TusTests {
   @Test func credentials() async throws {
     let bench = try Bench()
     let tokens = ["first-7oken-of-tus", "second-7oken-of-tus"]
-    let file = try bench.scratch.write("token", tokens[0])
-    #expect(chmod(file, 0o600) == 0)
+    let file = try bench.scratch.write("token", tokens[0], mode: 0o600)
     let fake = try await StrictFake(
       bench, .tus, options: [#""token_file": \#(quoted(file))"#, #""rate": 500000"#])
     try bench.source("up.bin", size: Self.size, seed: 41)
@@ -210,7 +209,7 @@ struct TusTests {
       job(fake.url, Self.up, endpoint: ", auth: { bearer: { command: [cat, \(quoted(file))] } }"))
     let running = try bench.start(bench.runArguments(["--events", events, "--log-level", "debug"]))
     try await RemoteKills.wait(while: { fake.count("PATCH", status: 204) < 3 })
-    try bench.scratch.write("token", tokens[1])
+    try bench.scratch.write("token", tokens[1], mode: 0o600)
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     try expectWhole(bench, run)
     #expect(fake.count("PATCH", status: 401) >= 1)
@@ -225,8 +224,7 @@ struct TusTests {
   /// Uploads that a server puts elsewhere go there without the endpoint's credentials.
   @Test func anotherOrigin() async throws {
     let bench = try Bench()
-    let token = try bench.scratch.write("token", "home-tok3n")
-    #expect(chmod(token, 0o600) == 0)
+    let token = try bench.scratch.write("token", "home-tok3n", mode: 0o600)
     let other = try await StrictFake(bench, .tus)
     let home = try await StrictFake(
       bench, .tus, options: [#""elsewhere": \#(quoted(other.url))"#, #""token_file": \#(quoted(token))"#])

@@ -22,12 +22,19 @@ package final class Scratch: Sendable {
     return folder
   }
 
+  /// Writes a file; with a mode in one step, so that nobody reads half of a new secret, or one that others may read.
   @discardableResult
-  package func write(_ name: String, _ text: String) throws -> String {
+  package func write(_ name: String, _ text: String, mode: UInt32? = nil) throws -> String {
     let file = path + "/" + name
     try FileManager.default.createDirectory(
       atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    let written = mode == nil ? file : file + ".new"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: written))
+    if let mode {
+      guard chmod(written, mode) == 0, rename(written, file) == 0 else {
+        throw TestFault("can't put \(name) in its place: errno \(errno)")
+      }
+    }
     return file
   }
 }

@@ -136,11 +136,17 @@ struct FileTests {
     let size = [0, 1, 70_000, 3_000_000][seed % 4]
     let bytes = pattern(size, seed: seed)
     let pool = BlockingPool(label: "test", width: 2)
-    let trailing = try TrailingDigest([.sha256, .md5, .crc32c], of: file, pool: pool)
+    let blocks = BlockPool()
+    let trailing = try TrailingDigest([.sha256, .md5, .crc32c], of: file, pool: pool, blocks: blocks)
     var position = 0
     while position < size {
-      let next = min(size, position + Int.random(in: 1...max(1, size / 7)))
+      let next = min(size, position + Int.random(in: 1...min(BlockPool.blockSize, max(1, size / 7))))
       try bytes[position..<next].withUnsafeBytes { try file.write($0, at: Int64(position)) }
+      // Blocks are taken in order only; what is refused is read from the file.
+      if Bool.random(), let block = blocks.take() {
+        bytes[position..<next].withUnsafeBytes { block.append($0) }
+        if !trailing.take(block, at: Int64(position)) { blocks.giveBack(block) }
+      }
       position = next
       if Bool.random() { trailing.advance(to: Int64(position)) }
       if Bool.random() { trailing.advance(to: Int64(Int.random(in: 0...position))) }
@@ -151,6 +157,8 @@ struct FileTests {
       #expect(found[kind] == (try Digest.hex(of: bytes, kind)))
     }
     #expect(try await trailing.finish(size: Int64(size)) == found)
+    // All blocks are back.
+    #expect(blocks.lent == 0)
     let short = try TrailingDigest([.sha256], of: file, pool: pool)
     await #expect(throws: Failure.self) { try await short.finish(size: Int64(size) + 1) }
   }

@@ -35,20 +35,22 @@ struct LimitTests {
       }
     }
     let digest = FakeServer.sha256(Array(bytes[500..<1500]))
-    let good = try ChunkBody(file: file, range: 500..<1500, buffer: nil, loan: nil, proof: (.sha256, digest))
-    { _ in }
+    let good = try ChunkBody(file: file, range: 500..<1500, loan: nil, proof: (.sha256, digest)) { _ in }
     #expect(try read(good) == Array(bytes[500..<1500]))
     try good.rewind()
     #expect(try read(good) == Array(bytes[500..<1500]) && good.sent == 2000)
     let changed = try ChunkBody(
-      file: file, range: 500..<1500, buffer: nil, loan: nil, proof: (.sha256, FakeServer.sha256([1]))
+      file: file, range: 500..<1500, loan: nil, proof: (.sha256, FakeServer.sha256([1]))
     ) { _ in }
     #expect(throws: Failure.self) { try read(changed) }
-    let short = try ChunkBody(file: file, range: 1500..<2500, buffer: nil, loan: nil, proof: nil) { _ in }
+    let short = try ChunkBody(file: file, range: 1500..<2500, loan: nil, proof: nil) { _ in }
     #expect(throws: Failure.self) { try read(short) }
-    let buffered = try ChunkBody(file: file, range: 0..<5, buffer: [1, 2, 3, 4, 5], loan: nil, proof: nil) {
-      _ in
-    }
-    #expect(try read(buffered) == [1, 2, 3, 4, 5])
+    let budget = BufferBudget(bytes: 1000)
+    let loan = try #require(budget.take(700))
+    #expect(try loan.fill(100..<800, of: file))
+    let buffered = try ChunkBody(file: file, range: 100..<800, loan: loan, proof: nil) { _ in }
+    #expect(try read(buffered) == Array(bytes[100..<800]))
+    let late = try #require(budget.take(300))
+    #expect(try !late.fill(1900..<2200, of: file))
   }
 }

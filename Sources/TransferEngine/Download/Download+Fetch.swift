@@ -7,6 +7,8 @@ import Protocols
 extension Download {
   /// A file up to this size that comes in one piece is hashed as it passes.
   private static var inlineLimit: Int64 { 1 << 20 }
+  /// A network thread that computes for so much of its time gains nothing from another connection.
+  private static var saturation: Double { 0.5 }
   /// Bytes of a body of unknown length between two looks at the space left.
   private static var spaceCheckInterval: Int { 4 << 20 }
 
@@ -47,7 +49,7 @@ extension Download {
     object = book.progress.remote
     let folder = try requireFolder()
     let partName = PartFile.name(for: name, tag: context.tag(book.id))
-    let records = try context.ledger.chunks(of: book.transfer.seq)
+    let records = book.hasChunks ? try context.ledger.chunks(of: book.transfer.seq) : []
     guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
       if records.isEmpty {
         object = RemoteObject()
@@ -120,14 +122,26 @@ extension Download {
     } else if let size = object.size, !map.isComplete(size) {
       // Room is reserved before a byte is asked for.
       try openPart()
-      let workers = min(
-        settings.policy.chunksInFlight, Int((size - map.have.total + chunkSize - 1) / chunkSize))
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<max(1, workers) { group.addTask { try await self.work(size, workers) } }
-        try await group.waitForAll()
-      }
+      try await fetchMissing(size)
     }
     try openPart()
+  }
+
+  /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something.
+  private func fetchMissing(_ size: Int64) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var active = 0
+      while true {
+        let missing = Int((size - map.have.total + chunkSize - 1) / chunkSize)
+        let most = isSaturated ? 1 : max(1, min(settings.policy.chunksInFlight, missing))
+        while active < most, let run = map.take(size: size, chunkSize: chunkSize, workers: most) {
+          group.addTask { try await self.attempt(run) }
+          active += 1
+        }
+        guard try await group.next() != nil else { return }
+        active -= 1
+      }
+    }
   }
 
   /// Ranges of one version can be put together only where something tells versions apart, or the whole is proved.
@@ -135,12 +149,6 @@ extension Download {
     guard object.servesRanges != false else { return false }
     return object.rangeValidator != nil || object.version != nil || !expect.digests.isEmpty
       || !object.digests.isEmpty
-  }
-
-  private func work(_ size: Int64, _ workers: Int) async throws {
-    while let run = map.take(size: size, chunkSize: chunkSize, workers: workers) {
-      try await attempt(run)
-    }
   }
 
   /// Everything in one answer, from byte 0.
@@ -184,6 +192,7 @@ extension Download {
   private func ask(_ wanted: Range<Int64>?) async throws {
     let request = remote.get(wanted, of: object)
     let sink = PartSink(
+      blocks: context.blocks,
       decide: { [unowned self] head in
         try assumeIsolated { try $0.accept(head, wanted: wanted, url: request.url) }
       },
@@ -199,21 +208,24 @@ extension Download {
         // Chunked coding has an end of its own: what came is all there is, however much was told before.
         if let head = sink.answerHead, head.status == 200, head.headers["Transfer-Encoding"] != nil {
           throw Failure(
-            .lengthMismatch, "\(request.url) sent \(sink.position) bytes of a file of \(object.size ?? 0)",
-            httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.position))
+            .lengthMismatch, "\(request.url) sent \(sink.reached) bytes of a file of \(object.size ?? 0)",
+            httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.reached))
         }
         throw Failure(
           .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
       }
-      sink.end()
+      try sink.end()
       if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
+      if let share = sink.busyShare { isSaturated = share > Self.saturation }
     } catch {
       // What a broken connection brought was checked like the rest: it counts, and only the rest is asked for again.
-      if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { sink.end() }
+      // One that can't be written is lost like the rest of its chunk.
+      if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { try? sink.end() }
       book.progress.discarded += sink.pending
       live.add(-(sink.pending))
-      // It has seen bytes that will come again.
+      // They have seen bytes that will come again.
       inlineDigest = nil
+      if sink.hasHashedPending { digest = nil }
       throw error
     }
   }
@@ -262,8 +274,7 @@ extension Download {
     case .bytes(let range):
       guard seen.size != nil || object.size != nil else { throw Restart.noRanges }
       try learn(seen)
-      return .file(
-        try openPart(), inlineDigest, start: range.lowerBound, end: range.upperBound, chunkSize: chunkSize)
+      return .file(try body(range.lowerBound, range.upperBound))
     case .whole(let length):
       if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw Restart.noRanges }
       if wanted != nil {
@@ -275,8 +286,14 @@ extension Download {
       whole.servesRanges = wanted == nil ? object.servesRanges : false
       try learn(whole)
       let end = length ?? object.size ?? .max
-      return .file(try openPart(), inlineDigest, start: 0, end: end, chunkSize: chunkSize)
+      return .file(try body(0, end))
     }
+  }
+
+  private func body(_ start: Int64, _ end: Int64) throws -> FileBody {
+    let part = try openPart()
+    let hashing: BodyDigest = inlineDigest.map { .inline($0) } ?? digest.map { .trailing($0) } ?? .none
+    return FileBody(part: part, digest: hashing, start: start, end: end, chunkSize: chunkSize)
   }
 
   /// Takes in what an answer says of the object; refuses early what can't come out right.
@@ -353,7 +370,7 @@ extension Download {
     if let size = object.size, size <= Self.inlineLimit, size <= chunkSize, map.have.total == 0 {
       inlineDigest = try InlineDigest(kinds)
     } else {
-      let trailing = try TrailingDigest(kinds, of: opened.file, pool: context.pool)
+      let trailing = try TrailingDigest(kinds, of: opened.file, pool: context.pool, blocks: context.blocks)
       trailing.advance(to: map.have.contiguous)
       digest = trailing
     }

@@ -139,7 +139,7 @@ extension Download {
     }
     book.progress.chunksCompleted = book.progress.chunksTotal
     book.progress.contiguousBytes = facts.size
-    context.writer.submit(.noChunks(seq: book.transfer.seq))
+    book.dropChunkRecords()
     map = RangeMap()
     self.part = nil
     return .finished

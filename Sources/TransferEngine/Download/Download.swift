@@ -23,6 +23,8 @@ actor Download {
   /// Hashes a small file as it passes, in place of a second reading.
   var inlineDigest: InlineDigest?
   var isSingleStream = false
+  /// One connection brings bytes as fast as they can be taken.
+  var isSaturated = false
   var hasDoubtedSize = false
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0

@@ -2,19 +2,36 @@ import Digests
 import JobModel
 import Synchronization
 
-/// Digests of a file that is still being written, computed beside the writing: it reads what lies behind the
-/// frontier, from the page cache, on the pool, and never ahead of it. Order of arrival does not matter.
+/// Digests of a file that is still being written, computed beside the writing, on the pool.
+///
+/// Blocks that arrive in order are hashed from memory; what comes in another order is read behind the frontier, from
+/// the page cache, and never ahead of it.
 final class TrailingDigest: Sendable {
-  private struct State {
+  /// A block of the file that is written, and where it begins.
+  fileprivate struct Piece: Sendable {
+    var start: Int64
+    var block: Block
+  }
+
+  fileprivate struct State {
     var frontier: Int64 = 0
+    var pieces: [Piece] = []
     var isWorking = false
     var isEnded = false
+    /// Called once few blocks wait.
+    var resume: (@Sendable () -> Void)?
     var waiter: CheckedContinuation<[DigestKind: String], any Error>?
     var result: Result<[DigestKind: String], any Error>?
   }
 
+  /// As many blocks wait before the writer is to wait too, and so few before it may go on.
+  private static let manyBlocks = 8
+  private static let fewBlocks = 4
+
   private let file: OpenFile
   private let pool: BlockingPool
+  /// Where blocks come from that are taken.
+  private let blocks: BlockPool?
   private let state = Mutex(State())
   private let work: Work
 
@@ -25,10 +42,15 @@ final class TrailingDigest: Sendable {
     init(_ digests: [StreamingDigest]) { self.digests = digests }
   }
 
-  init(_ kinds: Set<DigestKind>, of file: OpenFile, pool: BlockingPool) throws {
+  init(_ kinds: Set<DigestKind>, of file: OpenFile, pool: BlockingPool, blocks: BlockPool? = nil) throws {
     self.file = file
     self.pool = pool
+    self.blocks = blocks
     work = Work(try kinds.sorted { $0.rawValue < $1.rawValue }.map { try StreamingDigest($0) })
+  }
+
+  deinit {
+    for piece in state.withLock({ $0.pieces }) { blocks?.giveBack(piece.block) }
   }
 
   /// Says that all bytes before `frontier` are written.
@@ -36,11 +58,32 @@ final class TrailingDigest: Sendable {
     let start = state.withLock { state -> Bool in
       guard frontier > state.frontier, !state.isEnded else { return false }
       state.frontier = frontier
-      guard !state.isWorking else { return false }
-      state.isWorking = true
-      return true
+      return state.begin()
     }
     if start { schedule() }
+  }
+
+  /// Takes a block that is written, if it is the next one; else it stays the caller's.
+  func take(_ block: Block, at start: Int64) -> Bool {
+    let (taken, starts) = state.withLock { state -> (Bool, Bool) in
+      guard start == state.frontier, !state.isEnded, state.result == nil else { return (false, false) }
+      state.pieces.append(Piece(start: start, block: block))
+      state.frontier += Int64(block.count)
+      return (true, state.begin())
+    }
+    if starts { schedule() }
+    return taken
+  }
+
+  /// So many blocks wait that the writer at the frontier must; `resume` is called once, from anywhere, when it may go on.
+  func mustWait(at position: Int64, _ resume: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      guard state.pieces.count >= Self.manyBlocks, state.frontier == position, state.result == nil else {
+        return false
+      }
+      state.resume = resume
+      return true
+    }
   }
 
   /// Says that the file has `size` bytes, and waits for the digests.
@@ -62,41 +105,58 @@ final class TrailingDigest: Sendable {
         state.frontier = size
         state.isEnded = true
         state.waiter = continuation
-        guard !state.isWorking else { return false }
-        state.isWorking = true
-        return true
+        return state.begin()
       }
       if start { schedule() }
     }
   }
 
+  private enum Next {
+    case piece(Piece)
+    case file(upTo: Int64)
+    case end
+    case nothing
+  }
+
   private func schedule() {
     pool.submit { [self] in
       while true {
-        let (target, isEnded, isSettled) = state.withLock { ($0.frontier, $0.isEnded, $0.result != nil) }
-        if isSettled { return }
-        if work.position < target {
-          do { try hash(to: target) } catch {
-            settle(.failure(error))
-            return
-          }
-          continue
-        }
-        if isEnded {
+        switch next() {
+        case .piece(let piece):
+          for digest in work.digests { digest.update(piece.block.bytes) }
+          work.position += Int64(piece.block.count)
+          blocks?.giveBack(piece.block)
+        case .file(let target):
+          do { try hash(to: target) } catch { settle(.failure(error)) }
+        case .end:
           var found: [DigestKind: String] = [:]
           for digest in work.digests { found[digest.kind] = digest.finishHex() }
           settle(.success(found))
+        case .nothing:
           return
         }
-        // Nothing more for now, unless the frontier moved since it was read.
-        let stop = state.withLock { state -> Bool in
-          if state.frontier > work.position || state.isEnded { return false }
-          state.isWorking = false
-          return true
-        }
-        if stop { return }
       }
     }
+  }
+
+  private func next() -> Next {
+    let (next, resume) = state.withLock { state -> (Next, (@Sendable () -> Void)?) in
+      guard state.result == nil else {
+        state.isWorking = false
+        return (.nothing, nil)
+      }
+      if let piece = state.pieces.first {
+        guard piece.start == work.position else { return (.file(upTo: piece.start), nil) }
+        state.pieces.removeFirst()
+        return (.piece(piece), state.pieces.count <= Self.fewBlocks ? state.takeResume() : nil)
+      }
+      if work.position < state.frontier { return (.file(upTo: state.frontier), nil) }
+      if state.isEnded { return (.end, nil) }
+      state.isWorking = false
+      return (.nothing, nil)
+    }
+    resume?()
+    return next
   }
 
   private func hash(to target: Int64) throws {
@@ -113,12 +173,29 @@ final class TrailingDigest: Sendable {
   }
 
   private func settle(_ result: Result<[DigestKind: String], any Error>) {
-    let waiter = state.withLock { state -> CheckedContinuation<[DigestKind: String], any Error>? in
-      guard state.result == nil else { return nil }
+    let (waiter, resume) = state.withLock { state in
+      guard state.result == nil else {
+        return (CheckedContinuation<[DigestKind: String], any Error>?.none, (@Sendable () -> Void)?.none)
+      }
       state.result = result
       defer { state.waiter = nil }
-      return state.waiter
+      return (state.waiter, state.takeResume())
     }
+    resume?()
     waiter?.resume(with: result)
+  }
+}
+
+extension TrailingDigest.State {
+  /// True where a worker is to be started.
+  fileprivate mutating func begin() -> Bool {
+    guard !isWorking else { return false }
+    isWorking = true
+    return true
+  }
+
+  fileprivate mutating func takeResume() -> (@Sendable () -> Void)? {
+    defer { resume = nil }
+    return resume
   }
 }

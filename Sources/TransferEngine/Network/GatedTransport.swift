@@ -70,6 +70,8 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws { try inner.body(bytes) }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { inner.mustWait(resume) }
 }
 
 /// Tells the gate that the host takes bytes. Used on the transport's executor alone.

@@ -333,4 +333,6 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
   func body(_ bytes: UnsafeRawBufferPointer) throws {
     if detour == nil { try inner.body(bytes) }
   }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { detour == nil && inner.mustWait(resume) }
 }

@@ -24,6 +24,8 @@ struct TurnQueue {
   /// What the ids of all that may have a turn begin with.
   private let prefix: String
   private var reachedEnd = false
+  /// A plan's settings differ; asked once.
+  private var hasSeveralProfiles: Bool?
   private static let page = 256
   /// A line that is longer waits without being read on.
   private static let enough = 64
@@ -102,7 +104,7 @@ struct TurnQueue {
     if waiting >= Self.enough {
       // Those behind may ask another host, or be under another policy.
       guard waiting < Self.mostWaiting,
-        try states.values.contains(.shut) || ledger.hasSeveralProfiles()
+        try states.values.contains(.shut) || isMixed(ledger)
       else { return false }
       // A long line whose policy has no turn left is left out of the reading.
       for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
@@ -119,6 +121,13 @@ struct TurnQueue {
     reachedEnd = more.isEmpty
     try add(more, key)
     return true
+  }
+
+  private mutating func isMixed(_ ledger: JobLedger) throws -> Bool {
+    if let hasSeveralProfiles { return hasSeveralProfiles }
+    let isMixed = try ledger.hasSeveralProfiles()
+    hasSeveralProfiles = isMixed
+    return isMixed
   }
 
   private mutating func add(_ transfers: [LedgerTransfer], _ key: (LedgerTransfer) throws -> Key?) throws {

@@ -113,6 +113,7 @@ private final class PacedSink: CurlSink {
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+    guard !sink.mustWait(pace.resumption) else { return .pause }
     guard pace.mayMove(bytes.count, .download) else { return .pause }
     try sink.body(bytes)
     pace.moved(bytes.count)

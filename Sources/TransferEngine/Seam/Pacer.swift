@@ -80,6 +80,11 @@ final class Pace: @unchecked Sendable {
     return true
   }
 
+  /// Lets the request go on, from any thread.
+  var resumption: @Sendable () -> Void {
+    { [thread, id] in if let id { thread.resume(id) } }
+  }
+
   func moved(_ count: Int) {
     paid = max(0, paid - count)
     throttle?.count(count)

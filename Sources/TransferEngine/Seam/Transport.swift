@@ -37,6 +37,12 @@ package struct WireRequest: Sendable {
 package protocol AnswerSink: AnyObject {
   func head(_ head: AnswerHead) throws
   func body(_ bytes: UnsafeRawBufferPointer) throws
+  /// True where no more can be taken for now: `resume` is then called once, from any thread, when it can.
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool
+}
+
+extension AnswerSink {
+  package func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
 }
 
 /// Gives a request's body; called on the transport's executor.

@@ -8,13 +8,13 @@ import JobModel
 final class ChunkBody: WireBodySource, @unchecked Sendable {
   private let file: OpenFile
   private let range: Range<Int64>
-  private let buffer: [UInt8]?
+  /// Holds the chunk; nil where it is read again.
   private let loan: BufferBudget.Loan?
   private let expected: (kind: DigestKind, hex: String)?
   /// The digest that goes into the record, where none goes before the body.
   private let kept: DigestKind?
   private var digest: StreamingDigest?
-  /// The digest of what was given, once that is all of it; the source may hold other bytes by then.
+  /// The digest that is kept of what was given, once that is all of it; the source may hold other bytes by then.
   private(set) var hashed: String?
   private var offset: Int64 = 0
   private let moved: (Int) -> Void
@@ -26,18 +26,17 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   private var given: Int64 = 0
 
   init(
-    file: OpenFile, range: Range<Int64>, buffer: [UInt8]?, loan: BufferBudget.Loan?,
+    file: OpenFile, range: Range<Int64>, loan: BufferBudget.Loan?,
     proof: (kind: DigestKind, hex: String)?,
     keeping kept: DigestKind? = nil, canAsk: Bool = false,
     moved: @escaping (Int) -> Void
   ) throws {
     self.file = file
     self.range = range
-    self.buffer = buffer
     self.loan = loan
     self.moved = moved
     self.canAsk = canAsk
-    expected = buffer == nil ? proof : nil
+    expected = loan == nil ? proof : nil
     self.kept = kept
     digest = try (expected?.kind ?? kept).map { try StreamingDigest($0) }
   }
@@ -47,8 +46,8 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
   func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
     let want = Int(min(Int64(target.count), length - offset))
     guard want > 0 else { return 0 }
-    if let buffer {
-      buffer.withUnsafeBytes { bytes in
+    if let loan {
+      loan.bytes.withUnsafeBytes { bytes in
         target.copyMemory(from: .init(rebasing: bytes[Int(offset)..<Int(offset) + want]))
       }
     } else {
@@ -59,8 +58,12 @@ final class ChunkBody: WireBodySource, @unchecked Sendable {
     offset += Int64(want)
     // The last bytes are held back until the whole chunk is known to be what its hash says.
     if offset == length, let digest {
-      hashed = digest.finishHex()
-      if let expected, hashed != expected.hex { throw changed("has other bytes") }
+      let found = digest.finishHex()
+      if let expected {
+        guard found == expected.hex else { throw changed("has other bytes") }
+      } else {
+        hashed = found
+      }
     }
     sent += Int64(want)
     given += Int64(want)

@@ -11,7 +11,7 @@ enum ChunkDigests {
 
   /// - Throws: `SOURCE_CHANGED` where the file ends before the range does.
   static func of(
-    _ range: Range<Int64>, of file: OpenFile, _ algorithms: [DigestAlgorithm]
+    _ range: Range<Int64>, of file: OpenFile, _ algorithms: some Sequence<DigestAlgorithm>
   ) throws -> [DigestAlgorithm: String] {
     let digests = try algorithms.map { ($0, try StreamingDigest($0.kind)) }
     let count = try file.scan(range) { bytes in

@@ -225,7 +225,7 @@ extension Upload {
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
       digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "", attempts: 0)
-    context.writer.submit(.chunk(seq: book.transfer.seq, record))
+    book.keep(record)
   }
 
   /// What the server has of a chunk all the same; nil where it can't be asked now.
@@ -294,37 +294,32 @@ extension Upload {
         upload.context.board.count(count)
       }
     }
-    guard let first = algorithms.first else {
+    guard !algorithms.isEmpty else {
       return (
         chunk,
         try ChunkBody(
-          file: file, range: bare.range, buffer: nil, loan: nil, proof: nil, keeping: recordedDigest?.kind,
-          moved: moved)
+          file: file, range: bare.range, loan: nil, proof: nil, keeping: recordedDigest?.kind, moved: moved)
       )
     }
-    let loan = budget.take(bare.range.count)
     let range = bare.range
-    if loan != nil {
-      let (bytes, found) = try await context.pool.run {
-        let bytes = try file.bytes(at: range.lowerBound, count: range.count)
-        return (bytes, try ChunkDigests.of(bytes, algorithms))
-      }
-      guard bytes.count == range.count else {
+    guard let loan = budget.take(range.count) else {
+      // A checksum will tell that the second reading brings what the first one hashed.
+      let wanted = Set(algorithms).union([.crc32c])
+      let found = try await context.pool.run { try ChunkDigests.of(range, of: file, wanted) }
+      chunk.digests = found.filter { algorithms.contains($0.key) }
+      let body = try ChunkBody(
+        file: file, range: range, loan: nil, proof: found[.crc32c].map { (.crc32c, $0) }, canAsk: true,
+        moved: moved)
+      return (chunk, body)
+    }
+    chunk.digests = try await context.pool.run {
+      guard try loan.fill(range, of: file) else {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }
-      chunk.digests = found
-      return (
-        chunk,
-        try ChunkBody(
-          file: file, range: range, buffer: bytes, loan: loan, proof: nil, canAsk: true, moved: moved)
-      )
+      return try ChunkDigests.of(loan.bytes, algorithms)
     }
-    chunk.digests = try await context.pool.run { try ChunkDigests.of(range, of: file, algorithms) }
     return (
-      chunk,
-      try ChunkBody(
-        file: file, range: range, buffer: nil, loan: nil,
-        proof: chunk.digests[first].map { (first.kind, $0) }, canAsk: true, moved: moved)
+      chunk, try ChunkBody(file: file, range: range, loan: loan, proof: nil, canAsk: true, moved: moved)
     )
   }
 

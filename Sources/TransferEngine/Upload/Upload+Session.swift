@@ -138,7 +138,7 @@ extension Upload {
     let part = ChunkRecord(
       offset: record.offset, length: Int64(range.count),
       digest: try await digests(of: range, algorithms).values.first ?? "", attempts: max(1, record.attempts))
-    context.writer.submit(.chunk(seq: book.transfer.seq, part))
+    book.keep(part)
     return part
   }
 

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Blocks of memory that received bytes are gathered in: few for the whole run, and lent for a moment.
+package final class BlockPool: Sendable {
+  /// Bytes of a block: large enough for cheap writes, small enough to stay in a core's cache until it is hashed.
+  static let blockSize = 256 << 10
+
+  private struct State: Sendable {
+    var idle: [Block] = []
+    var lent = 0
+  }
+
+  private let most: Int
+  private let state = Mutex(State())
+
+  /// - Parameter blocks: how many may be lent at once; who gets none goes on without.
+  package init(blocks: Int = 32) { most = blocks }
+
+  /// An empty block; nil where all are lent.
+  func take() -> Block? {
+    state.withLock { state in
+      guard state.lent < most else { return nil }
+      state.lent += 1
+      return state.idle.popLast() ?? Block(size: Self.blockSize)
+    }
+  }
+
+  /// How many blocks are not here now.
+  var lent: Int { state.withLock { $0.lent } }
+
+  func giveBack(_ block: Block) {
+    block.clear()
+    state.withLock { state in
+      state.lent -= 1
+      state.idle.append(block)
+    }
+  }
+}
+
+/// Memory that one owner at a time fills or reads, hence sendable.
+final class Block: @unchecked Sendable {
+  private let memory: UnsafeMutableRawBufferPointer
+  private(set) var count = 0
+
+  init(size: Int) { memory = .allocate(byteCount: size, alignment: 64) }
+
+  deinit { memory.deallocate() }
+
+  var room: Int { memory.count - count }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+
+  /// Adds bytes that fit.
+  func append(_ more: UnsafeRawBufferPointer) {
+    UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + more.count]).copyMemory(from: more)
+    count += more.count
+  }
+
+  func clear() { count = 0 }
+}
