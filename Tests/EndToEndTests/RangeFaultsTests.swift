@@ -28,7 +28,9 @@ struct RangeFaultsTests {
   }
 
   /// Ranges that are wrong in every answer: refused before a byte is written.
-  @Test(arguments: ["multipart", "misrange", "wrongrange"]) func neverRight(_ manner: String) async throws {
+  @Test(arguments: ["multipart", "misrange", "wrongrange", "longer"]) func neverRight(_ manner: String)
+    async throws
+  {
     let (bench, _, run) = try await run(manner)
     #expect(run.status == 1)
     #expect(run.state("one") == "failed RANGE_INVALID", "\(run.errors)")

@@ -84,6 +84,9 @@ extension QuirkServer {
         if mode == "half" and status == 206 and end - start > 1000:
           end = start + (end - start) // 2
           facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, len(data))
+        if mode == "longer" and status == 206 and end < len(data):
+          end = min(len(data), end + 1000)
+          facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, len(data))
         if mode == "misrange" and status == 206:
           facts["Content-Range"] = "bytes %d-%d/%d" % (start, start + (end - start) // 2 - 1, len(data))
         if mode == "multipart" and status == 206:
