@@ -66,6 +66,15 @@ struct RangeFaultsTests {
     #expect(run.remarks.contains("changed"), "\(run.remarks)")
   }
 
+  /// Where nothing tells the digest of the whole, an answer's own is the proof of what it brought.
+  @Test func damagedOnTheWay() async throws {
+    let (bench, _, run) = try await run("digested")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+    #expect(run["one"]["max_chunk_attempts"].int == 2)
+    #expect(run["one"]["bytes"]["discarded"].int == 256 << 10)
+  }
+
   /// A proxy that decodes on its way: the length is not the one that was told, and nothing proves the bytes.
   @Test func decodedOnTheWay() async throws {
     let (bench, _, run) = try await run("decoded")

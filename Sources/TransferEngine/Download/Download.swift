@@ -24,6 +24,10 @@ actor Download {
   var inlineDigest: InlineDigest?
   var isSingleStream = false
   var hasDoubtedSize = false
+  /// After a mismatch the server has been asked for digests of ranges.
+  var hasAskedForRanges = false
+  /// It gives them: each answer is proved by its own.
+  var provesRanges = false
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0
 

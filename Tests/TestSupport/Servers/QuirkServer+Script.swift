@@ -1,6 +1,6 @@
 extension QuirkServer {
   static let script = #"""
-    import collections, http.server, json, os, sys, threading, urllib.parse
+    import base64, collections, hashlib, http.server, json, os, sys, threading, urllib.parse
     root, log, other = sys.argv[1:4]
     lock, counts = threading.Lock(), collections.Counter()
 
@@ -95,6 +95,10 @@ extension QuirkServer {
           return self.reply(206, facts, head + data[start:end] + b"\r\n--X--\r\n")
         if mode != "norange": facts["Accept-Ranges"] = "bytes"
         body, promised = data[start:end], end - start
+        if mode == "digested":
+          digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+          facts["Content-Digest"] = "sha-256=:%s:" % digest
+          if number == 3: body = body[:5] + bytes([body[5] ^ 1]) + body[6:]
         if mode == "short" or (mode == "flaky" and number % 2 == 1 and len(body) > 1):
           body = body[:len(body) // 2]
           self.reply(status, facts, body, promised)
