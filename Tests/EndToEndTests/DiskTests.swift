@@ -293,6 +293,18 @@ struct DiskTests {
     #expect(try bench.isSame("out/a.bin", "a.bin"))
   }
 
+  /// A part file that somebody opened to others meanwhile is its owner's alone again before more is written to it.
+  @Test func partFileWasOpenedToOthers() async throws {
+    let (bench, depot) = try await bench(rate: "512KiB")
+    try bench.writeJob(job(depot))
+    #expect(try await Midway.stop(bench, after: 4, of: ["one"]).state("one") == "paused interrupted")
+    let part = bench.job + "/" + (try #require(bench.parts().first))
+    chmod(part, 0o666)
+    let run = try await Midway.meet(bench, after: 1, of: ["one"]) { #expect(mode(part) == 0o600) }
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try bench.isSame("out/a.bin", "a.bin"))
+  }
+
   /// Nobody else reads bytes that are not verified: a watcher never sees a part file that is open to others.
   @Test func partFilesAreTheirOwnersAlone() async throws {
     let bench = try Bench()

@@ -34,6 +34,8 @@ struct RangeFaultsTests {
     let (bench, _, run) = try await run(manner)
     #expect(run.status == 1)
     #expect(run.state("one") == "failed RANGE_INVALID", "\(run.errors)")
+    let said = run["one"]["error"]["message"].string ?? ""
+    #expect(manner != "multipart" || said.contains("multipart/byteranges"), "\(said)")
     #expect(run["one"]["max_chunk_attempts"].int == 3)
     #expect(run["one"]["bytes"]["transferred"].int == 0)
     #expect(!bench.exists("a.bin") && bench.parts().isEmpty)
@@ -54,6 +56,17 @@ struct RangeFaultsTests {
     #expect(try bench.isSame("a.bin", "a.bin.new"))
     #expect(run.remarks.contains("changed"), "\(run.remarks)")
     #expect(run["one"]["bytes"]["discarded"].int ?? 0 > 0)
+  }
+
+  /// Another object of the same size, in ranges that no condition kept back: its tag alone tells.
+  @Test func swappedHalfWay() async throws {
+    let (bench, _, run) = try await run("swapped")
+    #expect(run.status == 0, "\(run.errors)")
+    let swapped = try Sums.shell(
+      "python3 -c 'import sys; sys.stdout.buffer.write(open(\"a.bin\", \"rb\").read()[::-1])' | sha256sum",
+      in: bench.served)
+    #expect(try Sums.file(bench.job + "/a.bin") == String(swapped.prefix(64)))
+    #expect(run.remarks.contains("changed"), "\(run.remarks)")
   }
 
   /// One ETag, another size: asked once more, then it counts as another object; never a mixture of both.

@@ -205,9 +205,10 @@ struct SettlingTests {
   /// Two spellings of one place, which the manifest's text can't show: the second never overwrites the first.
   @Test func twoTransfersOneFile() async throws {
     let bench = try Bench()
-    let depot = try await Depot(bench)
+    // Slow enough for both to be under way at once.
+    let depot = try await Depot(bench, faults: [#"{"match": {}, "action": {"rate": "512KiB"}}"#])
     try bench.serve("a.bin", size: 300_000, seed: 1)
-    try bench.serve("b.bin", size: 2985, seed: 2)
+    try bench.serve("b.bin", size: 299_000, seed: 2)
     let files = FileManager.default
     try files.createDirectory(atPath: bench.job + "/real", withIntermediateDirectories: true)
     try files.createSymbolicLink(atPath: bench.job + "/link", withDestinationPath: "real")

@@ -50,6 +50,8 @@ extension QuirkServer {
           data = open(os.path.join(root, name + ".new"), "rb").read()
           facts["ETag"] = '"new"'
           if self.headers.get("If-Range", '"new"') != '"new"': return self.reply(200, facts, data)
+        if mode == "swapped" and self.command == "GET" and number >= 3:
+          data, facts["ETag"] = data[::-1], '"swapped"'
         if mode == "grown" and self.command == "GET" and number >= 3: data += b"x" * 1000
         if mode == "decoded" and self.command == "GET" and number >= 2:
           facts.update({"Content-Length": None, "Transfer-Encoding": "chunked"})
