@@ -212,17 +212,22 @@ struct SettlingTests {
     let files = FileManager.default
     try files.createDirectory(atPath: bench.job + "/real", withIntermediateDirectories: true)
     try files.createSymbolicLink(atPath: bench.job + "/link", withDestinationPath: "real")
-    let job = """
+    // At once, then one after the other: either way the second is told whose file it is.
+    func job(_ transfers: Int) -> String {
+      """
       version: 1
       job: two
       endpoints: { depot: \(depot.endpoint) }
+      policies: { p: { transfers: \(transfers) } }
+      defaults: { policy: p }
       transfers:
         - { id: a, download: "depot:a.bin", to: real/f }
         - { id: b, download: "depot:b.bin", to: link/f }
 
       """
+    }
     for attempt in 1...2 {
-      let run = try await bench.run(job)
+      let run = try await bench.run(job(3 - attempt))
       #expect(run.status == 1, "run \(attempt): \(run.errors)")
       let states = ["a", "b"].map { run.state($0).split(separator: " ").first.map(String.init) ?? "" }
       let whole = states[0] == "failed" ? "b" : "a"
