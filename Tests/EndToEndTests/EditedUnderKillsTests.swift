@@ -46,12 +46,7 @@ struct EditedUnderKillsTests {
 
   @Test func twentyKills() async throws {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench,
-      faults: [
-        "{\"match\": {\"method\": \"GET\", \"path\": \"/files/*\"}, \"action\": {\"rate\": \(Self.rate)}}",
-        "{\"match\": {\"method\": \"PUT\"}, \"action\": {\"uploadRate\": \(Self.rate)}}",
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(Self.rate))
     // Sizes of uploads tell them apart in the log.
     for (index, name) in ["a", "b", "c"].enumerated() {
       try bench.serve("\(name).bin", size: Self.size, seed: UInt64(index) + 1)

@@ -10,12 +10,7 @@ struct LedgerFaultsTests {
 
   private func slowBench() async throws -> (Bench, Depot) {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench,
-      faults: [
-        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "512KiB"}}"#,
-        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#,
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(512 << 10))
     try bench.serve("a.bin", size: Self.size, seed: 41)
     try bench.source("up.bin", size: Self.size, seed: 42)
     try bench.writeJob(

@@ -113,11 +113,6 @@ extension QuirkServer {
         first, _, last = field[6:].partition("-")
         return int(first), min(size, int(last) + 1 if last else size)
 
-    class Server(http.server.ThreadingHTTPServer):
-      daemon_threads = True
-      request_queue_size = 64
-      def handle_error(self, *arguments): pass
-
     server = Server(("127.0.0.1", 0), Handler)
     print("listening on http://127.0.0.1:%d" % server.server_address[1], flush=True)
     server.serve_forever()
