@@ -126,7 +126,7 @@ let package = Package(
     tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
     tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
     tests("ProtocolsTests", ["Digests", "JobModel", "Protocols", "TestSupport"]),
-    tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TransferEngine"]),
+    tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests("TransferEngineTests", ["Digests", "JobLedger", "JobModel", "Protocols", "TransferEngine"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

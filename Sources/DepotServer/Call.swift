@@ -15,6 +15,15 @@ struct Call: Sendable {
 
   func header(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
+  /// How much a SHA-256 is wanted by a `Want-…-Digest` field, from 0, not at all, to 10 (RFC 9530, 4).
+  func wish(_ name: HTTPField.Name) -> Int? {
+    for item in (header(name) ?? "").split(separator: ",") {
+      let pair = item.filter { $0 != " " }.split(separator: "=", maxSplits: 1)
+      if pair.count == 2, pair[0].lowercased() == "sha-256" { return Int(pair[1]) }
+    }
+    return nil
+  }
+
   /// Tells a client that waits with its body to send it (RFC 9110, 10.1.1).
   func invite(_ writer: borrowing ResponseWriter) async throws {
     guard header(.expect)?.lowercased() == "100-continue" else { return }

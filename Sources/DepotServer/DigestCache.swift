@@ -96,19 +96,7 @@ final class DigestCache: Sendable {
   private func calculate(_ file: OpenFile) async throws -> [UInt8] {
     defer { state.withLock { _ = $0.pending.removeValue(forKey: file.identity) } }
     return try await pool.run {
-      let stream = SHA256Stream()
-      var offset = 0
-      let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-      defer { block.deallocate() }
-      while true {
-        let count = pread(file.descriptor, block.baseAddress, block.count, off_t(offset))
-        if count < 0 && errno == EINTR { continue }
-        guard count >= 0 else { throw SystemError("read a file for its digest") }
-        if count == 0 { break }
-        stream.update(UnsafeRawBufferPointer(rebasing: block[..<count]))
-        offset += count
-      }
-      let digest = stream.finish()
+      let digest = try file.digest(of: ByteRange(offset: 0, count: .max))
       // Only a file that stood still, and whose time stamp would show a later change, is remembered.
       if FileIdentity(descriptor: file.descriptor) == file.identity, !file.identity.isFresh {
         self.record(digest, for: file.identity)

@@ -37,6 +37,8 @@ struct FaultAction: Sendable {
   var replaceWith: String?
   /// `none` or `wrong`.
   var reprDigest: String?
+  /// `none` or `wrong`.
+  var contentDigest: String?
   /// `wrong`: finalize answers another hash.
   var finalHash: String?
   /// No Content-Length: chunked transfer coding.
@@ -47,7 +49,7 @@ extension FaultAction: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
     case delay, status, retryAfter, code, dropAfter, dropUploadAfter, flipBit, flipUploadBit, shortBy, longBy
     case rate, uploadRate, contentRange, shiftRange, ignoreRange, loseAnswer, expire, forget, requireHeader
-    case etag, replaceWith, reprDigest, finalHash, chunked
+    case etag, replaceWith, reprDigest, contentDigest, finalHash, chunked
   }
 
   init(from decoder: any Decoder) throws {
@@ -86,6 +88,7 @@ extension FaultAction: Decodable {
     requireHeader = try box.decodeIfPresent(Header.self, forKey: .requireHeader)
     (etag, replaceWith) = (try text(.etag), try text(.replaceWith))
     reprDigest = try text(.reprDigest, among: ["none", "wrong"])
+    contentDigest = try text(.contentDigest, among: ["none", "wrong"])
     finalHash = try text(.finalHash, among: ["wrong"])
     chunked = try flag(.chunked)
   }

@@ -13,6 +13,8 @@ struct FilesEndpoint: Sendable {
 
   /// How long a ranged or whole answer waits for a digest that is still being calculated.
   static let digestPatience: Duration = .seconds(5)
+  /// Bytes of the longest answer whose own digest is calculated before it is sent.
+  static let longestDigested = 256 << 20
 
   let root: FileRoot
   let objects: ObjectStore
@@ -52,7 +54,9 @@ struct FilesEndpoint: Sendable {
     let ranged = call.method == .get && conditions.rangeStands() && call.faults[\.ignoreRange] != true
     switch RangeHeader(ranged ? call.header(.range) : nil, length: file.size) {
     case .whole:
-      return Answer(.ok, headers: headers, body: .file(file, ByteRange(offset: 0, count: file.size)))
+      let range = ByteRange(offset: 0, count: file.size)
+      try await addContentDigest(of: file, range, to: &headers, call)
+      return Answer(.ok, headers: headers, body: .file(file, range))
     case .unsatisfiable:
       var problem = Problem(416, "RANGE_NOT_SATISFIABLE", "the file has \(file.size) bytes")
       problem.headers[.contentRange] = "bytes */\(file.size)"
@@ -60,6 +64,7 @@ struct FilesEndpoint: Sendable {
     case .part(let asked):
       let range = shifted(asked, size: file.size, call)
       headers[.contentRange] = contentRange(range, size: file.size, call)
+      try await addContentDigest(of: file, range, to: &headers, call)
       return Answer(.partialContent, headers: headers, body: .file(file, range))
     }
   }
@@ -77,10 +82,26 @@ struct FilesEndpoint: Sendable {
   private func addDigest(of file: OpenFile, to headers: inout HTTPFields, _ call: Call) async throws {
     if call.faults[\.reprDigest] == "none" { return }
     // RFC 9530: a weight of 0 says "not wanted", and spares a big file's first reading.
-    if call.header(.wantReprDigest)?.filter({ $0 != " " }).contains("sha-256=0") == true { return }
+    if call.wish(.wantReprDigest) == 0 { return }
     guard var digest = await digests.digest(of: file, patience: Self.digestPatience) else { return }
     if call.faults[\.reprDigest] == "wrong" { digest[0] ^= 1 }
-    headers[.reprDigest] = "sha-256=:\(Data(digest).base64EncodedString()):"
+    headers[.reprDigest] = Self.dictionary(digest)
+  }
+
+  /// The digest of the bytes that this very answer carries (RFC 9530, 2), for who asks for it.
+  private func addContentDigest(
+    of file: OpenFile, _ range: ByteRange, to headers: inout HTTPFields, _ call: Call
+  ) async throws {
+    guard call.method == .get, range.count <= Self.longestDigested,
+      (call.wish(.wantContentDigest) ?? 0) > 0, call.faults[\.contentDigest] != "none"
+    else { return }
+    var digest = try await pool.run { try file.digest(of: range) }
+    if call.faults[\.contentDigest] == "wrong" { digest[0] ^= 1 }
+    headers[.contentDigest] = Self.dictionary(digest)
+  }
+
+  private static func dictionary(_ digest: [UInt8]) -> String {
+    "sha-256=:\(Data(digest).base64EncodedString()):"
   }
 
   private func shifted(_ range: ByteRange, size: Int, _ call: Call) -> ByteRange {

@@ -3,6 +3,8 @@ import HTTPTypes
 extension HTTPField.Name {
   static let reprDigest = name("Repr-Digest")
   static let wantReprDigest = name("Want-Repr-Digest")
+  static let contentDigest = name("Content-Digest")
+  static let wantContentDigest = name("Want-Content-Digest")
   static let idempotencyKey = name("Idempotency-Key")
   static let chunkHash = name("X-Chunk-Hash")
 

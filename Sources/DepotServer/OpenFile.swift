@@ -23,6 +23,23 @@ final class OpenFile: Sendable {
 
   var size: Int { identity.size }
 
+  /// The SHA-256 of a range. Blocks.
+  func digest(of range: ByteRange) throws -> [UInt8] {
+    let stream = SHA256Stream()
+    var (offset, end) = (range.offset, range.end)
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { block.deallocate() }
+    while offset < end {
+      let count = pread(descriptor, block.baseAddress, min(block.count, end - offset), off_t(offset))
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError("read a file for its digest") }
+      if count == 0 { end = offset }
+      stream.update(UnsafeRawBufferPointer(rebasing: block[..<count]))
+      offset += count
+    }
+    return stream.finish()
+  }
+
   /// Up to `count` bytes from `offset`; fewer only at the file's end. Blocks.
   func read(at offset: Int, count: Int) throws -> ByteBuffer {
     var buffer = ByteBufferAllocator().buffer(capacity: count)

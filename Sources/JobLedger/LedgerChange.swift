@@ -12,6 +12,8 @@ package enum LedgerChange: Sendable {
   case synced(seqs: [Int64])
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
+  /// A session is about to be opened; nil once it is on record, or ended.
+  case intent(seq: Int64, SessionIntent?)
   case removed(seq: Int64)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)

@@ -64,6 +64,16 @@ extension JobLedger {
     }
   }
 
+  /// The session that was about to be opened for an upload when its runner ended.
+  package func intent(of seq: Int64) throws -> SessionIntent? {
+    try read { db in
+      try Row.fetchOne(db, sql: "SELECT * FROM session_intent WHERE transfer = ?", arguments: [seq]).map {
+        SessionIntent(
+          key: $0["key"], size: $0["size"], contentType: $0["content_type"], chunkSize: $0["chunk_size"])
+      }
+    }
+  }
+
   /// Profiles of queued transfers that need others.
   package func waitingProfiles() throws -> [(id: Int64, settings: TransferSettings)] {
     try read { db in

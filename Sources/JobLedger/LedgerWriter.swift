@@ -146,6 +146,11 @@ package final class LedgerWriter: Sendable {
     case .fileSystems(let seq, let home, let away):
       try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
         arguments: [seq, home, away])
+    case .intent(let seq, let intent?):
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO session_intent VALUES (?,?,?,?,?)").execute(
+        arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize])
+    case .intent(let seq, nil):
+      try db.cachedStatement(sql: "DELETE FROM session_intent WHERE transfer = ?").execute(arguments: [seq])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .diagnostic(let run, let diagnostic):

@@ -23,6 +23,7 @@ enum Schema {
     }
     migrator.registerMigration("5 where part files lie") { db in try db.execute(sql: fileSystems) }
     migrator.registerMigration("6 limits, budgets, rests") { db in try db.execute(sql: limits) }
+    migrator.registerMigration("7 sessions about to be opened") { db in try db.execute(sql: intents) }
     return migrator
   }
 
@@ -78,6 +79,17 @@ enum Schema {
       origin TEXT PRIMARY KEY NOT NULL,
       until REAL NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """
+
+  private static let intents = """
+    -- Sessions that a server was asked for and that are not on record: found again by their key.
+    CREATE TABLE session_intent (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      "key" TEXT NOT NULL,
+      size INTEGER NOT NULL CHECK (size >= 0),
+      content_type TEXT NOT NULL,
+      chunk_size INTEGER NOT NULL CHECK (chunk_size > 0)
+    ) STRICT;
     """
 
   private static let first = """

@@ -4,7 +4,7 @@ internal import YAML
 /// `auth` of an endpoint.
 enum AuthRule {
   private static let shape = KeyShape(
-    name: "`auth`", effect: "auth", keys: ["bearer", "basic", "header", "netrc", "aws", "oauth2", "none"])
+    name: "`auth`", keys: ["bearer", "basic", "header", "netrc", "aws", "oauth2", "none"])
   private static let forms = "one of bearer, basic, header, netrc, aws, oauth2, or `auth: none`"
 
   static func read(_ parent: Fields) -> Authentication? {
@@ -41,7 +41,7 @@ enum AuthRule {
   }
 
   private static func basic(_ parent: Fields) -> Authentication? {
-    let shape = KeyShape(name: "`basic`", effect: "auth.basic", keys: ["user", "password"])
+    let shape = KeyShape(name: "`basic`", keys: ["user", "password"])
     guard let fields = parent.fields("basic", shape) else { return nil }
     fields.require("user", "password")
     let user = fields.value("user", allowed: []) { text throws(ValueFault) in
@@ -54,7 +54,7 @@ enum AuthRule {
   }
 
   private static func header(_ parent: Fields) -> Authentication? {
-    let shape = KeyShape(name: "`header`", effect: "auth.header", keys: ["name", "value"])
+    let shape = KeyShape(name: "`header`", keys: ["name", "value"])
     guard let fields = parent.fields("header", shape) else { return nil }
     fields.require("name", "value")
     let name = fields.value("name", allowed: [], HeaderRule.name)
@@ -65,7 +65,7 @@ enum AuthRule {
 
   private static func aws(_ parent: Fields) -> AWSCredentials? {
     let keys = ["profile", "access_key_id", "secret_access_key", "session_token", "env", "command"]
-    guard let fields = parent.fields("aws", KeyShape(name: "`aws`", effect: "auth.aws", keys: keys)) else {
+    guard let fields = parent.fields("aws", KeyShape(name: "`aws`", keys: keys)) else {
       return nil
     }
     let forms = ["profile", "access_key_id", "env", "command"].filter(fields.has)

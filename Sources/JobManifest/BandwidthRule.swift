@@ -9,7 +9,7 @@ enum BandwidthRule {
     guard node.mapping != nil else {
       return parent.value("bandwidth", Units.rate).map { ($0, $0) }
     }
-    let shape = KeyShape(name: "`bandwidth`", effect: "policy.bandwidth", keys: ["download", "upload"])
+    let shape = KeyShape(name: "`bandwidth`", keys: ["download", "upload"])
     guard let fields = parent.fields("bandwidth", shape) else { return nil }
     if node.mapping?.isEmpty == true { parent.error("`bandwidth` says nothing", at: "bandwidth") }
     return (fields.value("download", Units.rate), fields.value("upload", Units.rate))

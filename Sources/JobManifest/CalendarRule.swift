@@ -27,7 +27,7 @@ enum CalendarRule {
   ) -> [Entry]? {
     guard let items = parent.items(key) else { return nil }
     return items.enumerated().compactMap { index, item in
-      let shape = KeyShape(name: "an entry of `\(key)`", effect: "policy.\(key)", keys: keys)
+      let shape = KeyShape(name: "an entry of `\(key)`", keys: keys)
       return Fields(item, shape: shape, path: "\(parent.path(key))[\(index + 1)]", scope: parent.scope)
         .flatMap(read)
     }

@@ -18,9 +18,6 @@ enum EndpointKindRule {
 
   static func read(_ fields: Fields) -> EndpointKind? {
     guard let type = fields.value("type", word) else { return nil }
-    if NotYetInEffect.keys.contains("endpoint.type=\(type)") {
-      fields.scope.faults.warning("not yet in effect: \(fields.path("type"))", at: fields.keyMark("type"))
-    }
     switch type {
     case "http": return .http
     case "session": return .session(chunks: fields.choice("chunks") ?? .index)

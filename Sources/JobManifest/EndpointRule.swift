@@ -39,7 +39,7 @@ enum EndpointRule {
     // Of an unknown type, any type's keys may be meant: that one fault is enough.
     let keys = KeyShape.endpointCommon + (own ?? EndpointKindRule.keys.values.flatMap { $0 })
     let name = type.map { own == nil ? "an endpoint" : "an endpoint of type `\($0)`" } ?? "an endpoint"
-    let shape = KeyShape(name: name, effect: "endpoint", keys: keys)
+    let shape = KeyShape(name: name, keys: keys)
     guard let fields = Fields(entry.value, shape: shape, path: path, scope: scope) else { return nil }
     fields.require("type", hint: "type: \(EndpointKindRule.words.joined(separator: ", "))")
     fields.require("url", hint: "url: https://files.example.net/api")

@@ -24,9 +24,6 @@ struct Fields {
     for entry in mapping where !entry.key.hasPrefix("x-") {
       if shape.keys.contains(entry.key) {
         entries[entry.key] = entry
-        if NotYetInEffect.keys.contains("\(shape.effect).\(entry.key)") {
-          scope.faults.warning("not yet in effect: \(Self.join(path, entry.key))", at: entry.keyMark)
-        }
       } else {
         Self.refuse(entry, shape: shape, scope: scope)
       }

@@ -2,13 +2,11 @@
 struct KeyShape {
   /// As a message names it: "a transfer".
   var name: String
-  /// The prefix of its paths in `NotYetInEffect`.
-  var effect: String
   var keys: [String]
   var reserved: [String] = []
 
   static let job = KeyShape(
-    name: "a job", effect: "job",
+    name: "a job",
     keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"],
     reserved: ["imports", "limits", "on", "then"])
 
@@ -19,37 +17,37 @@ struct KeyShape {
   static let later = ["copy", "prune", "then", "on", "imports", "limits"]
 
   static let transfer = KeyShape(
-    name: "a transfer", effect: "transfer", keys: ["id", "download", "upload", "to"] + transferLevel,
+    name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel,
     reserved: later)
   static let defaults = KeyShape(
-    name: "`defaults`", effect: "transfer", keys: transferLevel, reserved: later)
+    name: "`defaults`", keys: transferLevel, reserved: later)
   static let forEach = KeyShape(
-    name: "`for_each`", effect: "for_each", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
+    name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
   static let expect = KeyShape(
-    name: "`expect`", effect: "expect", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
+    name: "`expect`", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
 
   static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
   static let policy = KeyShape(
-    name: "a policy", effect: "policy",
+    name: "a policy",
     keys: [
       "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window",
       "deadline",
       "budget", "fail_fast", "timeouts", "retry", "disk", "network", "tls", "http",
     ])
   static let tls = KeyShape(
-    name: "`tls`", effect: "policy.tls",
+    name: "`tls`",
     keys: ["min_version", "ca_file", "client_cert", "client_key", "pinned_keys", "insecure"])
 
   /// A mapping below a policy.
   static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
-    KeyShape(name: "`\(key)`", effect: "policy.\(key)", keys: keys)
+    KeyShape(name: "`\(key)`", keys: keys)
   }
 
   /// Where a key that is none of this mapping's would belong.
   static func home(of key: String, besides shape: KeyShape) -> String? {
     let places: [(KeyShape, String)] = [
       (transfer, "a transfer, or `defaults`"), (policy, "a policy"), (job, "the top level"),
-      (KeyShape(name: "an endpoint", effect: "", keys: endpointCommon), "an endpoint"),
+      (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"),
       (
         policyPart("network", ["metered", "interface", "hosts", "addresses", "ip", "proxy"]),
         "`network` of a policy"

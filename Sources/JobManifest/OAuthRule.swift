@@ -3,10 +3,10 @@ internal import JobModel
 /// `auth.oauth2`: what each grant needs (RFC 6749, RFC 7523).
 enum OAuthRule {
   private static let shape = KeyShape(
-    name: "`oauth2`", effect: "auth.oauth2",
+    name: "`oauth2`",
     keys: ["grant", "token_url", "client_id", "client_secret", "refresh_token", "scope", "jwt"])
   private static let jwtShape = KeyShape(
-    name: "`jwt`", effect: "auth.oauth2.jwt", keys: ["issuer", "subject", "audience", "key"])
+    name: "`jwt`", keys: ["issuer", "subject", "audience", "key"])
 
   static func read(_ parent: Fields) -> OAuth2? {
     guard let fields = parent.fields("oauth2", shape) else { return nil }

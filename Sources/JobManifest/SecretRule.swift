@@ -4,7 +4,7 @@ internal import YAML
 /// A secret is a reference: `{ env: NAME }`, `{ file: PATH }` or `{ command: [argv…] }`.
 enum SecretRule {
   private static func shape(_ key: String) -> KeyShape {
-    KeyShape(name: "a secret", effect: "secret", keys: ["env", "file", "command"])
+    KeyShape(name: "a secret", keys: ["env", "file", "command"])
   }
 
   static func read(_ key: String, in parent: Fields) -> SecretReference? {

@@ -80,6 +80,14 @@ import Testing
   }
 
   @Test func validators() async throws {
+    let wish = ["Want-Content-Digest": "sha-256=10"]
+    try await get("{\"contentDigest\":\"none\"}", wish) { reply, _ in
+      #expect(reply?.headers["content-digest"] == nil && reply?.headers["repr-digest"] != nil)
+    }
+    try await get("{\"contentDigest\":\"wrong\"}", wish) { reply, _ in
+      #expect(reply?.headers["content-digest"] != nil)
+      #expect(reply?.headers["content-digest"] != reply?.headers["repr-digest"])
+    }
     try await get("{\"etag\":\"none\",\"reprDigest\":\"none\"}") { reply, _ in
       #expect(reply?.headers["etag"] == nil && reply?.headers["repr-digest"] == nil && reply?.body == content)
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Testing
 
@@ -37,6 +38,27 @@ import Testing
       #expect(reply?.status == status)
       #expect(reply?.headers["content-range"] == contentRange)
       if status != 416 { #expect(reply?.body == Array(content[bytes])) }
+    }
+  }
+
+  /// The digest of what the answer itself carries, for who asks (RFC 9530, 2 and 4).
+  @Test(arguments: [
+    ("sha-256=10", "bytes=10-19", 10..<20), ("sha-512=3, sha-256=1", "bytes=0-", 0..<100_000),
+    ("SHA-256 = 1", "none", 0..<100_000), ("sha-256=0", "bytes=10-19", nil),
+    ("sha-512=3", "bytes=10-19", nil),
+    ("", "bytes=10-19", nil), ("sha-256", "bytes=10-19", nil), ("sha-256=1", "bytes=200000-", nil),
+  ])
+  func contentDigest(wish: String, range: String, bytes: Range<Int>?) async throws {
+    try await Fixture.run { (fixture) async throws in
+      let content = Fixture.bytes(100_000)
+      fixture.put("a", content)
+      let headers = ["Range": range, "Want-Content-Digest": wish]
+      let told = try await fixture.client.send("GET", "/files/a", headers)?.headers["content-digest"]
+      let hex = told.map { Data(base64Encoded: String($0.dropFirst(9).dropLast())) ?? Data() }?.map { $0 }
+      #expect(hex.map { Hex.encode($0) } == bytes.map { Fixture.sha256(content[$0]) })
+      #expect(told?.hasPrefix("sha-256=:") != false)
+      let head = try await fixture.client.send("HEAD", "/files/a", headers)
+      #expect(head?.headers["content-digest"] == nil, "a range is none of a HEAD's business")
     }
   }
 

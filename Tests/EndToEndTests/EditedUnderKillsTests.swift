@@ -46,12 +46,7 @@ struct EditedUnderKillsTests {
 
   @Test func twentyKills() async throws {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench,
-      faults: [
-        "{\"match\": {\"method\": \"GET\", \"path\": \"/files/*\"}, \"action\": {\"rate\": \(Self.rate)}}",
-        "{\"match\": {\"method\": \"PUT\"}, \"action\": {\"uploadRate\": \(Self.rate)}}",
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(Self.rate))
     // Sizes of uploads tell them apart in the log.
     for (index, name) in ["a", "b", "c"].enumerated() {
       try bench.serve("\(name).bin", size: Self.size, seed: UInt64(index) + 1)
@@ -70,10 +65,7 @@ struct EditedUnderKillsTests {
       try await Task.sleep(for: .milliseconds(Int.random(in: 120..<420, using: &random)))
       if kill == 10 {
         // What the manifest is to lose must be under way.
-        let count = "sqlite3 edited/plan.sqlite 'SELECT count(*) FROM progress WHERE session IS NOT NULL'"
-        while try bench.parts().count < 3 || Leftovers.openSessions(bench).count < 3
-          || Sums.shell(count, in: bench.state).trimmingCharacters(in: .whitespacesAndNewlines) != "3"
-        {
+        while bench.parts().count < 3 || Leftovers.openSessions(bench).count < 3 {
           try #require(running.isAlive, "\(running.errors)")
           try await Task.sleep(for: .milliseconds(20))
         }

@@ -24,26 +24,11 @@ struct InterruptTests {
 
   private func slowBench() async throws -> (Bench, Depot) {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench,
-      faults: [
-        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "512KiB"}}"#,
-        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#,
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(512 << 10))
     try bench.serve("a.bin", size: Self.size, seed: 4)
     try bench.serve("b.bin", size: Self.size, seed: 8)
     try bench.source("up.bin", size: Self.size, seed: 5)
     return (bench, depot)
-  }
-
-  /// Waits until an events file has at least so many completed chunks of each of the transfers.
-  private func untilChunks(_ path: String, _ count: Int, _ ids: [String]) async throws {
-    for _ in 0..<1000 {
-      let done = JSON.lines(path).filter { $0["event"].string == "chunk_completed" }
-      if ids.allSatisfy({ id in done.count { $0["id"].string == id } >= count }) { return }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-    throw TestFault("no chunks were completed")
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
@@ -52,7 +37,7 @@ struct InterruptTests {
     try bench.writeJob(job(depot))
     let events = bench.scratch.path + "/events.jsonl"
     let running = try bench.start(bench.runArguments(["--events", events]))
-    try await untilChunks(events, 4, ["down", "up", "web"])
+    try await Midway.chunks(4, of: ["down", "up", "web"], in: events, running)
     let asked = ContinuousClock.now
     running.signal(number)
     let end = try await running.wait(.seconds(10))
@@ -112,7 +97,7 @@ struct InterruptTests {
     try bench.writeJob(job(depot))
     let events = bench.scratch.path + "/events.jsonl"
     let running = try bench.start(bench.runArguments(["--events", events]))
-    try await untilChunks(events, 1, ["down"])
+    try await Midway.chunks(1, of: ["down"], in: events, running)
     running.signal(SIGINT)
     running.signal(SIGINT)
     let asked = ContinuousClock.now

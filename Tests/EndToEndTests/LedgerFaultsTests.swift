@@ -10,12 +10,7 @@ struct LedgerFaultsTests {
 
   private func slowBench() async throws -> (Bench, Depot) {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench,
-      faults: [
-        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "512KiB"}}"#,
-        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#,
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(512 << 10))
     try bench.serve("a.bin", size: Self.size, seed: 41)
     try bench.source("up.bin", size: Self.size, seed: 42)
     try bench.writeJob(
@@ -151,7 +146,7 @@ struct LedgerFaultsTests {
       bench,
       "DELETE FROM grdb_migrations WHERE substr(identifier, 1, 1) NOT IN ('1', '2');"
         + " DROP INDEX progress_inode; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
-        + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest")
+        + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent")
     try await expectGoesOn(bench)
   }
 

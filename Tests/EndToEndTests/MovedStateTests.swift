@@ -11,12 +11,7 @@ struct MovedStateTests {
   @Test(arguments: [true, false]) func goesOnElsewhere(_ withParts: Bool) async throws {
     let bench = try Bench()
     let rate = 512 << 10
-    let depot = try await Depot(
-      bench,
-      faults: [
-        "{\"match\": {\"method\": \"GET\", \"path\": \"/files/*\"}, \"action\": {\"rate\": \(rate)}}",
-        "{\"match\": {\"method\": \"PUT\"}, \"action\": {\"uploadRate\": \(rate)}}",
-      ])
+    let depot = try await Depot(bench, faults: Depot.slow(rate))
     try bench.serve("a.bin", size: Self.size, seed: 1)
     try bench.source("up.bin", size: Self.size, seed: 2)
     try bench.writeJob(

@@ -28,10 +28,14 @@ struct RangeFaultsTests {
   }
 
   /// Ranges that are wrong in every answer: refused before a byte is written.
-  @Test(arguments: ["multipart", "misrange", "wrongrange"]) func neverRight(_ manner: String) async throws {
+  @Test(arguments: ["multipart", "misrange", "wrongrange", "longer"]) func neverRight(_ manner: String)
+    async throws
+  {
     let (bench, _, run) = try await run(manner)
     #expect(run.status == 1)
     #expect(run.state("one") == "failed RANGE_INVALID", "\(run.errors)")
+    let said = run["one"]["error"]["message"].string ?? ""
+    #expect(manner != "multipart" || said.contains("multipart/byteranges"), "\(said)")
     #expect(run["one"]["max_chunk_attempts"].int == 3)
     #expect(run["one"]["bytes"]["transferred"].int == 0)
     #expect(!bench.exists("a.bin") && bench.parts().isEmpty)
@@ -54,6 +58,17 @@ struct RangeFaultsTests {
     #expect(run["one"]["bytes"]["discarded"].int ?? 0 > 0)
   }
 
+  /// Another object of the same size, in ranges that no condition kept back: its tag alone tells.
+  @Test func swappedHalfWay() async throws {
+    let (bench, _, run) = try await run("swapped")
+    #expect(run.status == 0, "\(run.errors)")
+    let swapped = try Sums.shell(
+      "python3 -c 'import sys; sys.stdout.buffer.write(open(\"a.bin\", \"rb\").read()[::-1])' | sha256sum",
+      in: bench.served)
+    #expect(try Sums.file(bench.job + "/a.bin") == String(swapped.prefix(64)))
+    #expect(run.remarks.contains("changed"), "\(run.remarks)")
+  }
+
   /// One ETag, another size: asked once more, then it counts as another object; never a mixture of both.
   @Test func sameTagAnotherSize() async throws {
     let (bench, _, run) = try await run("grown")
@@ -62,6 +77,15 @@ struct RangeFaultsTests {
       "(cat a.bin; head -c 1000 /dev/zero | tr '\\0' x) | sha256sum", in: bench.served)
     #expect(try Sums.file(bench.job + "/a.bin") == String(grown.prefix(64)))
     #expect(run.remarks.contains("changed"), "\(run.remarks)")
+  }
+
+  /// Where nothing tells the digest of the whole, an answer's own is the proof of what it brought.
+  @Test func damagedOnTheWay() async throws {
+    let (bench, _, run) = try await run("digested")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try bench.isSame("a.bin", "a.bin"))
+    #expect(run["one"]["max_chunk_attempts"].int == 2)
+    #expect(run["one"]["bytes"]["discarded"].int == 256 << 10)
   }
 
   /// A proxy that decodes on its way: the length is not the one that was told, and nothing proves the bytes.

@@ -195,7 +195,7 @@ struct SalesforceTests {
     try bench.serve("a.bin", size: 24 * Self.chunk, seed: 6)
     let server = try await SalesforceServer(
       bench, [.init(Self.first, of: Self.document, file: "a.bin")],
-      options: #""ttl": 5, "rate": 100000, "expires": true, "rotate": true"#)
+      options: #""ttl": 20, "rate": 40000, "expires": true, "rotate": true"#)
     let run = try await bench.run(
       job(
         server, ["{ id: one, download: \"sf:\(Self.first)\", to: a.bin }"], grant: "refresh_token",
@@ -205,6 +205,7 @@ struct SalesforceTests {
     let log = server.log()
     #expect(log.count { $0["what"].string == "token" } >= 2)
     #expect(log.filter { $0["what"].string == "token" }.allSatisfy { $0["status"].int == 200 })
+    #expect(!log.contains { $0["status"].int == 401 }, "a token was used beyond its time")
     try nothingKept(bench, server, run)
     // The first refresh token was exchanged and is used up: the next process is told so, once for both transfers.
     let before = log.count

@@ -205,23 +205,29 @@ struct SettlingTests {
   /// Two spellings of one place, which the manifest's text can't show: the second never overwrites the first.
   @Test func twoTransfersOneFile() async throws {
     let bench = try Bench()
-    let depot = try await Depot(bench)
+    // Slow enough for both to be under way at once.
+    let depot = try await Depot(bench, faults: [#"{"match": {}, "action": {"rate": "512KiB"}}"#])
     try bench.serve("a.bin", size: 300_000, seed: 1)
-    try bench.serve("b.bin", size: 2985, seed: 2)
+    try bench.serve("b.bin", size: 299_000, seed: 2)
     let files = FileManager.default
     try files.createDirectory(atPath: bench.job + "/real", withIntermediateDirectories: true)
     try files.createSymbolicLink(atPath: bench.job + "/link", withDestinationPath: "real")
-    let job = """
+    // At once, then one after the other: either way the second is told whose file it is.
+    func job(_ transfers: Int) -> String {
+      """
       version: 1
       job: two
       endpoints: { depot: \(depot.endpoint) }
+      policies: { p: { transfers: \(transfers) } }
+      defaults: { policy: p }
       transfers:
         - { id: a, download: "depot:a.bin", to: real/f }
         - { id: b, download: "depot:b.bin", to: link/f }
 
       """
+    }
     for attempt in 1...2 {
-      let run = try await bench.run(job)
+      let run = try await bench.run(job(3 - attempt))
       #expect(run.status == 1, "run \(attempt): \(run.errors)")
       let states = ["a", "b"].map { run.state($0).split(separator: " ").first.map(String.init) ?? "" }
       let whole = states[0] == "failed" ? "b" : "a"

@@ -155,29 +155,57 @@ struct UploadFaultsTests {
     #expect(try await depot.log().chunks.allSatisfy { $0.path.hasSuffix("/chunks") })
   }
 
-  /// The source changes while it is sent, in place or by another file in its place: a new session, once.
+  /// The source changes while it is sent, in place or by another file in its place: a new session, once, as soon as
+  /// a chunk shows it.
   @Test(arguments: ["in place", "replaced"]) func sourceChanges(_ manner: String) async throws {
+    let (bench, depot) = try await changing([
+      #"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#
+    ])
+    let running = try bench.start(bench.runArguments())
+    while try await depot.log().chunks.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+    try bench.source("new.bin", size: Self.size - 1000, seed: 33)
+    _ = try Sums.shell(manner == "replaced" ? "mv new.bin up.bin" : "cat new.bin > up.bin", in: bench.job)
+    try await expectNew(
+      bench, try await running.wait(), manner == "replaced" ? "replaced while" : "changed while")
+    let first = try #require(try await depot.log().chunks.first?.path.split(separator: "/chunks/").first)
+    let inVain = try await depot.log().chunks.count { $0.path.hasPrefix(first + "/") }
+    // 17 chunks, of which two are on their way when the first is there.
+    #expect(inVain < 12, "\(inVain) chunks of a source that had gone were sent")
+  }
+
+  /// The source changes when all of it was sent: before the server is told to finish, or while it does.
+  @Test(arguments: ["*/chunks/16", "*/finalize"]) func sourceChangesAtTheEnd(_ path: String) async throws {
+    let (bench, depot) = try await changing([
+      "{\"match\": {\"path\": \"\(path)\"}, \"times\": 1, \"action\": {\"delay\": \"2s\"}}"
+    ])
+    let running = try bench.start(bench.runArguments())
+    while try await depot.log().chunks.count < 16 { try await Task.sleep(for: .milliseconds(20)) }
+    try bench.source("up.bin", size: Self.size, seed: 33)
+    try await expectNew(bench, try await running.wait(), "while it was sent")
+  }
+
+  private func changing(_ faults: [String]) async throws -> (Bench, Depot) {
     let bench = try Bench()
-    let depot = try await Depot(
-      bench, faults: [#"{"match": {"method": "PUT"}, "action": {"uploadRate": "512KiB"}}"#])
+    let depot = try await Depot(bench, faults: faults)
     try bench.source("up.bin", size: Self.size, seed: 21)
     try bench.writeJob(
       """
       version: 1
       job: changing
       endpoints: { depot: \(depot.endpoint) }
-      defaults: { chunk_size: 512KiB }
+      policies: { p: { chunks_in_flight: 2 } }
+      defaults: { chunk_size: 256KiB, policy: p }
       transfers: [{ id: one, upload: up.bin, to: "depot:in/up.bin" }]
       """)
-    let running = try bench.start(bench.runArguments())
-    while try await depot.log().chunks.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
-    try bench.source("new.bin", size: Self.size - 1000, seed: 33)
-    _ = try Sums.shell(manner == "replaced" ? "mv new.bin up.bin" : "cat new.bin > up.bin", in: bench.job)
-    let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
+    return (bench, depot)
+  }
+
+  private func expectNew(_ bench: Bench, _ end: Finished, _ remark: String) async throws {
+    let run = try await HaulRun(end, reportPath: bench.reportPath)
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.faults == "")
     #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))
-    #expect(run.remarks.contains(manner == "replaced" ? "replaced" : "changed"), "\(run.remarks)")
+    #expect(run.remarks.contains(remark), "\(run.remarks)")
   }
 
   /// A depot that is killed and comes back keeps what it acknowledged.

@@ -115,10 +115,14 @@ struct UploadRepairTests {
   }
 
   @Test func goneAtFinalizeForEver() async throws {
-    let (bench, _) = try await bench([Self.rule("*/finalize", #"{"expire": true}"#)])
+    let (bench, depot) = try await bench([Self.rule("*/finalize", #"{"expire": true}"#)])
     let run = try await bench.run()
     #expect(run.status == 1 && run.faults == "" && run.state("one") == "failed SESSION_EXPIRED")
     #expect(!FileManager.default.fileExists(atPath: bench.served + "/in/up.bin"))
+    // As many sessions as the policy has tries, each with all of the file; then it is given up.
+    #expect(run["one"]["bytes"]["transferred"].int == 3 * Int64(Self.size))
+    #expect(run["one"]["bytes"]["discarded"].int == 3 * Int64(Self.size))
+    #expect(try await depot.log().count(where: \.isCreate) == 6)
   }
 
   /// The answer to finalize is lost and the session with it: what stands there now is the good news.

@@ -56,6 +56,23 @@ struct HeaderTests {
     #expect(DigestHeaders.wholeFile(AnswerHead(status: 206, headers: two)).count == 2)
   }
 
+  @Test func contentDigests() {
+    let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let text = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
+    for (value, wanted) in [
+      ("sha-256=:\(text):", sha256), ("md5=:XUFAKrxLKna5cZ2REBfFkg==:, sha-256=:\(text):", sha256),
+      ("md5=:XUFAKrxLKna5cZ2REBfFkg==:", nil), ("sha-256=\(text)", nil), ("sha-512=:\(text):", nil),
+      ("", nil),
+    ] as [(String, String?)] {
+      for status in [200, 206] {
+        let head = AnswerHead(status: status, headers: ["Content-Digest": value])
+        #expect(DigestHeaders.content(head)?.digest == wanted, "\(value)")
+      }
+    }
+    let whole = AnswerHead(status: 206, headers: ["Repr-Digest": "sha-256=:\(text):"])
+    #expect(DigestHeaders.content(whole) == nil)
+  }
+
   @Test func dispositions() {
     for (value, name) in [
       ("attachment", nil), ("attachment; filename=a.txt", "a.txt"),

@@ -2,18 +2,19 @@ import Foundation
 import JobLedger
 import JobModel
 import Synchronization
+import TestSupport
 import Testing
 import TransferEngine
 
 @testable import Reporting
 
 @Suite struct EventLogTests {
-  private let folder: String
+  private let scratch: Scratch
+  private var folder: String { scratch.path }
   private var path: String { folder + "/events.jsonl" }
 
   init() throws {
-    folder = NSTemporaryDirectory() + "haul-events-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    scratch = try Scratch()
   }
 
   private func open(run: String = "01RUN", attempt: Int = 1, recorded: Int = 0) throws -> EventLog {

@@ -1,15 +1,16 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Reporting
 
 @Suite struct ReportFileTests {
   private struct Stop: Error {}
-  private let folder: String
+  private let scratch: Scratch
+  private var folder: String { scratch.path }
 
   init() throws {
-    folder = NSTemporaryDirectory() + "haul-file-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    scratch = try Scratch()
   }
 
   private func contents(_ path: String) -> String? {

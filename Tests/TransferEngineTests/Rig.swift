@@ -121,6 +121,8 @@ final class Rig: Sendable {
       clock: EngineClock(now: { now }, random: { 0.5 }), bootID: boot, board: LiveBoard())
     let engine = TransferEngine(context, scope: nil, failFast: false)
     running.withLock { $0 = engine }
+    // The network knows the engine, which knows the network: neither would ever end.
+    defer { running.withLock { $0 = nil } }
     try await engine.run()
     _ = try await SyncPass(ledger: ledger, writer: writer, folder: folder).run()
     try writer.close()

@@ -1,39 +1,57 @@
 package import JobModel
 
-/// Whole-file digests that an answer's headers offer, as lower-case hex.
+/// Digests that an answer's headers offer, as lower-case hex.
 ///
 /// Repr-Digest (RFC 9530, 3) always speaks of the whole representation; Content-Digest (RFC 9530, 2),
 /// Digest (RFC 3230) and Content-MD5 (RFC 1864) count only where the answer carries it all. ETags never count.
 package enum DigestHeaders {
   package static func wholeFile(_ head: AnswerHead) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
-    func take(_ value: String?, named: (String) -> DigestAlgorithm?, wrapped: Bool) {
-      guard let value else { return }
-      for item in value.split(separator: ",") {
-        let pair = item.split(separator: "=", maxSplits: 1)
-        guard pair.count == 2 else { continue }
-        let name = pair[0].filter { $0 != " " }.lowercased()
-        var text = pair[1].split(separator: ";").first.map(String.init) ?? ""
-        text = text.filter { $0 != " " }
-        if wrapped {
-          guard text.hasPrefix(":"), text.hasSuffix(":"), text.count > 2 else { continue }
-          text = String(text.dropFirst().dropLast())
-        }
-        guard let algorithm = named(name), let bytes = Base64.decode(text),
-          bytes.count * 2 == algorithm.hexLength
-        else { continue }
-        digests[algorithm] = Base64.hex(bytes)
-      }
+    func take(_ name: String, wrapped: Bool) {
+      digests.merge(read(head.headers.combined(name), wrapped: wrapped)) { _, new in new }
     }
     if head.status == 200 {
       if let text = head.headers["Content-MD5"], let bytes = Base64.decode(text), bytes.count == 16 {
         digests[.md5] = Base64.hex(bytes)
       }
       // RFC 3230 speaks of the instance, but servers disagree on ranges: trusted for whole answers only.
-      take(head.headers.combined("Digest"), named: algorithm, wrapped: false)
-      take(head.headers.combined("Content-Digest"), named: algorithm, wrapped: true)
+      take("Digest", wrapped: false)
+      take("Content-Digest", wrapped: true)
     }
-    take(head.headers.combined("Repr-Digest"), named: algorithm, wrapped: true)
+    take("Repr-Digest", wrapped: true)
+    return digests
+  }
+
+  /// What an answer says of the bytes that it carries itself, of a part too, by an algorithm that proves something.
+  package static func content(_ head: AnswerHead) -> (algorithm: DigestAlgorithm, digest: String)? {
+    let told = read(head.headers.combined("Content-Digest"), wrapped: true)
+    for algorithm in [DigestAlgorithm.sha256, .sha512] {
+      if let digest = told[algorithm] { return (algorithm, digest) }
+    }
+    return nil
+  }
+
+  /// The request header that asks for it (RFC 9530, 4).
+  package static let contentWish = (name: "Want-Content-Digest", value: "sha-256=10")
+
+  /// - Parameter wrapped: the values are structured fields' byte sequences, between colons.
+  private static func read(_ field: String?, wrapped: Bool) -> [DigestAlgorithm: String] {
+    var digests: [DigestAlgorithm: String] = [:]
+    for item in (field ?? "").split(separator: ",") {
+      let pair = item.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2 else { continue }
+      let name = pair[0].filter { $0 != " " }.lowercased()
+      var text = pair[1].split(separator: ";").first.map(String.init) ?? ""
+      text = text.filter { $0 != " " }
+      if wrapped {
+        guard text.hasPrefix(":"), text.hasSuffix(":"), text.count > 2 else { continue }
+        text = String(text.dropFirst().dropLast())
+      }
+      guard let algorithm = algorithm(name), let bytes = Base64.decode(text),
+        bytes.count * 2 == algorithm.hexLength
+      else { continue }
+      digests[algorithm] = Base64.hex(bytes)
+    }
     return digests
   }
 

@@ -190,14 +190,14 @@ extension Download {
 
   /// One request and its answer.
   private func ask(_ wanted: Range<Int64>?) async throws {
-    let request = remote.get(wanted, of: object)
+    let (request, proof) = (provable(wanted), RangeProof())
     let sink = PartSink(
       blocks: context.blocks,
       decide: { [unowned self] head in
-        try assumeIsolated { try $0.accept(head, wanted: wanted, url: request.url) }
+        try assumeIsolated { try $0.accept($0.noted(head, proof), wanted: wanted, url: request.url) }
       },
       moved: { [unowned self] count in try assumeIsolated { try $0.moved(count) } },
-      record: { [unowned self] chunk in assumeIsolated { $0.received(chunk) } })
+      record: { [unowned self] chunk in assumeIsolated { $0.received(chunk, proof) } })
     do {
       try await requester.send(request, body: .none) { sink }
       if let head = sink.answerHead, head.status >= 300, head.status != 416 {
@@ -215,12 +215,14 @@ extension Download {
           .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
       }
       try sink.end()
+      try await prove(proof)
       if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
       if let share = sink.busyShare { isSaturated = share > Self.saturation }
     } catch {
       // What a broken connection brought was checked like the rest: it counts, and only the rest is asked for again.
       // One that can't be written is lost like the rest of its chunk.
       if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { try? sink.end() }
+      acceptUnproved(proof)
       book.progress.discarded += sink.pending
       live.add(-(sink.pending))
       // They have seen bytes that will come again.
@@ -389,7 +391,8 @@ extension Download {
     try part?.checkSpace(for: 0, leaving: settings.policy.minFree)
   }
 
-  private func received(_ chunk: ChunkRecord) {
+  func received(_ chunk: ChunkRecord, _ proof: RangeProof? = nil) {
+    if proof?.keeps(chunk) == true { return }
     map.add(chunk)
     digest?.advance(to: map.have.contiguous)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.

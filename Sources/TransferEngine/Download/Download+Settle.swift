@@ -181,9 +181,10 @@ extension Download {
     return try value(remote.probed(try await head(of: whole), now: context.clock.now()))
   }
 
-  private func head(of request: Request) async throws -> Answer {
+  /// - Parameter readsBody: false ends the request with the head, also where the body is the one that was asked for.
+  func head(of request: Request, readsBody: Bool = true) async throws -> Answer {
     try await requester.retrying {
-      let sink = HeadOnlySink()
+      let sink = HeadOnlySink(readsBody: readsBody)
       do { try await self.requester.send(request, body: .none) { sink } } catch is HeadOnlySink.Enough {}
       guard let head = sink.answerHead else {
         throw Failure(.protocolViolation, "\(request.url) did not answer")
@@ -227,8 +228,14 @@ private final class HeadOnlySink: AnswerSink, @unchecked Sendable {
   private(set) var answerHead: AnswerHead?
   /// A refusal's text.
   private(set) var text: [UInt8] = []
+  private let readsBody: Bool
 
-  func head(_ head: AnswerHead) throws { answerHead = head }
+  init(readsBody: Bool) { self.readsBody = readsBody }
+
+  func head(_ head: AnswerHead) throws {
+    answerHead = head
+    if head.status < 300, !readsBody { throw Enough() }
+  }
   func body(_ bytes: UnsafeRawBufferPointer) throws {
     let status = answerHead?.status ?? 0
     if status < 300, status != 206 { throw Enough() }

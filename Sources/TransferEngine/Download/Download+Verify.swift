@@ -77,7 +77,8 @@ extension Download {
     }
   }
 
-  /// After a mismatch: first what the chunks' checksums do not vouch for, then once everything in small chunks.
+  /// After a mismatch: first what the chunks' checksums do not vouch for, then what is not what the server says it sent,
+  /// then once everything in small chunks.
   ///
   /// - Returns: false where nothing is left to try.
   func repair(_ mismatch: Failure, round: Int) async throws -> Bool {
@@ -88,14 +89,23 @@ extension Download {
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
       if !lost.isEmpty {
         book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")
-        context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
-        for record in records where lost.contains(record.offset) { book.discard(record.length) }
-        map = RangeMap()
-        map.restore(good)
+        keep(good, of: records)
         return true
       }
     }
-    guard book.progress.freshStarts < 2, round <= 2 else { return false }
+    if !hasAskedForRanges {
+      hasAskedForRanges = true
+      if let wrong = try await rangesThatDiffer(of: size), !wrong.isEmpty {
+        provesRanges = true
+        book.warn("\(mismatch.message); \(wrong.count) chunks arrived damaged and are fetched again")
+        let records = try await recorded()
+        keep(records.filter { record in !wrong.contains { $0.overlaps(record.range) } }, of: records)
+        return true
+      }
+    }
+    // The whole file's digest alone judges the last try: digests of ranges may be what is wrong.
+    provesRanges = false
+    guard book.progress.freshStarts < 2 else { return false }
     book.progress.freshStarts = 2
     book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
     book.progress.chunkSize = min(chunkSize, max(65_536, chunkSize / 4))
@@ -107,6 +117,18 @@ extension Download {
     live.setDone(0)
     book.progress.chunksTotal = ChunkLayout(size: size, chunkSize: chunkSize).count
     return true
+  }
+
+  /// Forgets the chunks that are not among the good ones.
+  private func keep(_ good: [ChunkRecord], of records: [ChunkRecord]) {
+    let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
+    context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
+    for record in records where lost.contains(record.offset) { book.discard(record.length) }
+    map = RangeMap()
+    map.restore(good)
+    // One digest an answer, and one chunk to fetch again where it does not match.
+    if provesRanges { map.longestRun = 1 }
+    live.setDone(map.have.total)
   }
 
   private func recorded() async throws -> [ChunkRecord] {

@@ -26,6 +26,10 @@ actor Download {
   /// One connection brings bytes as fast as they can be taken.
   var isSaturated = false
   var hasDoubtedSize = false
+  /// After a mismatch the server has been asked for digests of ranges.
+  var hasAskedForRanges = false
+  /// It gives them: each answer is proved by its own.
+  var provesRanges = false
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0
 

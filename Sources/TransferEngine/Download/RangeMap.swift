@@ -8,6 +8,8 @@ struct RangeMap {
   private(set) var reused: Int64 = 0
   /// Records of what is here; a chunk that came in two pieces has two.
   private(set) var records = 0
+  /// Chunks that are asked for at once, at most.
+  var longestRun: Int64 = 16
 
   mutating func restore(_ records: [ChunkRecord]) {
     for record in records { have.insert(record.range) }
@@ -28,7 +30,7 @@ struct RangeMap {
     guard let gap = covered.gaps(in: 0..<size).first else { return nil }
     let missing = size - covered.total
     let share = missing / Int64(max(1, workers) * 2) / chunkSize
-    let span = max(1, min(16, share)) * chunkSize
+    let span = max(1, min(longestRun, share)) * chunkSize
     // A run ends at a chunk's end, so that the next one begins at one.
     let end = min(gap.upperBound, (gap.lowerBound / chunkSize) * chunkSize + span)
     let run = gap.lowerBound..<end

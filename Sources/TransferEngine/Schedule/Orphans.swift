@@ -25,6 +25,11 @@ package enum Orphans {
       if let session = transfer.progress.session {
         found.append(
           Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
+      } else if let intent = try context.ledger.intent(of: transfer.seq) {
+        found.append(
+          Orphan(
+            kind: .session, place: "\(transfer.destination.text) asked for under the key \(intent.key)",
+            transfer: transfer.id))
       }
       if let part = part(of: transfer, context) { found.append(part) }
       if remove {

@@ -92,8 +92,4 @@ package enum ProtocolChoice {
     case .local(let path): throw Failure(.internal, "`\(path)` is no remote place")
     }
   }
-
-  private static func notYet(_ kind: EndpointKind) -> Failure {
-    Failure(.protocolViolation, "endpoints of type `\(kind.word)` are not yet in effect")
-  }
 }

@@ -10,9 +10,9 @@ enum Retirement {
     switch transfer.settings.direction {
     case .download: removePart(transfer, context)
     case .upload:
-      guard let session = transfer.progress.session,
-        let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints),
-        let request = remote.abort(session)
+      let intent = try? context.ledger.intent(of: transfer.seq)
+      guard transfer.progress.session != nil || intent != nil,
+        let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
       else { return }
       var settings = transfer.settings
       // A server that is away must not hold up the run; its sessions expire by themselves.
@@ -22,7 +22,13 @@ enum Retirement {
         endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
         remote: remote, settings: settings, throttle: Throttle(settings.policy), id: transfer.id,
         live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
-      _ = try? await requester.call(request)
+      var session = transfer.progress.session
+      if session == nil, let intent {
+        session = try? await IntendedSession.find(
+          intent, at: remote, by: requester, now: context.clock.now())
+      }
+      if let request = session.flatMap(remote.abort) { _ = try? await requester.call(request) }
+      if intent != nil { context.writer.submit(.intent(seq: transfer.seq, nil)) }
     }
   }
 

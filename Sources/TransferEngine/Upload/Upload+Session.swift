@@ -218,9 +218,11 @@ extension Upload {
       let answer = try await requester.call(survey)
       facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
     }
+    if request.headers["Idempotency-Key"] != nil, let key = source.key { try await intend(key) }
     var answer = try await requester.call(request)
     if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
+      if request.headers["Idempotency-Key"] != nil, let key = source.key { try await intend(key) }
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
     var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
@@ -235,6 +237,7 @@ extension Upload {
     book.progress.sessionState = .open
     book.progress.source = currentFacts
     book.save()
+    if source.key != nil { context.writer.submit(.intent(seq: book.transfer.seq, nil)) }
     return session
   }
 
@@ -326,6 +329,7 @@ extension Upload {
 
   /// Ends the remote session, as far as the server can be reached.
   func abandonSession() async {
+    await recallIntent()
     if let session = book.progress.session, let request = remote.abort(session) {
       _ = try? await requester.call(request)
     }

@@ -28,6 +28,14 @@ package final class Depot: Sendable {
     url = try await Loopback.announced(process, after: "listening on ")
   }
 
+  /// Rules for a fault file: bodies go at so many bytes a second, either way.
+  package static func slow(_ rate: Int) -> [String] {
+    [
+      "{\"match\": {\"method\": \"GET\", \"path\": \"/files/*\"}, \"action\": {\"rate\": \(rate)}}",
+      "{\"match\": {\"method\": \"PUT\"}, \"action\": {\"uploadRate\": \(rate)}}",
+    ]
+  }
+
   package var port: Int { Int(url.split(separator: ":").last ?? "") ?? 0 }
 
   /// The endpoint's line in a manifest.

@@ -19,20 +19,11 @@ extension PresignedServer {
       fields["X-Amz-Signature"] = sign(method, path, fields)
       return store + urllib.parse.quote(path) + "?" + urllib.parse.urlencode(fields)
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-      def log_message(self, *arguments): pass
-
+    class Handler(RangedHandler):
       def note(self, what, status, **more):
         headers = {k.lower(): v for k, v in self.headers.items()}
         with lock, open(log, "a") as file:
           file.write(json.dumps(dict(more, what=what, status=status, method=self.command, path=self.path.split("?")[0], headers=headers)) + "\n")
-
-      def reply(self, status, body=b"", headers={}):
-        self.send_response(status)
-        for name, value in dict({"Content-Length": str(len(body))}, **headers).items(): self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD": self.wfile.write(body)
 
       def body(self):
         size = self.headers.get("Content-Length")
@@ -197,34 +188,9 @@ extension PresignedServer {
       def do_GET(self):
         if self.fields("get") is None: return
         path = os.path.join(served, urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)[1:])
-        size = os.path.getsize(path)
-        tag = '"%x-%x"' % (os.stat(path).st_mtime_ns, size)
-        facts, start, end, status = {"ETag": tag, "Accept-Ranges": "bytes"}, 0, size, 200
-        wish = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if wish and self.headers.get("If-Range", tag) == tag:
-          start, end, status = int(wish[1]), min(size, int(wish[2]) + 1), 206
-          if start >= size:
-            self.note("get", 416)
-            return self.reply(416, b"", {"Content-Range": "bytes */%d" % size})
-          facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, size)
-        self.send_response(status)
-        for name, value in dict(facts, **{"Content-Length": str(end - start)}).items(): self.send_header(name, value)
-        self.end_headers()
-        sent = 0
-        try:
-          with open(path, "rb") as file:
-            file.seek(start)
-            while sent < end - start:
-              block = file.read(min(1 << 16, end - start - sent))
-              self.wfile.write(block)
-              sent += len(block)
-              if rate: time.sleep(len(block) / rate)
-        finally: self.note("get", status, bytes=sent, offset=start)
-
-    class Server(http.server.ThreadingHTTPServer):
-      daemon_threads = True
-      request_queue_size = 64
-      def handle_error(self, *arguments): pass
+        tag = '"%x-%x"' % (os.stat(path).st_mtime_ns, os.path.getsize(path))
+        stands = self.headers.get("If-Range", tag) == tag
+        self.file(path, {"ETag": tag, "Accept-Ranges": "bytes"}, "get", rate, stands)
 
     behind = Server(("127.0.0.1", 0), Store)
     store = "http://127.0.0.1:%d" % behind.server_address[1]

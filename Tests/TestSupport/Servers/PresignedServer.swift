@@ -21,7 +21,8 @@ package final class PresignedServer: Sendable {
     logPath = stem + ".log"
     objects = stem + "-objects"
     try FileManager.default.createDirectory(atPath: objects, withIntermediateDirectories: true)
-    try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
+    try Data((PythonParts.server + PythonParts.rangedHandler + Self.script).utf8).write(
+      to: URL(fileURLWithPath: stem + ".py"))
     try Data("{\(options)}".utf8).write(to: URL(fileURLWithPath: stem + ".json"))
     process = try bench.serve(
       Programs.python, ["-u", stem + ".py", objects, logPath, stem + ".json", bench.served],

@@ -1,6 +1,6 @@
 extension QuirkServer {
   static let script = #"""
-    import collections, http.server, json, os, sys, threading, urllib.parse
+    import base64, collections, hashlib, http.server, json, os, sys, threading, urllib.parse
     root, log, other = sys.argv[1:4]
     lock, counts = threading.Lock(), collections.Counter()
 
@@ -50,6 +50,8 @@ extension QuirkServer {
           data = open(os.path.join(root, name + ".new"), "rb").read()
           facts["ETag"] = '"new"'
           if self.headers.get("If-Range", '"new"') != '"new"': return self.reply(200, facts, data)
+        if mode == "swapped" and self.command == "GET" and number >= 3:
+          data, facts["ETag"] = data[::-1], '"swapped"'
         if mode == "grown" and self.command == "GET" and number >= 3: data += b"x" * 1000
         if mode == "decoded" and self.command == "GET" and number >= 2:
           facts.update({"Content-Length": None, "Transfer-Encoding": "chunked"})
@@ -84,6 +86,9 @@ extension QuirkServer {
         if mode == "half" and status == 206 and end - start > 1000:
           end = start + (end - start) // 2
           facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, len(data))
+        if mode == "longer" and status == 206 and end < len(data):
+          end = min(len(data), end + 1000)
+          facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, len(data))
         if mode == "misrange" and status == 206:
           facts["Content-Range"] = "bytes %d-%d/%d" % (start, start + (end - start) // 2 - 1, len(data))
         if mode == "multipart" and status == 206:
@@ -92,6 +97,10 @@ extension QuirkServer {
           return self.reply(206, facts, head + data[start:end] + b"\r\n--X--\r\n")
         if mode != "norange": facts["Accept-Ranges"] = "bytes"
         body, promised = data[start:end], end - start
+        if mode == "digested":
+          digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+          facts["Content-Digest"] = "sha-256=:%s:" % digest
+          if number == 3: body = body[:5] + bytes([body[5] ^ 1]) + body[6:]
         if mode == "short" or (mode == "flaky" and number % 2 == 1 and len(body) > 1):
           body = body[:len(body) // 2]
           self.reply(status, facts, body, promised)
@@ -103,11 +112,6 @@ extension QuirkServer {
         if not field.startswith("bytes="): return None, None
         first, _, last = field[6:].partition("-")
         return int(first), min(size, int(last) + 1 if last else size)
-
-    class Server(http.server.ThreadingHTTPServer):
-      daemon_threads = True
-      request_queue_size = 64
-      def handle_error(self, *arguments): pass
 
     server = Server(("127.0.0.1", 0), Handler)
     print("listening on http://127.0.0.1:%d" % server.server_address[1], flush=True)

@@ -13,7 +13,7 @@ package final class QuirkServer: Sendable {
     let stem = bench.scratch.path + "/quirks-\(UUID().uuidString.prefix(6))"
     scratch = bench.scratch
     logPath = stem + ".log"
-    try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
+    try Data((PythonParts.server + Self.script).utf8).write(to: URL(fileURLWithPath: stem + ".py"))
     process = try bench.serve(
       Programs.python, ["-u", stem + ".py", bench.served, logPath, other], folder: bench.served)
     url = try await Loopback.announced(process, after: "listening on ")

@@ -39,19 +39,10 @@ extension SalesforceServer {
       if body.get("sub") != user: return "user hasn't approved this consumer"
       if not isinstance(body.get("exp"), int) or not time.time() < body["exp"] <= time.time() + 180: return "expired authorization code"
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-      def log_message(self, *arguments): pass
-
+    class Handler(RangedHandler):
       def note(self, what, status, **more):
         with lock, open(log, "a") as file:
           file.write(json.dumps(dict(more, what=what, status=status, method=self.command, path=self.path.split("?")[0])) + "\n")
-
-      def reply(self, status, body, headers={}):
-        self.send_response(status)
-        for name, value in dict({"Content-Length": str(len(body))}, **headers).items(): self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD": self.wfile.write(body)
 
       def json(self, status, value, what, **more):
         self.note(what, status, **more)
@@ -146,34 +137,9 @@ extension SalesforceServer {
         if options.get("page"):
           self.note("page", 200)
           return self.reply(200, PAGE, {"Content-Type": "text/javascript"})
-        path, rate = os.path.join(served, version["file"]), options.get("rate")
-        size = os.path.getsize(path)
-        start, end, status, facts = 0, size, 200, {"Content-Type": "application/octet-stream"}
-        wish = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if wish and options.get("ranges", True):
-          start, end, status = int(wish[1]), min(size, int(wish[2]) + 1), 206
-          if start >= size:
-            self.note("bytes", 416)
-            return self.reply(416, b"", {"Content-Range": "bytes */%d" % size})
-          facts["Content-Range"] = "bytes %d-%d/%d" % (start, end - 1, size)
-        self.send_response(status)
-        for name, value in dict(facts, **{"Content-Length": str(end - start)}).items(): self.send_header(name, value)
-        self.end_headers()
-        sent = 0
-        try:
-          with open(path, "rb") as file:
-            file.seek(start)
-            while sent < end - start:
-              block = file.read(min(1 << 16, end - start - sent))
-              self.wfile.write(block)
-              sent += len(block)
-              if rate: time.sleep(len(block) / rate)
-        finally: self.note("bytes", status, bytes=sent, offset=start, version=full(version["id"]))
-
-    class Server(http.server.ThreadingHTTPServer):
-      daemon_threads = True
-      request_queue_size = 64
-      def handle_error(self, *arguments): pass
+        self.file(
+          os.path.join(served, version["file"]), {"Content-Type": "application/octet-stream"}, "bytes",
+          options.get("rate"), options.get("ranges", True), version=full(version["id"]))
 
     server = Server(("127.0.0.1", 0), Handler)
     here = "http://127.0.0.1:%d" % server.server_address[1]

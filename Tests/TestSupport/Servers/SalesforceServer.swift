@@ -44,7 +44,8 @@ package final class SalesforceServer: Sendable {
     _ = try Sums.shell("umask 077; openssl genrsa -traditional -out \(keyPath) 2048 2>/dev/null", in: "/")
     let modulus = try Sums.shell("openssl rsa -in \(keyPath) -noout -modulus", in: "/")
       .trimmingCharacters(in: .whitespacesAndNewlines).dropFirst("Modulus=".count)
-    try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
+    try Data((PythonParts.server + PythonParts.rangedHandler + Self.script).utf8).write(
+      to: URL(fileURLWithPath: stem + ".py"))
     try Data("{\(options)}".utf8).write(to: URL(fileURLWithPath: stem + ".options"))
     try Self.write(versions, to: settingsPath)
     process = try bench.serve(

@@ -59,7 +59,7 @@ package final class StrictFake: Sendable {
 
 extension StrictFake {
   /// Faults by the number of a request of its kind: `"lose": {"patch": [2]}` does what the second PATCH wants and says
-  /// nothing; `"fail"` answers 503; `rate` is in bytes a second; `token_file` holds the only token that is right now.
+  /// nothing, and `"hang"` waits besides until the client has gone; `"fail"` answers 503; `rate` is in bytes a second; `token_file` holds the only token that is right now.
   static let base = #"""
     import base64, collections, email.utils, hashlib, http.server, json, os, re, sys, threading, time, urllib.parse
     options = json.load(open(sys.argv[1]))
@@ -108,6 +108,9 @@ extension StrictFake {
 
       def loses(self, kind, number):
         if number in options.get("lose", {}).get(kind, []): raise Cut()
+        if number in options.get("hang", {}).get(kind, []):
+          self.rfile.read(1)
+          raise Cut()
 
       def blocks(self, limit=None):
         """The body as it comes; ends early where the connection does."""

@@ -1,0 +1,21 @@
+import JobModel
+
+/// What one answer said of the bytes that it carries, and the chunks of it that wait to be proved by that.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+final class RangeProof: @unchecked Sendable {
+  var promise: (algorithm: DigestAlgorithm, digest: String)?
+  private var waiting: [ChunkRecord] = []
+
+  /// Whether the chunk must wait.
+  func keeps(_ chunk: ChunkRecord) -> Bool {
+    guard promise != nil else { return false }
+    waiting.append(chunk)
+    return true
+  }
+
+  func takeAll() -> [ChunkRecord] {
+    defer { waiting = [] }
+    return waiting
+  }
+}
