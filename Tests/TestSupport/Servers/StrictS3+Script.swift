@@ -116,9 +116,10 @@ extension StrictS3 {
             auth = self.headers.get("Authorization") or ""
             line = {"op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
                     "in": len(self.body) if hasattr(self, "body") else 0, "out": self.sent, "range": self.headers.get("Range"),
-                    "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
+                    "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None),
+                    "sha256": getattr(self, "published", None), "upload": self.query.get("uploadId"), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
                     "headers": {k.lower(): v for k, v in self.headers.items() if k.lower() not in ("authorization", "x-amz-security-token")}}
-            self.listed = None
+            self.listed = self.published = None
             with log_lock, open(log_path, "a") as f: f.write(json.dumps(line) + "\n")
 
         # SigV4, sig-v4-header-based-auth.html
@@ -195,6 +196,7 @@ extension StrictS3 {
 
         def publish(self, body, etag, facts, checksum):
             version = f"v{len(objects)}-{time.time_ns()}"
+            self.published = hashlib.sha256(body).hexdigest()
             objects[self.key] = {"body": body, "etag": etag, "facts": facts, "checksum": checksum, "version": version,
                                  "modified": formatdate(self.now(), usegmt=True)}
             return {"ETag": etag, "x-amz-version-id": version}

@@ -62,6 +62,9 @@ package struct S3Visit: Sendable {
   package var part: Int? { line["part"].string.flatMap { Int($0) } }
   /// The parts that an answer to `parts` named.
   package var listed: [Int] { line["listed"].array.compactMap { $0.int.map { Int($0) } } }
+  package var upload: String { line["upload"].string ?? "" }
+  /// SHA-256 of the object that this request put in place.
+  package var published: String? { line["sha256"].string }
   package var who: String { line["who"].string ?? "" }
   package func header(_ name: String) -> String? { line["headers"][name].string }
 }
