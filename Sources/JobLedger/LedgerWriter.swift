@@ -134,6 +134,8 @@ package final class LedgerWriter: Sendable {
         arguments: [seq, home, away])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
+    case .abandoned(let seq, let session): try AbandonedSession.record(session, of: seq, db)
+    case .ended(let seq, let session): try AbandonedSession.forget(session, of: seq, db)
     case .diagnostic(let run, let diagnostic):
       try db.cachedStatement(
         sql: "INSERT INTO diagnostic (run, severity, message, place, hint) VALUES (?,?,?,?,?)"

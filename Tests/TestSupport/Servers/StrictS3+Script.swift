@@ -289,6 +289,8 @@ extension StrictS3 {
 
         def do_abort(self):
             self.upload()
+            # Parts that were on their way keep it.
+            if self.fault_now == "linger": return 204, {}, b""
             del uploads[self.query["uploadId"]]
             return 204, {}, b""
 
