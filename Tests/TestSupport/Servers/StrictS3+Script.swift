@@ -8,7 +8,7 @@ extension StrictS3 {
 
     config_path, log_path = sys.argv[1:3]
     lock, objects, uploads = threading.RLock(), {}, {}
-    log_lock, counts = threading.Lock(), {}
+    log_lock, counts, flying = threading.Lock(), {}, [0]
     ALGORITHMS = {"CRC64NVME": lambda b: checksums.crc64nvme(b).to_bytes(8, "big"),
                   "SHA256": lambda b: hashlib.sha256(b).digest()}
 
@@ -33,8 +33,17 @@ extension StrictS3 {
             super().handle_one_request()
 
         def run(self):
-            self.config = config()
+            with log_lock:
+                flying[0] += 1
+                self.flight = flying[0]
             self.begun, self.sent = time.time(), 0
+            try: self.act()
+            finally:
+                with log_lock: flying[0] -= 1
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = run
+
+        def act(self):
+            self.config = config()
             self.path_part, _, self.query_part = self.path.partition("?")
             self.query = dict(up.parse_qsl(self.query_part, keep_blank_values=True))
             self.op = self.operation()
@@ -44,6 +53,7 @@ extension StrictS3 {
             self.body = self.receive(length)
             if len(self.body) < length:
                 self.note(0); self.close_connection = True; return
+            time.sleep(self.config.get("pause", 0))
             try:
                 if fault == "drop_before": raise ConnectionAbortedError
                 if fault == "slowdown": raise Refusal(503, "SlowDown", "Please reduce your request rate.")
@@ -64,7 +74,6 @@ extension StrictS3 {
                 self.note(0); self.close_connection = True
                 try: self.connection.shutdown(2)
                 except OSError: pass
-        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = run
 
         def receive(self, length):
             rate, data = self.config.get("rate"), bytearray()
@@ -114,7 +123,7 @@ extension StrictS3 {
 
         def note(self, status):
             auth = self.headers.get("Authorization") or ""
-            line = {"op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
+            line = {"begun": self.begun, "ended": time.time(), "flight": self.flight, "op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
                     "in": len(self.body) if hasattr(self, "body") else 0, "out": self.sent, "range": self.headers.get("Range"),
                     "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None),
                     "sha256": getattr(self, "published", None), "upload": self.query.get("uploadId"), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
