@@ -36,6 +36,12 @@ struct AWSProfiles {
     guard first != nil || second != nil else {
       throw Failure(.secretUnavailable, "there is no AWS profile `\(name)` in \(paths)")
     }
+    // Keys beside a role are those that assume it: as they are, they speak for somebody else.
+    for key in ["role_arn", "sso_session", "sso_start_url"] where (first?[key] ?? second?[key]) != nil {
+      throw Failure(
+        .secretUnavailable,
+        "the AWS profile `\(name)` has a `\(key)`, which haul does not follow; \(Self.command(name))")
+    }
     if let first, first["aws_access_key_id"] != nil { return .keys(first) }
     if let command = first?["credential_process"] ?? second?["credential_process"] {
       return .command(try Self.words(command, profile: name))
@@ -43,8 +49,12 @@ struct AWSProfiles {
     if let second, second["aws_access_key_id"] != nil { return .keys(second) }
     throw Failure(
       .secretUnavailable,
-      "the AWS profile `\(name)` has neither keys nor a `credential_process`; for roles and SSO write `auth: { aws: { command: [aws, configure, export-credentials, --profile, \(name)] } }`"
+      "the AWS profile `\(name)` has neither keys nor a `credential_process`; for roles and SSO, \(Self.command(name))"
     )
+  }
+
+  private static func command(_ profile: String) -> String {
+    "write `auth: { aws: { command: [aws, configure, export-credentials, --profile, \(profile)] } }`"
   }
 
   private static func sections(_ path: String) -> [String: Section] {

@@ -77,6 +77,14 @@ struct KiiTests {
       #expect(run[name]["remote_id"].string == name && run[name]["protocol"].string == "kii")
       #expect(run["back-\(name)"]["content_type"].string == "a/b")
     }
+    // A body of 0 bytes that somebody else has put there comes down all the same.
+    try bench.serve("none", size: 0)
+    let empty = try await bench.run(
+      job(fake.url, #"{ id: empty, download: "kii:none", to: empty.bin }"#, endpoint: ", scope: \"user:me\"")
+        .replacing("job: kii", with: "job: empty"), environment: Self.key)
+    #expect(empty.state("empty") == "completed", "\(empty.errors)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: bench.job + "/empty.bin")).isEmpty)
+    try bench.writeJob(text)
     let total = Int64(RemoteKills.sizes.reduce(0) { $0 + $1.size })
     #expect(fake.taken("PUT") == total && fake.taken("GET") == total)
     let again = try await bench.run(nil, ["--new-run"], environment: Self.key)
