@@ -167,6 +167,42 @@ struct PresignedTests {
     #expect(!run.errors.contains("Signature") && !run.errors.contains(Self.token))
   }
 
+  /// The back end's own token ends mid-transfer, up and down; it is had anew, and kept nowhere.
+  @Test(arguments: ["upload", "download"]) func expiredToken(_ direction: String) async throws {
+    let bench = try Bench()
+    let tokens = ["first-t0ken-of-zinc", "second-t0ken-of-zinc"]
+    let server = try await PresignedServer(
+      bench, token: tokens.joined(separator: " "), options: "\"partSize\": \(Self.part), \"tokenEnds\": 3")
+    try bench.source("up.bin", size: 16 * Self.part, seed: 7)
+    try bench.serve("down.bin", size: 40 * Self.part, seed: 8)
+    let script = try bench.scratch.write(
+      "give.sh", "if [ -e used ]; then echo \(tokens[1]); else touch used; echo \(tokens[0]); fi")
+    let events = bench.scratch.path + "/events.jsonl"
+    let run = try await bench.run(
+      job(
+        server,
+        [
+          direction == "upload"
+            ? "{ id: one, upload: up.bin, to: \"api:up.bin\" }"
+            : "{ id: one, download: \"api:files/down.bin\", to: d.bin }"
+        ], flight: 1
+      ).replacing("{ env: TOKEN }", with: "{ command: [sh, \(quoted(script))] }"),
+      ["--events", events, "--log-level", "debug"])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.faults == "")
+    #expect(server.log().contains { $0["status"].int == 401 })
+    if direction == "upload" {
+      #expect(try stored(server, run, "one") == Sums.file(bench.job + "/up.bin"))
+    } else {
+      #expect(try bench.isSame("d.bin", "down.bin"))
+    }
+    let found = try Sums.shell(
+      "grep -rlaE 'X-Amz-Signature|X-Expires|\(tokens.joined(separator: "|"))' state report.json events.jsonl || true",
+      in: bench.scratch.path)
+    #expect(found == "")
+    #expect(tokens.allSatisfy { !(run.end.errors + run.end.output).contains($0) })
+  }
+
   /// A part that arrived with other bytes is known by its ETag where the others' are their MD5, and sent again.
   @Test func damagedPart() async throws {
     let (bench, server) = try await bench(#""damage": [3]"#)

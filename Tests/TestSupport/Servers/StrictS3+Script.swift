@@ -147,7 +147,8 @@ extension StrictS3 {
             if keys is None: raise Refusal(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.")
             if keys.get("token") != self.headers.get("X-Amz-Security-Token"):
                 raise Refusal(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
-            if keys.get("parts", 1 << 30) <= counts.get("taken", 0): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
+            with log_lock: counts[access] = counts.get(access, 0) + 1
+            if keys.get("parts", 1 << 30) <= counts.get("taken", 0) or counts[access] > keys.get("requests", 1 << 30): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
             wanted = self.config.get("region", "us-east-1")
             if region != wanted:
                 raise Refusal(400, "AuthorizationHeaderMalformed", f"the region '{region}' is wrong; expecting '{wanted}'", Region=wanted)
