@@ -138,12 +138,13 @@ struct S3CredentialTests {
       aws_secret_access_key = \(Self.secret)
       aws_session_token = \(Self.token)
       [empty]
-      [role]
+      [mfa]
       aws_access_key_id = AKIDONE
       aws_secret_access_key = \(Self.secret)
       aws_session_token = \(Self.token)
       role_arn = arn:aws:iam::123456789012:role/backup
-      source_profile = role
+      source_profile = mfa
+      mfa_serial = arn:aws:iam::123456789012:mfa/anna
       """)
     let given = try bench.scratch.write("given two.json", process("AKIDTWO", Self.next, Self.nextToken))
     let config = try bench.scratch.write(
@@ -183,7 +184,7 @@ struct S3CredentialTests {
     for (auth, word) in [
       ("{ aws: { profile: nobody } }", "no AWS profile `nobody`"),
       ("{ aws: { profile: empty } }", "neither keys nor a `credential_process`"),
-      ("{ aws: { profile: role } }", "has a `role_arn`, which haul does not follow"),
+      ("{ aws: { profile: mfa } }", "has a `mfa_serial`, which haul does not follow"),
       ("{ aws: { command: [echo, hello] } }", "no JSON object"),
       ("{ aws: { command: [\"false\"] } }", "ended with 1"),
     ] {

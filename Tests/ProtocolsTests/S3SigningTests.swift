@@ -35,6 +35,44 @@ struct S3SigningTests {
     }
   }
 
+  /// What a role's keys are asked for with: signed for another service, by the rules that all but S3 have.
+  @Test(arguments: [nil, "TOK/EN==+"]) func assumeRoleEqualsBotocore(_ token: String?) async throws {
+    let role = AWSRole(
+      arn: "arn:aws:iam::123456789012:role/a+b", sessionName: "n@ight", externalID: "x/1 é", duration: 900)
+    let assume = AssumeRole(role, region: "eu-west-1")
+    let request = try #require(assume.request())
+    #expect(request.url.text == "https://sts.eu-west-1.amazonaws.com/")
+    #expect(
+      AssumeRole(role, region: "cn-north-1").request()?.url.host == "sts.cn-north-1.amazonaws.com.cn")
+    guard case .bytes(let body) = request.body else { throw TestFault("no form") }
+    var headers = request.headers
+    try SigV4(
+      keys: AWSKeys(
+        accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
+        sessionToken: token.map { Secret($0) }), region: assume.region, service: "sts"
+    ).sign(request.method, request.url, &headers, at: Self.time)
+    let theirs = try await Venv.run(
+      """
+      import datetime, sys
+      import botocore.auth as auth
+      from botocore.awsrequest import AWSRequest
+      from botocore.credentials import Credentials
+      now = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+      auth.get_current_datetime = lambda *a, **k: now
+      url, body, kind, digest, token = sys.argv[1:]
+      headers = {'Content-Type': kind, 'x-amz-content-sha256': digest}
+      request = AWSRequest(method='POST', url=url, data=body.encode(), headers=headers)
+      credentials = Credentials('AKIDEXAMPLE', 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', token or None)
+      auth.SigV4Auth(credentials, 'sts', 'eu-west-1').add_auth(request)
+      print(request.headers['Authorization'], end='')
+      """,
+      [
+        request.url.text, String(decoding: body, as: UTF8.self), headers["Content-Type"] ?? "",
+        headers["x-amz-content-sha256"] ?? "", token ?? "",
+      ])
+    #expect(headers["Authorization"] == theirs)
+  }
+
   private static func round(_ number: Int, _ random: inout SeededRandom) throws -> [Case] {
     let alphabet = Array("aZ9-_.~ /+&=%?#!'()*;:@$,[]\"<>|\\^`{}äé漢😀\u{0301}")
     func text(_ least: Int, _ most: Int) -> String {

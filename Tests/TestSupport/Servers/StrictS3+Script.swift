@@ -93,6 +93,7 @@ extension StrictS3 {
             m, q = self.command, self.query
             bucket, _, key = self.path_part[1:].partition("/")
             self.bucket, self.key = bucket, up.unquote(key)
+            if m == "POST" and self.path_part == "/": return "assume"
             if not key: return "list" if m == "GET" else "unknown"
             if m == "POST": return "create" if "uploads" in q else "complete" if "uploadId" in q else "unknown"
             if m == "PUT": return "part" if "partNumber" in q else "put"
@@ -141,7 +142,8 @@ extension StrictS3 {
                 parts = dict(p.strip().split("=", 1) for p in rest.split(","))
                 access, day, region, service, end = parts["Credential"].split("/")
             except (ValueError, KeyError): raise Refusal(400, "AuthorizationHeaderMalformed", "The authorization header is malformed")
-            if (scheme, service, end) != ("AWS4-HMAC-SHA256", "s3", "aws4_request"):
+            known = "sts" if self.op == "assume" else "s3"
+            if (scheme, service, end) != ("AWS4-HMAC-SHA256", known, "aws4_request"):
                 raise Refusal(400, "AuthorizationHeaderMalformed", "wrong scope")
             keys = self.config["keys"].get(access)
             if keys is None: raise Refusal(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.")
@@ -174,13 +176,14 @@ extension StrictS3 {
             pairs = sorted((up.quote(k, safe="-_.~"), up.quote(v, safe="-_.~")) for k, v in up.parse_qsl(self.query_part, keep_blank_values=True))
             query = "&".join(f"{k}={v}" for k, v in pairs)
             canonical = "\n".join([self.command, path, query, lines, ";".join(names), payload])
-            text = "\n".join([scheme, stamp, f"{day}/{region}/s3/aws4_request", hashlib.sha256(canonical.encode()).hexdigest()])
+            text = "\n".join([scheme, stamp, f"{day}/{region}/{known}/aws4_request", hashlib.sha256(canonical.encode()).hexdigest()])
             key = ("AWS4" + keys["secret"]).encode()
-            for step in (day, region, "s3", "aws4_request"): key = hmac.new(key, step.encode(), hashlib.sha256).digest()
+            for step in (day, region, known, "aws4_request"): key = hmac.new(key, step.encode(), hashlib.sha256).digest()
             if hmac.new(key, text.encode(), hashlib.sha256).hexdigest() != parts["Signature"]:
                 raise Refusal(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.", StringToSign=text)
             if payload != "UNSIGNED-PAYLOAD" and payload != hashlib.sha256(self.body).hexdigest():
                 raise Refusal(400, "XAmzContentSHA256Mismatch", "The provided 'x-amz-content-sha256' header does not match what was computed.")
+            if self.op == "assume": return
             if self.bucket != self.config.get("bucket", "bkt"): raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist")
             if self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"):
                 raise Refusal(400, "InvalidRequest", "a form")
@@ -210,6 +213,23 @@ extension StrictS3 {
             objects[self.key] = {"body": body, "etag": etag, "facts": facts, "checksum": checksum, "version": version,
                                  "modified": formatdate(self.now(), usegmt=True)}
             return {"ETag": etag, "x-amz-version-id": version}
+
+        # The security token service, API_AssumeRole.html: `roles` says which id's keys a role has.
+        def do_assume(self):
+            if not self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"): raise Refusal(400, "InvalidAction", "no form")
+            form = dict(up.parse_qsl(self.body.decode(), strict_parsing=True))
+            if (form.pop("Action", ""), form.pop("Version", "")) != ("AssumeRole", "2011-06-15"): raise Refusal(400, "InvalidAction", "Could not find operation")
+            role, name = self.config.get("roles", {}).get(form.pop("RoleArn", "")), form.pop("RoleSessionName", "")
+            life = int(form.pop("DurationSeconds", 3600))
+            if not 2 <= len(name) <= 64 or not 900 <= life <= 43200: raise Refusal(400, "ValidationError", "constraints")
+            if role is None or form.pop("ExternalId", None) != role.get("external") or form:
+                return 403, {"Content-Type": "text/xml"}, b'<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>User is not authorized to perform: sts:AssumeRole</Message></Error><RequestId>R</RequestId></ErrorResponse>'
+            keys = self.config["keys"][role["id"]]
+            end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + role.get("life", life)))
+            return 200, {"Content-Type": "text/xml"}, (
+                '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><AssumedRoleUser><Arn>a</Arn></AssumedRoleUser>'
+                f'<Credentials><AccessKeyId>{role["id"]}</AccessKeyId><SecretAccessKey>{xml(keys["secret"])}</SecretAccessKey><SessionToken>{xml(keys["token"])}</SessionToken>'
+                f'<Expiration>{end}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>').encode()
 
         def do_put(self):
             if len(self.body) > 5 << 30: raise Refusal(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size")

@@ -13,7 +13,7 @@ package final class StrictS3: Sendable {
   package static let secret = "wJalr/strict+secret/KEY"
 
   /// - Parameter config: members of its settings besides `keys`, as JSON: `faults`, `page`, `pause` (seconds
-  ///   a request takes), `rate`, `region`, `skew`.
+  ///   a request takes), `rate`, `region`, `roles`, `skew`.
   package init(_ bench: Bench, config: [String] = [], keys: String? = nil) async throws {
     let stem = bench.scratch.path + "/strict-\(UUID().uuidString.prefix(6))"
     scratch = bench.scratch
