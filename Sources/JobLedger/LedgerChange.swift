@@ -15,6 +15,10 @@ package enum LedgerChange: Sendable {
   /// A session is about to be opened; nil once it is on record, or ended.
   case intent(seq: Int64, SessionIntent?)
   case removed(seq: Int64)
+  /// Nobody goes on with this session of a transfer; it stays on record, apart from the transfer, until it is ended.
+  case abandoned(seq: Int64, RemoteSession)
+  /// The server no longer has an abandoned session.
+  case ended(seq: Int64, RemoteSession)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)
   /// More bytes that moved under a policy in a period of its budget.

@@ -153,6 +153,8 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "DELETE FROM session_intent WHERE transfer = ?").execute(arguments: [seq])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
+    case .abandoned(let seq, let session): try AbandonedSession.record(session, of: seq, db)
+    case .ended(let seq, let session): try AbandonedSession.forget(session, of: seq, db)
     case .diagnostic(let run, let diagnostic):
       try db.cachedStatement(
         sql: "INSERT INTO diagnostic (run, severity, message, place, hint) VALUES (?,?,?,?,?)"

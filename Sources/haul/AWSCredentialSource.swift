@@ -40,8 +40,22 @@ enum AWSCredentialSource {
   }
 
   private static func profile(_ name: String, _ environment: [String: String]) async throws -> AWSKeys {
-    switch try AWSProfiles(environment: environment).source(name) {
+    try await keys(of: AWSProfiles(environment: environment).source(name), name, environment)
+  }
+
+  private static func keys(
+    of source: AWSProfiles.Source, _ name: String, _ environment: [String: String]
+  ) async throws -> AWSKeys {
+    switch source {
     case .command(let words): return try await command(words)
+    case .role(let section, let source):
+      var found = try await keys(of: source, section["source_profile"] ?? name, environment)
+      func text(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+      found.role = AWSRole(
+        arn: section["role_arn"] ?? "", sessionName: section["role_session_name"] ?? "haul",
+        externalID: section["external_id"], duration: section["duration_seconds"].flatMap { Int($0) },
+        endpoint: text("AWS_ENDPOINT_URL_STS") ?? text("AWS_ENDPOINT_URL"), region: section["region"])
+      return found
     case .keys(let section):
       guard let id = section["aws_access_key_id"], let secret = section["aws_secret_access_key"],
         !id.isEmpty, !secret.isEmpty

@@ -24,17 +24,45 @@ struct AWSProfiles {
     paths = "`\(first)` and `\(second)`"
   }
 
-  /// A profile's keys, or the command that gives them; keys of the first file come before the command.
-  enum Source {
+  /// A profile's keys, the command that gives them, or a role with the profile whose keys assume it; keys of the first
+  /// file come before the command.
+  indirect enum Source {
     case keys(Section)
     case command([String])
+    case role(Section, by: Source)
   }
 
-  func source(_ name: String) throws -> Source {
+  /// - Parameter asSource: the profile's own keys are wanted, for the role that it has itself.
+  func source(_ name: String, asSource: Bool = false) throws -> Source {
     let first = credentials[name]
     let second = config["profile \(name)"] ?? (name == "default" ? config["default"] : nil)
     guard first != nil || second != nil else {
       throw Failure(.secretUnavailable, "there is no AWS profile `\(name)` in \(paths)")
+    }
+    let section = (second ?? [:]).merging(first ?? [:]) { $1 }
+    // Keys beside a role are those that assume it: as they are, they speak for somebody else.
+    let strange = [
+      "sso_session", "sso_start_url", "mfa_serial", "web_identity_token_file", "credential_source",
+    ]
+    for key in strange where section[key] != nil {
+      throw Failure(
+        .secretUnavailable,
+        "the AWS profile `\(name)` has a `\(key)`, which haul does not follow; \(Self.command(name))")
+    }
+    if section["role_arn"] != nil, !asSource {
+      guard let other = section["source_profile"] else {
+        throw Failure(
+          .secretUnavailable,
+          "the AWS profile `\(name)` has a `role_arn` and no `source_profile` to assume it")
+      }
+      let source = try source(other, asSource: other == name)
+      if case .role = source {
+        throw Failure(
+          .secretUnavailable,
+          "the AWS profile `\(name)` has a role that another role assumes, which haul does not follow; \(Self.command(name))"
+        )
+      }
+      return .role(section, by: source)
     }
     if let first, first["aws_access_key_id"] != nil { return .keys(first) }
     if let command = first?["credential_process"] ?? second?["credential_process"] {
@@ -43,8 +71,12 @@ struct AWSProfiles {
     if let second, second["aws_access_key_id"] != nil { return .keys(second) }
     throw Failure(
       .secretUnavailable,
-      "the AWS profile `\(name)` has neither keys nor a `credential_process`; for roles and SSO write `auth: { aws: { command: [aws, configure, export-credentials, --profile, \(name)] } }`"
+      "the AWS profile `\(name)` has neither keys nor a `credential_process`; for SSO, \(Self.command(name))"
     )
+  }
+
+  private static func command(_ profile: String) -> String {
+    "write `auth: { aws: { command: [aws, configure, export-credentials, --profile, \(profile)] } }`"
   }
 
   private static func sections(_ path: String) -> [String: Section] {

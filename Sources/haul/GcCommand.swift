@@ -26,20 +26,25 @@ struct GcCommand: AsyncParsableCommand {
     let state = common.stateFolder
     let names = try job.map { [try state.resolve($0)] } ?? state.jobs
     var items: [JSON] = []
+    var left = 0
     for name in names {
-      do { items += try await clear(name, state) } catch let error as LedgerError {
+      do { items += try await clear(name, state, left: &left) } catch let error as LedgerError {
         throw End(.cannotCreate, error.description)
       }
     }
     if common.json {
       let json: JSON = ["schema": "haul.gc/v1", "dry_run": .bool(dryRun), "items": .array(items)]
       Terminal.out(json.text + "\n")
-    } else if items.isEmpty {
+    } else if items.isEmpty, left == 0 {
       Terminal.out("nothing to remove\n")
+    }
+    guard left == 0 else {
+      throw End(.incomplete, "\(left) of them are still there", hint: "run `haul gc` again later")
     }
   }
 
-  private func clear(_ name: String, _ state: StateFolder) async throws -> [JSON] {
+  /// - Parameter left: counts what could not be removed.
+  private func clear(_ name: String, _ state: StateFolder, left: inout Int) async throws -> [JSON] {
     guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
       Terminal.talk("haul: the job `\(name)` is running: left alone\n")
       return []
@@ -63,6 +68,13 @@ struct GcCommand: AsyncParsableCommand {
       events: { _ in })
     defer { setUp.shutDown() }
     for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
+      if let obstacle = orphan.obstacle {
+        left += 1
+        Terminal.talk(
+          "haul: the \(orphan.kind.rawValue) of `\(name)` can't be removed now: \(DisplayText.safe(orphan.place)): \(obstacle)\n"
+        )
+        continue
+      }
       items.append(
         tell(name, orphan.kind.rawValue, orphan.place, transfer: orphan.transfer, bytes: orphan.bytes))
     }

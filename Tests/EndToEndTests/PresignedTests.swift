@@ -99,59 +99,40 @@ struct PresignedTests {
     #expect(run.transferred == Int64(2 * size))
   }
 
-  /// What was acknowledged and recorded is not sent again, in five kills at seeded instants.
-  @Test(arguments: ["up", "down"]) func kills(_ direction: String) async throws {
-    let (bench, server) = try await bench(#""rate": 600000"#)
-    let size = 8 << 20
-    try bench.source("up.bin", size: size, seed: 5)
-    try bench.serve("down.bin", size: size, seed: 6)
-    try bench.writeJob(
-      job(
-        server,
-        [
-          direction == "up"
-            ? "{ id: one, upload: up.bin, to: \"api:up.bin\" }"
-            : "{ id: one, download: \"api:files/down.bin\", to: d.bin }"
-        ]))
-    var kills = 0
-    var seed: UInt64 = 0xC0FFEE
-    for _ in 0..<5 {
-      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      let running = try bench.start(bench.runArguments(), environment: ["TOKEN": Self.token])
-      try await Task.sleep(for: .milliseconds(200 + Int(seed >> 33) % 400))
-      guard running.isAlive else { break }
-      running.signal(SIGKILL)
-      try await running.wait(.seconds(5))
-      kills += 1
-    }
-    #expect(kills >= 3)
-    // A kill may come before anything was sent: one stop more, which does not.
-    let events = bench.scratch.path + "/events.jsonl"
-    let running = try bench.start(
-      bench.runArguments(["--events", events]), environment: ["TOKEN": Self.token])
-    for _ in 0..<1000 {
-      let done = JSON.lines(events).contains { $0["event"].string == "chunk_completed" }
-      if done || !running.isAlive { break }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-    running.signal(SIGTERM)
-    #expect(try await running.wait(.seconds(10)).status == 75)
-    kills += 1
-    let run = try await bench.run(environment: ["TOKEN": Self.token])
-    #expect(run.status == 0, "\(run.errors)")
-    #expect(run.faults == "")
-    let what = direction == "up" ? "part" : "get"
-    let moved = server.log().filter { $0["what"].string == what }.reduce(0) { $0 + ($1["bytes"].int ?? 0) }
+  /// What was acknowledged and recorded is not sent again.
+  @Test(arguments: ["upload", "download"]) func kills(_ direction: String) async throws {
     // Four in flight, and what one commit had not yet recorded.
-    #expect(moved - Int64(size) <= Int64(kills * 10 * Self.part), "\(moved - Int64(size)) in \(kills) kills")
-    if direction == "up" {
-      #expect(try stored(server, run, "one") == Sums.file(bench.job + "/up.bin"))
-      let log = server.log()
-      #expect(log.count { $0["what"].string == "complete" } == 1)
-      // Progress begins with what was committed.
-      #expect((run["one"]["bytes"]["reused"].int ?? 0) > 0)
-    } else {
-      #expect(try bench.isSame("d.bin", "down.bin"))
+    try await RemoteKills.torture("presigned \(direction)", cost: 10 * Self.part) { seed in
+      let isUpload = direction == "upload"
+      let (bench, server) = try await bench(#""rate": 600000"#)
+      let size = 6 << 20
+      try bench.source("up.bin", size: size, seed: seed)
+      try bench.serve("down.bin", size: size, seed: seed &+ 1)
+      try bench.writeJob(
+        job(
+          server,
+          [
+            isUpload
+              ? "{ id: one, upload: up.bin, to: \"api:up.bin\" }"
+              : "{ id: one, download: \"api:files/down.bin\", to: d.bin }"
+          ]))
+      let moved = {
+        server.log().filter { $0["what"].string == (isUpload ? "part" : "get") }
+          .reduce(0) { $0 + ($1["bytes"].int ?? 0) }
+      }
+      return RemoteKills.Round(
+        bench: bench, environment: ["TOKEN": Self.token],
+        isBegun: { moved() > 0 }, isOver: { moved() >= size },
+        settle: { run throws -> Int64 in
+          if isUpload {
+            #expect(try stored(server, run, "one") == Sums.file(bench.job + "/up.bin"))
+            #expect(
+              server.log().count { $0["what"].string == "complete" && $0["status"].int == 200 } == 1)
+          } else {
+            #expect(try bench.isSame("d.bin", "down.bin"))
+          }
+          return moved() - Int64(size)
+        })
     }
   }
 
@@ -184,6 +165,42 @@ struct PresignedTests {
       in: bench.scratch.path)
     #expect(found == "")
     #expect(!run.errors.contains("Signature") && !run.errors.contains(Self.token))
+  }
+
+  /// The back end's own token ends mid-transfer, up and down; it is had anew, and kept nowhere.
+  @Test(arguments: ["upload", "download"]) func expiredToken(_ direction: String) async throws {
+    let bench = try Bench()
+    let tokens = ["first-t0ken-of-zinc", "second-t0ken-of-zinc"]
+    let server = try await PresignedServer(
+      bench, token: tokens.joined(separator: " "), options: "\"partSize\": \(Self.part), \"tokenEnds\": 3")
+    try bench.source("up.bin", size: 16 * Self.part, seed: 7)
+    try bench.serve("down.bin", size: 40 * Self.part, seed: 8)
+    let script = try bench.scratch.write(
+      "give.sh", "if [ -e used ]; then echo \(tokens[1]); else touch used; echo \(tokens[0]); fi")
+    let events = bench.scratch.path + "/events.jsonl"
+    let run = try await bench.run(
+      job(
+        server,
+        [
+          direction == "upload"
+            ? "{ id: one, upload: up.bin, to: \"api:up.bin\" }"
+            : "{ id: one, download: \"api:files/down.bin\", to: d.bin }"
+        ], flight: 1
+      ).replacing("{ env: TOKEN }", with: "{ command: [sh, \(quoted(script))] }"),
+      ["--events", events, "--log-level", "debug"])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.faults == "")
+    #expect(server.log().contains { $0["status"].int == 401 })
+    if direction == "upload" {
+      #expect(try stored(server, run, "one") == Sums.file(bench.job + "/up.bin"))
+    } else {
+      #expect(try bench.isSame("d.bin", "down.bin"))
+    }
+    let found = try Sums.shell(
+      "grep -rlaE 'X-Amz-Signature|X-Expires|\(tokens.joined(separator: "|"))' state report.json events.jsonl || true",
+      in: bench.scratch.path)
+    #expect(found == "")
+    #expect(tokens.allSatisfy { !(run.end.errors + run.end.output).contains($0) })
   }
 
   /// A part that arrived with other bytes is known by its ETag where the others' are their MD5, and sent again.

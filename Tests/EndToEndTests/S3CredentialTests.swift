@@ -60,6 +60,51 @@ struct S3CredentialTests {
     }
   }
 
+  /// Of a download, killed as well: what a kill leaves of the ledger is searched too.
+  @Test func expiredWhileReadAndNeverSeen() async throws {
+    let bench = try Bench()
+    let s3 = try await StrictS3(bench, keys: Self.keys)
+    try bench.source("a.bin", size: 8 << 20)
+    let first = try bench.scratch.write("first.json", process("AKIDONE", Self.secret, Self.token))
+    let second = try bench.scratch.write("second.json", process("AKIDTWO", Self.next, Self.nextToken))
+    let script = try bench.scratch.write(
+      "give.sh", "if [ -e used ]; then cat \(second); else touch used; cat \(first); fi")
+    let yaml = job(s3, auth: "{ aws: { command: [sh, \(quoted(script))] } }")
+      .replacing("chunk_size: 5MiB", with: "chunk_size: 256KiB")
+    let up = try await bench.run(yaml, ["--only", "up"])
+    #expect(up.state("up") == "completed", "\(up.errors)")
+    _ = try Sums.shell("rm used", in: bench.job)
+    let before = s3.log().count
+    let limited = Self.keys.replacing(
+      "\"token\": \"\(Self.token)\"", with: "\"token\": \"\(Self.token)\", \"requests\": \(before + 6)")
+    try s3.set(["\"rate\": 2000000"], keys: limited)
+    let events = bench.scratch.path + "/events.jsonl"
+    let options = ["--events", events, "--log-level", "debug"]
+    let running = try bench.start(bench.runArguments(options))
+    try await RemoteKills.wait(while: {
+      !s3.log().dropFirst(before).contains { $0.op == "get" && $0.who == "AKIDTWO" } && running.isAlive
+    })
+    running.signal(SIGKILL)
+    let killed = try await running.wait(.seconds(10))
+    #expect(killed.status == 128 + SIGKILL)
+    func search(_ end: Finished) throws {
+      for secret in [Self.secret, Self.token, Self.next, Self.nextToken] {
+        #expect(!(end.output + end.errors).contains(secret))
+        let found = try Sums.shell(
+          "grep -rlaF '\(secret)' state report.json events.jsonl || true", in: bench.scratch.path)
+        #expect(found == "", "\(secret)")
+      }
+    }
+    try search(killed)
+    let run = try await bench.run(nil, options)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try Sums.file(bench.job + "/b.bin") == Sums.file(bench.job + "/a.bin"))
+    let gets = s3.log().dropFirst(before).filter { $0.op == "get" }
+    #expect(gets.contains { $0.status == 400 && $0.who == "AKIDONE" })
+    #expect(gets.contains { $0.status == 206 && $0.who == "AKIDTWO" })
+    try search(run.end)
+  }
+
   @Test func renewedBeforeTheyExpire() async throws {
     let bench = try Bench()
     let s3 = try await StrictS3(bench, config: ["\"rate\": 3000000"], keys: Self.keys)
@@ -93,6 +138,13 @@ struct S3CredentialTests {
       aws_secret_access_key = \(Self.secret)
       aws_session_token = \(Self.token)
       [empty]
+      [mfa]
+      aws_access_key_id = AKIDONE
+      aws_secret_access_key = \(Self.secret)
+      aws_session_token = \(Self.token)
+      role_arn = arn:aws:iam::123456789012:role/backup
+      source_profile = mfa
+      mfa_serial = arn:aws:iam::123456789012:mfa/anna
       """)
     let given = try bench.scratch.write("given two.json", process("AKIDTWO", Self.next, Self.nextToken))
     let config = try bench.scratch.write(
@@ -132,6 +184,7 @@ struct S3CredentialTests {
     for (auth, word) in [
       ("{ aws: { profile: nobody } }", "no AWS profile `nobody`"),
       ("{ aws: { profile: empty } }", "neither keys nor a `credential_process`"),
+      ("{ aws: { profile: mfa } }", "has a `mfa_serial`, which haul does not follow"),
       ("{ aws: { command: [echo, hello] } }", "no JSON object"),
       ("{ aws: { command: [\"false\"] } }", "ended with 1"),
     ] {

@@ -106,26 +106,48 @@ struct TusTests {
   @Test(arguments: ["tuspyserver", "fake", "fake without checksums"]) func kills(_ server: String)
     async throws
   {
-    let bench = try Bench()
-    let size = 16 << 20
-    let real = server == "tuspyserver" ? try await TusServer(bench) : nil
-    let options = server == "fake" ? [] : [#""extensions": ["creation", "termination"]"#]
-    let fake = real == nil ? try await StrictFake(bench, .tus, options: options) : nil
-    try bench.source("up.bin", size: size, seed: 42)
-    try bench.writeJob(job(real?.url ?? fake?.url ?? "", Self.up, policy: ", bandwidth: 2MiB/s"))
-    let taken: @Sendable () -> Int64 = { real?.taken() ?? fake?.taken("PATCH") ?? 0 }
-    let (run, kills) = try await RemoteKills.run(bench, seed: 0x7075, begun: { taken() > 0 })
-    #expect(kills >= 3)
-    let id = run["one"]["remote_id"].string
-    let path =
-      real?.path(of: id) ?? bench.served + "/" + (id?.split(separator: "/").last.map(String.init) ?? "")
-    #expect(try Sums.file(path) == Sums.file(bench.job + "/up.bin"))
-    // What it kept is never sent again; with a checksum, a chunk that broke is thrown away and comes once more.
-    let posts = (real?.log() ?? fake?.log() ?? []).count { $0["method"].string == "POST" }
-    #expect(posts == 1)
-    #expect(taken() == Int64(size), "sent again: \(taken() - Int64(size)) bytes in \(kills) kills")
-    #expect((run["one"]["bytes"]["reused"].int ?? 0) > 0)
-    #expect(run["one"]["chunks"]["completed"].int == 64 && run["one"]["chunks"]["total"].int == 64)
+    // What it kept is never sent again.
+    try await RemoteKills.torture("tus upload (\(server))", cost: 0) { seed in
+      let bench = try Bench()
+      let size = 8 << 20
+      let real = server == "tuspyserver" ? try await TusServer(bench) : nil
+      let options = server == "fake" ? [] : [#""extensions": ["creation", "termination"]"#]
+      let fake = real == nil ? try await StrictFake(bench, .tus, options: options) : nil
+      try bench.source("up.bin", size: size, seed: seed)
+      try bench.writeJob(job(real?.url ?? fake?.url ?? "", Self.up, policy: ", bandwidth: 2MiB/s"))
+      let log = { real?.log() ?? fake?.log() ?? [] }
+      let taken = { real?.taken() ?? fake?.taken("PATCH") ?? 0 }
+      return RemoteKills.Round(
+        bench: bench, isBegun: { taken() > 0 }, isOver: { taken() == size },
+        settle: { run throws -> Int64 in
+          let id = run["one"]["remote_id"].string
+          let path =
+            real?.path(of: id)
+            ?? bench.served + "/" + (id?.split(separator: "/").last.map(String.init) ?? "")
+          #expect(try Sums.file(path) == Sums.file(bench.job + "/up.bin"))
+          #expect(Set(log().filter { $0["method"].string == "PATCH" }.map { $0["path"].string }).count == 1)
+          return taken() - Int64(size)
+        })
+    }
+  }
+
+  @Test(arguments: ["tus download"]) func kills(ofA direction: String) async throws {
+    try await RemoteKills.torture(direction, cost: 8 * Self.chunk) { seed in
+      let bench = try Bench()
+      let size = 8 << 20
+      let fake = try await StrictFake(bench, .tus, options: [#""rate": 1000000"#])
+      let name = "0123456789abcdef"
+      try bench.serve(name, size: size, seed: seed)
+      try Data(#"{"size": \#(size), "offset": \#(size), "metadata": {}, "expires": null}"#.utf8)
+        .write(to: URL(fileURLWithPath: bench.served + "/\(name).json"))
+      try bench.writeJob(job(fake.url, #"{ id: one, download: "tus:\#(name)", to: down.bin }"#))
+      return RemoteKills.Round(
+        bench: bench, isBegun: { fake.taken("GET") > 0 }, isOver: { fake.taken("GET") >= size },
+        settle: { _ throws -> Int64 in
+          #expect(try bench.isSame("down.bin", name))
+          return fake.taken("GET") - Int64(size)
+        })
+    }
   }
 
   /// Faults that pass: the file arrives in one upload, and nothing is kept twice.

@@ -8,6 +8,8 @@ package struct AWSKeys: Sendable, Hashable {
   package var sessionToken: Secret?
   /// Seconds since 1970; nil for keys that last.
   package var expiresAt: Double?
+  /// The keys only serve to get those of this role.
+  package var role: AWSRole?
 
   package init(
     accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret? = nil, expiresAt: Double? = nil

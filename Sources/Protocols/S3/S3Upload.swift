@@ -138,6 +138,8 @@ package struct S3Upload: UploadProtocol {
         token: S3ETag.bare(etag), version: version, digests: S3Checksums.read(answer.headers)))
   }
 
+  package var mayOutliveItsEnd: Bool { true }
+
   package func abort(_ session: RemoteSession) -> Request? {
     Request("DELETE", place(id(session)), headers: ["x-amz-content-sha256": S3Payload.empty])
   }

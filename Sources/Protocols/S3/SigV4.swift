@@ -10,6 +10,7 @@ package import JobModel
 package struct SigV4: Sendable {
   private let keys: AWSKeys
   private let region: String
+  private let service: String
   private static let algorithm = "AWS4-HMAC-SHA256"
   /// What the protocol says of a body whose digest is not known.
   package static let unsignedPayload = "UNSIGNED-PAYLOAD"
@@ -20,9 +21,10 @@ package struct SigV4: Sendable {
     "user-agent", "x-amzn-trace-id",
   ]
 
-  package init(keys: AWSKeys, region: String) {
+  package init(keys: AWSKeys, region: String, service: String = "s3") {
     self.keys = keys
     self.region = region
+    self.service = service
   }
 
   /// Puts date, token, body digest and signature on a request that is otherwise complete.
@@ -38,7 +40,7 @@ package struct SigV4: Sendable {
     if headers["x-amz-content-sha256"] == nil { headers.set("x-amz-content-sha256", Self.unsignedPayload) }
     do throws(DigestError) {
       let (canonical, names) = Self.canonical(method, url, headers)
-      let scope = "\(stamp.prefix(8))/\(region)/s3/aws4_request"
+      let scope = "\(stamp.prefix(8))/\(region)/\(service)/aws4_request"
       let digest = try Digest.hex(of: Array(canonical.utf8), .sha256)
       let text = "\(Self.algorithm)\n\(stamp)\n\(scope)\n\(digest)"
       let signature = Hex.encode(try HMAC.sha256(Array(text.utf8), key: try key(day: stamp.prefix(8))))
@@ -89,7 +91,7 @@ package struct SigV4: Sendable {
 
   private func key(day: Substring) throws(DigestError) -> [UInt8] {
     var key = Array(("AWS4" + keys.secretAccessKey.reveal()).utf8)
-    for step in [String(day), region, "s3", "aws4_request"] {
+    for step in [String(day), region, service, "aws4_request"] {
       key = try HMAC.sha256(Array(step.utf8), key: key)
     }
     return key

@@ -38,6 +38,8 @@ package protocol UploadProtocol: RemoteProtocol {
   /// The file of a session that its last chunk has closed.
   func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile
   func abort(_ session: RemoteSession) -> Request?
+  /// An ended session may still take what was on its way: its end is asked for until `query` no longer finds it.
+  var mayOutliveItsEnd: Bool { get }
   /// Looks at whatever stands at the destination; nil where that can't be asked.
   func look() -> Request?
   /// Reads a finished file back; nil where that can't be done.
@@ -55,6 +57,7 @@ package protocol UploadProtocol: RemoteProtocol {
 
 extension UploadProtocol {
   package func abilities(of size: Int64?) -> UploadAbilities { abilities }
+  package var mayOutliveItsEnd: Bool { false }
   package func survey() -> Request? { nil }
   package func surveyed(
     _ answer: Answer, source: UploadSource, now: Double

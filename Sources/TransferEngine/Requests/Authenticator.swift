@@ -8,6 +8,7 @@ actor Authenticator {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
   private let secrets: SecretSource
   private let clock: EngineClock
+  private let transport: any Transport
   private let tokens: OAuthTokens
   private var known: [SecretReference: Secret] = [:]
   private var logins: [String: NetrcLogin] = [:]
@@ -21,6 +22,7 @@ actor Authenticator {
     secrets = context.secrets
     executor = context.transport.executor
     clock = context.clock
+    transport = context.transport
     tokens = OAuthTokens(context)
   }
 
@@ -87,8 +89,8 @@ actor Authenticator {
         throw Failure(.unauthorized, "`auth: aws` signs the requests of `s3` endpoints only")
       }
       let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
-      try SigV4(keys: try await keys(credentials), region: settings.region).sign(
-        method, url, &headers, at: time)
+      let keys = try await keys(credentials, region: settings.region, policy, at: time)
+      try SigV4(keys: keys, region: settings.region).sign(method, url, &headers, at: time)
     }
   }
 
@@ -115,12 +117,21 @@ actor Authenticator {
   }
 
   /// Keys that are good for a while yet; many requests that need new ones wait for one renewal.
-  private func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
+  ///
+  /// - Parameters:
+  ///   - region: where they are to be used.
+  ///   - policy: the network policy that a request for a role's keys keeps to.
+  ///   - time: what such a request is signed with.
+  private func keys(
+    _ credentials: AWSCredentials, region: String, _ policy: EffectivePolicy, at time: Double
+  ) async throws -> AWSKeys {
     if let lease = keys[credentials], !lease.isSpent(clock.now()) { return try await lease.keys.value }
     let (secrets, began) = (secrets, clock.now())
     let task = Task {
       guard case .keys(let id, let secret, let token) = credentials else {
-        return try await secrets.keys(credentials)
+        let found = try await secrets.keys(credentials)
+        guard let role = found.role else { return found }
+        return try await self.keys(of: role, by: found, region: region, policy, at: time)
       }
       var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(try await self.value(secret)))
       if let token { keys.sessionToken = Secret(try await self.value(token)) }
@@ -134,6 +145,30 @@ actor Authenticator {
     } catch {
       if keys[credentials]?.keys == task { keys[credentials] = nil }
       throw error
+    }
+  }
+
+  private func keys(
+    of role: AWSRole, by keys: AWSKeys, region: String, _ policy: EffectivePolicy, at time: Double
+  ) async throws -> AWSKeys {
+    let assume = AssumeRole(role, region: region)
+    guard let request = assume.request(), case .bytes(let body) = request.body else {
+      throw Failure(.secretUnavailable, "the URL of the security token service can't be read")
+    }
+    var headers = request.headers
+    try SigV4(keys: keys, region: assume.region, service: "sts").sign(
+      request.method, request.url, &headers, at: time)
+    let sink = CollectingSink(limit: 1 << 20)
+    try await transport.send(
+      WireRequest(
+        method: request.method, url: request.url, headers: headers, body: .bytes(body), policy: policy),
+      sink: sink)
+    guard let head = sink.answerHead else {
+      throw Failure(.protocolViolation, "\(request.url) did not answer")
+    }
+    switch assume.read(Answer(head: head, body: sink.bytes, url: request.url), now: clock.now()) {
+    case .value(let keys): return keys
+    case .failure(let failure), .sessionLost(let failure): throw failure
     }
   }
 

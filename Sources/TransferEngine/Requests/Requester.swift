@@ -50,8 +50,10 @@ final class Requester {
   }
 
   /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
-  nonisolated(nonsending) func call(_ request: Request) async throws -> Answer {
-    try await retrying {
+  ///
+  /// - Parameter attempts: the policy's where left out.
+  nonisolated(nonsending) func call(_ request: Request, attempts: Int? = nil) async throws -> Answer {
+    try await retrying(attempts: attempts) {
       let sink = CollectingSink()
       let url = try await self.send(request, body: .none) { sink }
       guard let head = sink.answerHead else {
@@ -68,7 +70,7 @@ final class Requester {
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.
   nonisolated(nonsending) func retrying<Value>(
-    _ body: nonisolated(nonsending) () async throws -> Value
+    attempts: Int? = nil, _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     var attempt = 1
     var credential = await credentialUse()
@@ -78,7 +80,9 @@ final class Requester {
       } catch {
         let failure = try Self.failure(error)
         if await renews(&credential, after: failure) { continue }
-        guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else { throw failure }
+        guard Self.mayRetry(failure), attempt < attempts ?? settings.policy.retryAttempts else {
+          throw failure
+        }
         try await pause(after: failure, attempt: attempt)
         attempt += 1
       }

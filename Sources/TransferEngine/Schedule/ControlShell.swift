@@ -11,7 +11,8 @@ package enum ControlShell {
       return false
     }
     if next.actions.contains(.dropProgress) {
-      await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      var retirement = Retirement(context, authenticator)
+      _ = await retirement.clear(transfer, isRetired: false)
       var progress = transfer.progress
       progress.session = nil
       if progress.sessionState != .none { progress.sessionState = .closed }

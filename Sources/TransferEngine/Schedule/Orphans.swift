@@ -12,6 +12,8 @@ package struct Orphan: Sendable, Hashable {
   package var transfer: String
   /// Bytes of a part file.
   package var bytes: Int64?
+  /// Why it could not be removed; nil where it was, or was only to be told.
+  package var obstacle: String?
 }
 
 /// Finds and removes part files that no unfinished transfer owns, and sessions of transfers that the manifest no
@@ -20,22 +22,25 @@ package enum Orphans {
   /// - Parameter remove: false only tells what there is (`--dry-run`).
   package static func clear(_ context: EngineContext, remove: Bool) async throws -> [Orphan] {
     var found: [Orphan] = []
-    let authenticator = Authenticator(context)
+    var retirement = Retirement(context, Authenticator(context))
     for transfer in try context.ledger.retired() {
+      let part = part(of: transfer, context)
+      // Looked for before it is ended.
+      let intent = try context.ledger.intent(of: transfer.seq)
+      let failure = remove ? await retirement.clear(transfer, isRetired: true) : nil
       if let session = transfer.progress.session {
         found.append(
-          Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
-      } else if let intent = try context.ledger.intent(of: transfer.seq) {
+          Orphan(
+            kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id,
+            obstacle: failure?.message))
+      } else if let intent {
         found.append(
           Orphan(
             kind: .session, place: "\(transfer.destination.text) asked for under the key \(intent.key)",
-            transfer: transfer.id))
+            transfer: transfer.id, obstacle: failure?.message))
       }
-      if let part = part(of: transfer, context) { found.append(part) }
-      if remove {
-        await Retirement.clear(transfer, context: context, authenticator: authenticator)
-        context.writer.submit(.removed(seq: transfer.seq))
-      }
+      if let part { found.append(part) }
+      if remove, failure == nil { context.writer.submit(.removed(seq: transfer.seq)) }
     }
     var last: Int64 = 0
     while true {
@@ -45,7 +50,7 @@ package enum Orphans {
       for transfer in page where isDone(transfer) {
         guard let part = part(of: transfer, context) else { continue }
         found.append(part)
-        if remove { await Retirement.clear(transfer, context: context, authenticator: authenticator) }
+        if remove { _ = await retirement.clear(transfer, isRetired: false) }
       }
     }
     try await context.writer.barrier()

@@ -2,37 +2,110 @@ import JobLedger
 import JobModel
 import Protocols
 
-/// Ends what is left of a transfer that is no longer wanted: its remote session, its part file.
-enum Retirement {
-  nonisolated(nonsending) static func clear(
-    _ transfer: LedgerTransfer, context: EngineContext, authenticator: Authenticator
-  ) async {
+/// Ends what is left of transfers that are no longer wanted: remote sessions, part files.
+struct Retirement {
+  let context: EngineContext
+  let authenticator: Authenticator
+  /// Origins that did not answer: others' sessions there are left for the next time.
+  private var silent: Set<String> = []
+
+  init(_ context: EngineContext, _ authenticator: Authenticator) {
+    self.context = context
+    self.authenticator = authenticator
+  }
+
+  /// - Parameter isRetired: the transfer is only on record for its session, and goes with it; else a session that is
+  ///   left is recorded apart.
+  /// - Returns: what is left, and why; nil where nothing is.
+  mutating func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
     switch transfer.settings.direction {
-    case .download: removePart(transfer, context)
+    case .download:
+      removePart(transfer)
+      return nil
     case .upload:
-      let intent = try? context.ledger.intent(of: transfer.seq)
-      guard transfer.progress.session != nil || intent != nil,
-        let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
-      else { return }
-      var settings = transfer.settings
-      // A server that is away must not hold up the run; its sessions expire by themselves.
-      settings.policy.retryAttempts = 1
-      let requester = Requester(
-        context: context, authenticator: authenticator,
-        endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
-        remote: remote, settings: settings, throttle: Throttle(settings.policy), id: transfer.id,
-        live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
-      var session = transfer.progress.session
-      if session == nil, let intent {
-        session = try? await IntendedSession.find(
-          intent, at: remote, by: requester, now: context.clock.now())
+      let session: RemoteSession
+      do {
+        guard let left = try await left(of: transfer) else { return nil }
+        session = left
+      } catch {
+        // Left on record, so that whoever comes next asks again.
+        return (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)")
       }
-      if let request = session.flatMap(remote.abort) { _ = try? await requester.call(request) }
-      if intent != nil { context.writer.submit(.intent(seq: transfer.seq, nil)) }
+      if !isRetired { context.writer.submit(.abandoned(seq: transfer.seq, session)) }
+      context.writer.submit(.intent(seq: transfer.seq, nil))
+      let failure = await end(session, of: transfer)
+      if let failure {
+        remark(SessionEnd.remark(transfer.id, session, failure))
+      } else if !isRetired {
+        context.writer.submit(.ended(seq: transfer.seq, session))
+      }
+      return failure
     }
   }
 
-  private static func removePart(_ transfer: LedgerTransfer, _ context: EngineContext) {
+  /// The session on record, or one that was about to be opened and may have been.
+  ///
+  /// - Throws: what kept the server from being asked.
+  private mutating func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
+    if let session = transfer.progress.session { return session }
+    guard let intent = try context.ledger.intent(of: transfer.seq),
+      let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
+    else { return nil }
+    guard !silent.contains(remote.url.origin) else {
+      throw Failure(.networkUnreachable, "\(remote.url.origin) does not answer")
+    }
+    // A server that is away must not hold up the run.
+    var settings = transfer.settings
+    settings.policy.retryAttempts = 1
+    let found: RemoteSession?
+    do {
+      found = try await IntendedSession.find(
+        intent, at: remote, by: requester(transfer, remote, settings), now: context.clock.now())
+    } catch {
+      silent.insert(remote.url.origin)
+      throw error
+    }
+    if found == nil { context.writer.submit(.intent(seq: transfer.seq, nil)) }
+    return found
+  }
+
+  private func requester(
+    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ settings: TransferSettings
+  ) -> Requester {
+    Requester(
+      context: context, authenticator: authenticator,
+      endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
+      remote: remote, settings: settings, throttle: Throttle(settings.policy), id: transfer.id,
+      live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
+  }
+
+  private mutating func end(_ session: RemoteSession, of transfer: LedgerTransfer) async -> Failure? {
+    let remote: any UploadProtocol
+    do {
+      remote = try ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
+    } catch {
+      // Nobody can be asked ever again: what is left is for the user to end.
+      remark(
+        Diagnostic(
+          .warning,
+          "\(transfer.id): the upload session \(session.id) of `\(transfer.destination.text)` is left as it is: \(error.message)",
+          hint: "end it with the service's own tools"))
+      return nil
+    }
+    let origin = remote.url.origin
+    guard !silent.contains(origin) else { return Failure(.networkUnreachable, "\(origin) does not answer") }
+    let failure = await SessionEnd.end(
+      session, at: remote, by: requester(transfer, remote, transfer.settings), now: context.clock.now())
+    if let failure, [.networkUnreachable, .timeout].contains(failure.code) { silent.insert(origin) }
+    return failure
+  }
+
+  private func remark(_ diagnostic: Diagnostic) {
+    if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
+    context.events(.diagnostic(diagnostic))
+  }
+
+  private func removePart(_ transfer: LedgerTransfer) {
     guard let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath else { return }
     let parts = PathParts(path)
     let folder = context.folder.existing(parts.parent, beneath: !transfer.settings.allowsOutside)

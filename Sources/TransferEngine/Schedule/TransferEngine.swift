@@ -335,13 +335,15 @@ package actor TransferEngine {
 
   /// Ends what the manifest no longer has: its remote sessions and its part files.
   private func clearRetired() async throws {
+    var retirement = Retirement(context, authenticator)
     for transfer in try context.ledger.retired() {
       if let heir = try MovedSource.heir(of: transfer, context: context) {
         try context.ledger.handOver(from: transfer.seq, to: heir)
         context.writer.submit(.removed(seq: transfer.seq))
         continue
       }
-      await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      // What can't be ended now is tried again by the next run.
+      guard await retirement.clear(transfer, isRetired: true) == nil else { continue }
       context.writer.submit(.removed(seq: transfer.seq))
     }
   }

@@ -90,7 +90,11 @@ extension Upload {
   }
 
   private func work(_ session: RemoteSession) async throws {
+    // A server that takes chunks in order and can't be asked is told only of the last one twice: what is before it
+    // must be on record, or a kill would leave the whole upload of no use.
+    let mustRecord = abilities.order == .sequential && remote.query(session, after: nil) == nil
     while let chunk = pending.next() {
+      if mustRecord { try await context.writer.barrier() }
       sending.insert(chunk.index)
       defer { sending.remove(chunk.index) }
       try await send(chunk, session: session)

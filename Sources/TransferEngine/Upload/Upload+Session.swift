@@ -327,11 +327,20 @@ extension Upload {
     }
   }
 
-  /// Ends the remote session, as far as the server can be reached.
+  /// Ends the remote session, as far as the server can be reached; one that is left is on record until it is ended.
   func abandonSession() async {
     await recallIntent()
-    if let session = book.progress.session, let request = remote.abort(session) {
-      _ = try? await requester.call(request)
+    if let session = book.progress.session, remote.abort(session) != nil {
+      context.writer.submit(.abandoned(seq: book.transfer.seq, session))
+      if let failure = await SessionEnd.end(
+        session, at: remote, by: requester, now: context.clock.now())
+      {
+        let remark = SessionEnd.remark(book.id, session, failure)
+        context.writer.submit(.diagnostic(run: context.run, remark))
+        context.events(.diagnostic(remark))
+      } else {
+        context.writer.submit(.ended(seq: book.transfer.seq, session))
+      }
     }
     book.progress.session = nil
     book.progress.sessionState = book.progress.sessionState == .none ? .none : .closed

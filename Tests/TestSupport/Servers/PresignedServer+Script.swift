@@ -3,7 +3,8 @@ extension PresignedServer {
     import hashlib, hmac, http.server, json, os, re, sys, threading, time, urllib.parse, uuid
     objects, log, optionsPath, served = sys.argv[1:5]
     options = json.load(open(optionsPath))
-    token, secret = os.environ["API_TOKEN"], os.urandom(16)
+    tokens, secret = os.environ["API_TOKEN"].split(), os.urandom(16)
+    asked = [0]
     partSize, ttl, rate = options.get("partSize", 65536), options.get("ttl", 60), options.get("rate")
     damage, left = set(options.get("damage", [])), {"lose": options.get("lose", 0), "forget": options.get("forget")}
     lock, uploads = threading.Lock(), {}
@@ -31,6 +32,12 @@ extension PresignedServer {
         return self.rfile.read(int(size))
 
     class BackEnd(Handler):
+      def isKnown(self):
+        "Another token counts from some request on."
+        with lock: asked[0] += 1
+        wanted = tokens[-1] if asked[0] > options.get("tokenEnds", 1 << 60) else tokens[0]
+        return self.headers.get("Authorization") == "Bearer " + wanted
+
       def json(self, status, value, what, **more):
         self.note(what, status, **more)
         self.reply(status, json.dumps(value).encode(), {"Content-Type": "application/json"})
@@ -40,7 +47,7 @@ extension PresignedServer {
       def do_POST(self):
         raw = self.body()
         path = self.path
-        if self.headers.get("Authorization") != "Bearer " + token: return self.refuse(401, "no token", "unauthorized")
+        if not self.isKnown(): return self.refuse(401, "no token", "unauthorized")
         try: message = json.loads(raw)
         except ValueError: return self.refuse(400, "no JSON", "bad")
         if self.headers.get("Content-Type") != "application/json": return self.refuse(415, "no JSON", "bad")
@@ -101,7 +108,7 @@ extension PresignedServer {
         self.json(200, {"done": True}, "complete", parts=parts)
 
       def do_GET(self):
-        if self.headers.get("Authorization") != "Bearer " + token: return self.refuse(401, "no token", "unauthorized")
+        if not self.isKnown(): return self.refuse(401, "no token", "unauthorized")
         path = urllib.parse.unquote(self.path)
         if not path.startswith("/api/files/") or not os.path.exists(os.path.join(served, path[11:])):
           return self.refuse(404, "no such file", "redirect")

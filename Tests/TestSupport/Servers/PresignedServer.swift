@@ -12,6 +12,7 @@ package final class PresignedServer: Sendable {
   private let scratch: Scratch
 
   /// - Parameters:
+  ///   - token: the one that counts; where there are two, the second counts after `tokenEnds` requests.
   ///   - options: JSON members: `partSize`, `ttl` (seconds of a URL), `etag` (md5, opaque), `rate` (bytes a second),
   ///     `damage` (parts that are stored wrong once), `lose` (answers to complete that are lost), `forget` (the upload
   ///     is forgotten after so many parts), `completeStatus`.

@@ -72,8 +72,12 @@ extension StrictFake {
         self.nth("head")
         metadata = ",".join(k + (" " + base64.b64encode(v.encode()).decode() if v else "")
                             for k, v in self.upload["metadata"].items())
-        self.answer(200, {"Upload-Offset": str(self.upload["offset"]), "Upload-Length": str(self.upload["size"]),
-                          "Upload-Metadata": metadata, "Cache-Control": "no-store"})
+        headers = {"Upload-Offset": str(self.upload["offset"]), "Upload-Length": str(self.upload["size"]),
+                   "Upload-Metadata": metadata, "Cache-Control": "no-store"}
+        if self.upload["offset"] == self.upload["size"]: headers["ETag"] = self.tag()
+        self.answer(200, headers)
+
+      def tag(self): return '"%s"' % os.path.basename(self.file)
 
       def patch(self, name):
         number = self.nth("patch")
@@ -133,7 +137,7 @@ extension StrictFake {
       def get(self):
         size = self.upload["size"]
         if self.upload["offset"] != size: raise Refused(404)
-        headers = {"ETag": '"%s"' % os.path.basename(self.file), "Content-Type": "application/octet-stream"}
+        headers = {"ETag": self.tag(), "Content-Type": "application/octet-stream"}
         wanted = self.wanted(size)
         if size == 0: return self.reply(200, headers)
         if wanted is None: raise Refused(416, headers={"Content-Range": "bytes */%d" % size})

@@ -8,7 +8,7 @@ extension StrictS3 {
 
     config_path, log_path = sys.argv[1:3]
     lock, objects, uploads = threading.RLock(), {}, {}
-    log_lock, counts = threading.Lock(), {}
+    log_lock, counts, flying = threading.Lock(), {}, [0]
     ALGORITHMS = {"CRC64NVME": lambda b: checksums.crc64nvme(b).to_bytes(8, "big"),
                   "SHA256": lambda b: hashlib.sha256(b).digest()}
 
@@ -33,8 +33,17 @@ extension StrictS3 {
             super().handle_one_request()
 
         def run(self):
-            self.config = config()
+            with log_lock:
+                flying[0] += 1
+                self.flight = flying[0]
             self.begun, self.sent = time.time(), 0
+            try: self.act()
+            finally:
+                with log_lock: flying[0] -= 1
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = run
+
+        def act(self):
+            self.config = config()
             self.path_part, _, self.query_part = self.path.partition("?")
             self.query = dict(up.parse_qsl(self.query_part, keep_blank_values=True))
             self.op = self.operation()
@@ -44,6 +53,7 @@ extension StrictS3 {
             self.body = self.receive(length)
             if len(self.body) < length:
                 self.note(0); self.close_connection = True; return
+            time.sleep(self.config.get("pause", 0))
             try:
                 if fault == "drop_before": raise ConnectionAbortedError
                 if fault == "slowdown": raise Refusal(503, "SlowDown", "Please reduce your request rate.")
@@ -64,7 +74,6 @@ extension StrictS3 {
                 self.note(0); self.close_connection = True
                 try: self.connection.shutdown(2)
                 except OSError: pass
-        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = run
 
         def receive(self, length):
             rate, data = self.config.get("rate"), bytearray()
@@ -84,6 +93,7 @@ extension StrictS3 {
             m, q = self.command, self.query
             bucket, _, key = self.path_part[1:].partition("/")
             self.bucket, self.key = bucket, up.unquote(key)
+            if m == "POST" and self.path_part == "/": return "assume"
             if not key: return "list" if m == "GET" else "unknown"
             if m == "POST": return "create" if "uploads" in q else "complete" if "uploadId" in q else "unknown"
             if m == "PUT": return "part" if "partNumber" in q else "put"
@@ -114,11 +124,12 @@ extension StrictS3 {
 
         def note(self, status):
             auth = self.headers.get("Authorization") or ""
-            line = {"op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
+            line = {"begun": self.begun, "ended": time.time(), "flight": self.flight, "op": self.op, "method": self.command, "path": self.path, "key": self.key, "status": status,
                     "in": len(self.body) if hasattr(self, "body") else 0, "out": self.sent, "range": self.headers.get("Range"),
-                    "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
+                    "part": self.query.get("partNumber"), "listed": getattr(self, "listed", None),
+                    "sha256": getattr(self, "published", None), "upload": self.query.get("uploadId"), "who": auth.partition("Credential=")[2].partition("/")[0], "fault": getattr(self, "fault_now", None),
                     "headers": {k.lower(): v for k, v in self.headers.items() if k.lower() not in ("authorization", "x-amz-security-token")}}
-            self.listed = None
+            self.listed = self.published = None
             with log_lock, open(log_path, "a") as f: f.write(json.dumps(line) + "\n")
 
         # SigV4, sig-v4-header-based-auth.html
@@ -131,13 +142,15 @@ extension StrictS3 {
                 parts = dict(p.strip().split("=", 1) for p in rest.split(","))
                 access, day, region, service, end = parts["Credential"].split("/")
             except (ValueError, KeyError): raise Refusal(400, "AuthorizationHeaderMalformed", "The authorization header is malformed")
-            if (scheme, service, end) != ("AWS4-HMAC-SHA256", "s3", "aws4_request"):
+            known = "sts" if self.op == "assume" else "s3"
+            if (scheme, service, end) != ("AWS4-HMAC-SHA256", known, "aws4_request"):
                 raise Refusal(400, "AuthorizationHeaderMalformed", "wrong scope")
             keys = self.config["keys"].get(access)
             if keys is None: raise Refusal(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.")
             if keys.get("token") != self.headers.get("X-Amz-Security-Token"):
                 raise Refusal(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
-            if keys.get("parts", 1 << 30) <= counts.get("taken", 0): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
+            with log_lock: counts[access] = counts.get(access, 0) + 1
+            if keys.get("parts", 1 << 30) <= counts.get("taken", 0) or counts[access] > keys.get("requests", 1 << 30): raise Refusal(400, "ExpiredToken", "The provided token has expired.", **{"Token-0": keys.get("token")})
             wanted = self.config.get("region", "us-east-1")
             if region != wanted:
                 raise Refusal(400, "AuthorizationHeaderMalformed", f"the region '{region}' is wrong; expecting '{wanted}'", Region=wanted)
@@ -163,13 +176,14 @@ extension StrictS3 {
             pairs = sorted((up.quote(k, safe="-_.~"), up.quote(v, safe="-_.~")) for k, v in up.parse_qsl(self.query_part, keep_blank_values=True))
             query = "&".join(f"{k}={v}" for k, v in pairs)
             canonical = "\n".join([self.command, path, query, lines, ";".join(names), payload])
-            text = "\n".join([scheme, stamp, f"{day}/{region}/s3/aws4_request", hashlib.sha256(canonical.encode()).hexdigest()])
+            text = "\n".join([scheme, stamp, f"{day}/{region}/{known}/aws4_request", hashlib.sha256(canonical.encode()).hexdigest()])
             key = ("AWS4" + keys["secret"]).encode()
-            for step in (day, region, "s3", "aws4_request"): key = hmac.new(key, step.encode(), hashlib.sha256).digest()
+            for step in (day, region, known, "aws4_request"): key = hmac.new(key, step.encode(), hashlib.sha256).digest()
             if hmac.new(key, text.encode(), hashlib.sha256).hexdigest() != parts["Signature"]:
                 raise Refusal(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.", StringToSign=text)
             if payload != "UNSIGNED-PAYLOAD" and payload != hashlib.sha256(self.body).hexdigest():
                 raise Refusal(400, "XAmzContentSHA256Mismatch", "The provided 'x-amz-content-sha256' header does not match what was computed.")
+            if self.op == "assume": return
             if self.bucket != self.config.get("bucket", "bkt"): raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist")
             if self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"):
                 raise Refusal(400, "InvalidRequest", "a form")
@@ -195,9 +209,27 @@ extension StrictS3 {
 
         def publish(self, body, etag, facts, checksum):
             version = f"v{len(objects)}-{time.time_ns()}"
+            self.published = hashlib.sha256(body).hexdigest()
             objects[self.key] = {"body": body, "etag": etag, "facts": facts, "checksum": checksum, "version": version,
                                  "modified": formatdate(self.now(), usegmt=True)}
             return {"ETag": etag, "x-amz-version-id": version}
+
+        # The security token service, API_AssumeRole.html: `roles` says which id's keys a role has.
+        def do_assume(self):
+            if not self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"): raise Refusal(400, "InvalidAction", "no form")
+            form = dict(up.parse_qsl(self.body.decode(), strict_parsing=True))
+            if (form.pop("Action", ""), form.pop("Version", "")) != ("AssumeRole", "2011-06-15"): raise Refusal(400, "InvalidAction", "Could not find operation")
+            role, name = self.config.get("roles", {}).get(form.pop("RoleArn", "")), form.pop("RoleSessionName", "")
+            life = int(form.pop("DurationSeconds", 3600))
+            if not 2 <= len(name) <= 64 or not 900 <= life <= 43200: raise Refusal(400, "ValidationError", "constraints")
+            if role is None or form.pop("ExternalId", None) != role.get("external") or form:
+                return 403, {"Content-Type": "text/xml"}, b'<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>User is not authorized to perform: sts:AssumeRole</Message></Error><RequestId>R</RequestId></ErrorResponse>'
+            keys = self.config["keys"][role["id"]]
+            end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + role.get("life", life)))
+            return 200, {"Content-Type": "text/xml"}, (
+                '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><AssumedRoleUser><Arn>a</Arn></AssumedRoleUser>'
+                f'<Credentials><AccessKeyId>{role["id"]}</AccessKeyId><SecretAccessKey>{xml(keys["secret"])}</SecretAccessKey><SessionToken>{xml(keys["token"])}</SessionToken>'
+                f'<Expiration>{end}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>').encode()
 
         def do_put(self):
             if len(self.body) > 5 << 30: raise Refusal(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size")
@@ -287,6 +319,8 @@ extension StrictS3 {
 
         def do_abort(self):
             self.upload()
+            # Parts that were on their way keep it.
+            if self.fault_now == "linger": return 204, {}, b""
             del uploads[self.query["uploadId"]]
             return 204, {}, b""
 

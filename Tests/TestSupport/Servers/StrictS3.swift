@@ -12,7 +12,8 @@ package final class StrictS3: Sendable {
   package static let id = "AKIDSTRICT"
   package static let secret = "wJalr/strict+secret/KEY"
 
-  /// - Parameter config: members of its settings besides `keys`, as JSON: `faults`, `page`, `rate`, `region`, `skew`.
+  /// - Parameter config: members of its settings besides `keys`, as JSON: `faults`, `page`, `pause` (seconds
+  ///   a request takes), `rate`, `region`, `roles`, `skew`.
   package init(_ bench: Bench, config: [String] = [], keys: String? = nil) async throws {
     let stem = bench.scratch.path + "/strict-\(UUID().uuidString.prefix(6))"
     scratch = bench.scratch
@@ -62,6 +63,14 @@ package struct S3Visit: Sendable {
   package var part: Int? { line["part"].string.flatMap { Int($0) } }
   /// The parts that an answer to `parts` named.
   package var listed: [Int] { line["listed"].array.compactMap { $0.int.map { Int($0) } } }
+  /// Seconds since 1970.
+  package var begun: Double { line["begun"].double ?? 0 }
+  package var ended: Double { line["ended"].double ?? 0 }
+  /// Requests that the store had before it when this one came, itself included.
+  package var flight: Int { Int(line["flight"].int ?? 0) }
+  package var upload: String { line["upload"].string ?? "" }
+  /// SHA-256 of the object that this request put in place.
+  package var published: String? { line["sha256"].string }
   package var who: String { line["who"].string ?? "" }
   package func header(_ name: String) -> String? { line["headers"][name].string }
 }
