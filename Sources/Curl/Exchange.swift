@@ -35,6 +35,11 @@ final class Exchange: @unchecked Sendable {
   var refusal: (any Error)?
   /// Whether a socket was made for a connection.
   var hasOpened = false
+  /// Those sockets, until one of them is the connection.
+  var opened: [Int32] = []
+  var sockets: Sockets?
+  /// Of the connection.
+  var localPort: Int32?
   var watch = Watch()
 
   init(_ request: CurlRequest, sink: any CurlSink, finish: @escaping (Outcome) -> Void) {
