@@ -13,6 +13,9 @@ package enum LedgerChange: Sendable {
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
   case removed(seq: Int64)
+  /// Keeps a transfer's session, which could not be ended, as a retired transfer's: to be called before the transfer
+  /// itself forgets it.
+  case orphaned(seq: Int64, RemoteSession)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)
   /// More bytes that moved under a policy in a period of its budget.

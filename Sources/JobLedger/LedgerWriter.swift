@@ -134,6 +134,8 @@ package final class LedgerWriter: Sendable {
         arguments: [seq, home, away])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
+    case .orphaned(let seq, let session):
+      try orphan(seq, session, db)
     case .diagnostic(let run, let diagnostic):
       try db.cachedStatement(
         sql: "INSERT INTO diagnostic (run, severity, message, place, hint) VALUES (?,?,?,?,?)"
@@ -156,5 +158,22 @@ package final class LedgerWriter: Sendable {
         sql: "INSERT INTO rest VALUES (?,?) ON CONFLICT (origin) DO UPDATE SET until = excluded.until"
       ).execute(arguments: [origin, until])
     }
+  }
+
+  private func orphan(_ seq: Int64, _ session: RemoteSession, _ db: Database) throws {
+    // Another identity: the manifest's next compilation must not find it.
+    try db.execute(
+      sql: """
+        INSERT INTO transfer (id, identity, profile, source, destination, takes_source_name, expect, known_size, live,
+          state)
+        SELECT id, randomblob(8), profile, source, destination, takes_source_name, expect, known_size, 0, 'canceled'
+        FROM transfer WHERE seq = ?
+        """, arguments: [seq])
+    guard db.changesCount == 1 else { return }
+    var progress = TransferProgress()
+    progress.session = session
+    progress.sessionState = .open
+    try db.cachedStatement(sql: ProgressRow.upsert).execute(
+      arguments: ProgressRow.arguments(db.lastInsertedRowID, progress))
   }
 }

@@ -34,6 +34,7 @@ package struct EngineContext: Sendable {
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
   let claims = DestinationClaims()
   let rests = EndpointRests()
+  let silentHosts = SilentHosts()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
@@ -57,6 +58,13 @@ package struct EngineContext: Sendable {
     self.bootID = bootID
     self.checksEverything = checksEverything
     self.board = board
+  }
+
+  /// Tells of something that is wrong with a transfer, and records it where there is a run.
+  func warn(_ diagnostic: Diagnostic, of id: String) {
+    let named = Diagnostic(diagnostic.severity, "\(id): \(diagnostic.message)", hint: diagnostic.hint)
+    if run > 0 { writer.submit(.diagnostic(run: run, named)) }
+    events(.diagnostic(named))
   }
 
   /// Eight hex digits of job and transfer: tells part files of different jobs apart.

@@ -12,11 +12,12 @@ final class Requester {
     var lastStatus: Int?
   }
 
-  private let context: EngineContext
+  let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
-  private let remote: any RemoteProtocol
-  private let settings: TransferSettings
+  let remote: any RemoteProtocol
+  private var settings: TransferSettings
+  private var isFarewell = false
   private let throttle: Throttle
   private let slot: Slot?
   private let id: String
@@ -41,6 +42,24 @@ final class Requester {
     self.slot = slot
     self.id = id
     self.live = live
+  }
+
+  /// One that tries once, for some seconds, and waits for no host.
+  func hasty() -> Requester {
+    let hasty = Requester(
+      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
+      throttle: throttle, id: id, live: live)
+    hasty.isFarewell = true
+    hasty.settings.policy.retryAttempts = 1
+    hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
+    hasty.settings.policy.requestTimeout = min(2, settings.policy.requestTimeout)
+    return hasty
+  }
+
+  func count(_ more: Tally) {
+    tally.requests += more.requests
+    tally.retries += more.retries
+    tally.lastStatus = more.lastStatus ?? tally.lastStatus
   }
 
   /// Gives the counts made since the last call.
@@ -263,7 +282,7 @@ final class Requester {
     }
     return WireRequest(
       method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
-      throttle: throttle, slot: slot)
+      throttle: throttle, slot: slot, isFarewell: isFarewell)
   }
 }
 

@@ -11,7 +11,11 @@ package enum ControlShell {
       return false
     }
     if next.actions.contains(.dropProgress) {
-      await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      let failure = await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      if let failure, let session = transfer.progress.session {
+        context.writer.submit(.orphaned(seq: transfer.seq, session))
+        context.warn(Retirement.remains(transfer, failure, job: context.job), of: transfer.id)
+      }
       var progress = transfer.progress
       progress.session = nil
       if progress.sessionState != .none { progress.sessionState = .closed }

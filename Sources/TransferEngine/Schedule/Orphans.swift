@@ -22,15 +22,18 @@ package enum Orphans {
     var found: [Orphan] = []
     let authenticator = Authenticator(context)
     for transfer in try context.ledger.retired() {
+      if remove,
+        let failure = await Retirement.clear(transfer, context: context, authenticator: authenticator)
+      {
+        context.warn(Retirement.remains(transfer, failure, job: context.job), of: transfer.id)
+        continue
+      }
       if let session = transfer.progress.session {
         found.append(
           Orphan(kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id))
       }
       if let part = part(of: transfer, context) { found.append(part) }
-      if remove {
-        await Retirement.clear(transfer, context: context, authenticator: authenticator)
-        context.writer.submit(.removed(seq: transfer.seq))
-      }
+      if remove { context.writer.submit(.removed(seq: transfer.seq)) }
     }
     var last: Int64 = 0
     while true {
@@ -40,7 +43,7 @@ package enum Orphans {
       for transfer in page where isDone(transfer) {
         guard let part = part(of: transfer, context) else { continue }
         found.append(part)
-        if remove { await Retirement.clear(transfer, context: context, authenticator: authenticator) }
+        if remove { _ = await Retirement.clear(transfer, context: context, authenticator: authenticator) }
       }
     }
     try await context.writer.barrier()

@@ -336,13 +336,16 @@ package actor TransferEngine {
   /// Ends what the manifest no longer has: its remote sessions and its part files.
   private func clearRetired() async throws {
     for transfer in try context.ledger.retired() {
-      if let heir = try MovedSource.heir(of: transfer, context: context) {
+      if transfer.state != .canceled, let heir = try MovedSource.heir(of: transfer, context: context) {
         try context.ledger.handOver(from: transfer.seq, to: heir)
         context.writer.submit(.removed(seq: transfer.seq))
         continue
       }
-      await Retirement.clear(transfer, context: context, authenticator: authenticator)
-      context.writer.submit(.removed(seq: transfer.seq))
+      if let failure = await Retirement.clear(transfer, context: context, authenticator: authenticator) {
+        context.warn(Retirement.remains(transfer, failure, job: context.job), of: transfer.id)
+      } else {
+        context.writer.submit(.removed(seq: transfer.seq))
+      }
     }
   }
 }

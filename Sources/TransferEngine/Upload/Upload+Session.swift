@@ -324,10 +324,14 @@ extension Upload {
     }
   }
 
-  /// Ends the remote session, as far as the server can be reached.
+  /// Ends the remote session, or leaves it to who comes later.
   func abandonSession() async {
-    if let session = book.progress.session, let request = remote.abort(session) {
-      _ = try? await requester.call(request)
+    if let session = book.progress.session, let request = remote.abort(session),
+      let failure = await requester.farewell(request)
+    {
+      context.writer.submit(.orphaned(seq: book.transfer.seq, session))
+      let diagnostic = Retirement.remains(book.transfer, failure, job: context.job)
+      book.warn(diagnostic.message, hint: diagnostic.hint)
     }
     book.progress.session = nil
     book.progress.sessionState = book.progress.sessionState == .none ? .none : .closed
