@@ -83,6 +83,7 @@ final class Exchange: @unchecked Sendable {
       if !isHeadDelivered { deliverHead() }
       if failure == nil { return .success(result()) }
     }
+    if let error = failure as? CurlError { return .failure(error) }
     if let failure {
       return .failure(
         CurlError(
