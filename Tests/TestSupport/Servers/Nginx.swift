@@ -65,7 +65,8 @@ package final class Nginx: Sendable {
       program, ["-e", folder + "/error.log", "-p", folder, "-c", file], folder: folder)
     url = (setting.certificate == nil ? "http" : "https") + "://\(setting.addresses[0]):\(port)"
     self.port = port
-    try await Loopback.ready(process, port: port)
+    let isV6 = setting.addresses[0].hasPrefix("[")
+    try await Loopback.ready(process, port: port, accepts: isV6 ? Loopback.acceptsOnV6 : Loopback.accepts)
   }
 
   package func log() -> [JSON] { JSON.lines(logPath) }
