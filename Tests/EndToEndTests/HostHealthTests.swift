@@ -37,6 +37,10 @@ struct HostHealthTests {
     #expect(requests.count <= 2 * ids.count, "\(requests.count) requests")
     #expect(
       requests.contains { $0["mood"].string == "429" } && requests.contains { $0["mood"].string == "stall" })
+    // `per_host` and no more, whatever happens.
+    #expect(
+      requests.allSatisfy { $0["open"].int ?? 99 <= 4 },
+      "\(requests.compactMap { $0["open"].int }.max() ?? 0)")
     // After a 429 the whole host rests for the second that it asked for: only what was on its way arrives.
     for (index, request) in requests.enumerated() where request["mood"].string == "429" {
       let at = request["at"].double ?? 0

@@ -132,6 +132,12 @@ struct WireTests {
     }
     let waiting = try await bench.haul(["status", "away"])
     #expect(waiting.output.contains("has no network"), "\(waiting.output)")
+    let json = try await bench.haul(["status", "away", "--json"])
+    let told = try JSON.parse(json.output)["job"]["hosts"].array
+    #expect(
+      told.map { $0["change"].string } == ["no_network"] && told.first?["since"].string != nil, "\(told)")
+    let file = try bench.scratch.write("status.json", json.output)
+    #expect(try await Schema.faults(of: file, name: "report") == "")
     // Long enough for two attempts and more, had they been made.
     try await Task.sleep(for: .seconds(2))
     #expect(running.isAlive, "\(running.errors)")
@@ -141,6 +147,8 @@ struct WireTests {
     #expect(try bench.isSame("f", "f"))
     #expect(run.report["run"]["attempt"].int == 1 && run["a"]["requests"].int ?? 99 <= 3, "\(run["a"])")
     #expect(run.remarks.contains("this machine has no network"), "\(run.remarks)")
+    let after = try await bench.haul(["status", "away", "--json"])
+    #expect(try JSON.parse(after.output)["job"]["hosts"].array.isEmpty)
     let changes = JSON.lines(events).compactMap { $0["change"].string }
     #expect(changes.contains("network_back"), "\(changes)")
     // With `--no-wait` it is a failure like others: paused, for the next run.
