@@ -55,7 +55,7 @@ struct WireTests {
     let server = try await Nginx(bench) {
       $0.certificate = pair
       $0.isHTTP2 = true
-      $0.rate = 400_000
+      $0.rate = 50_000
     }
     try bench.writeJob(
       """

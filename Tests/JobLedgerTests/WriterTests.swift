@@ -117,6 +117,46 @@ struct WriterTests {
     #expect(try ledger.chunks(of: 1).map(\.offset) == [0], "a failed group must leave nothing behind")
   }
 
+  /// A session that could not be ended outlives its transfer's forgetting, and the manifest's next compilation.
+  @Test func anOrphanedSessionIsKept() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let plan = [Entry(id: "a"), Entry(id: "b", identity: 2)]
+    try ledger.compile(plan)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let session = RemoteSession(id: "s", chunkSize: 7, facts: ["k": "v"])
+    writer.submit(.orphaned(seq: 1, session))
+    writer.submit(.orphaned(seq: 99, session))
+    try await writer.barrier()
+    let change = try ledger.compile(plan)
+    #expect(change.kept == 2 && change.added == 0 && change.retired == 0)
+    #expect(try ledger.all().map(\.id) == ["a", "b"])
+    let orphan = try #require(try ledger.retired().first)
+    #expect(try ledger.retired().count == 1)
+    #expect(orphan.id == "a" && orphan.progress.session == session && orphan.state == .canceled)
+    #expect(orphan.destination == Place("out/a") && orphan.seq != 1)
+    writer.submit(.removed(seq: orphan.seq))
+    try writer.close()
+    #expect(try ledger.retired().isEmpty && ledger.all().count == 2)
+  }
+
+  @Test func serversThatRestAreTold() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    #expect(try ledger.hosts().isEmpty)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let hosts = [
+      HostStanding(host: "http://h", change: "opened", reason: "2 \"requests\"", since: 1.5),
+      HostStanding(host: "https://[::1]:8", change: "slowed", reason: "HTTP 429", since: 2),
+    ]
+    writer.submit(.hosts(hosts))
+    try await writer.barrier()
+    #expect(try ledger.hosts() == hosts)
+    writer.submit(.hosts([]))
+    try writer.close()
+    #expect(try ledger.hosts().isEmpty)
+  }
+
   @Test func aLockedDatabaseIsWaitedFor() async throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()
