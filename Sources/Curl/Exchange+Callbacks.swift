@@ -78,6 +78,13 @@ extension Exchange {
   @discardableResult func deliverHead() -> Bool {
     isHeadDelivered = true
     watch.isAnswering = true
+    // nginx takes a handshake without the certificate that it asked for, and then refuses the request.
+    if status == 400, let easy, haul_curl_was_asked_for_certificate(easy.pointer) != 0 {
+      failure = CurlError(
+        kind: .tls(.clientCertificate), message: "HTTP 400 from a server that asks for one",
+        receivedBytes: true)
+      return false
+    }
     return kept { try sink.head(status: status, headers: headers) }
   }
 

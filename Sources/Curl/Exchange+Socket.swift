@@ -9,9 +9,10 @@ extension Exchange {
   }
 
   /// Connected, or given a kept connection, and about to send.
-  static let onReady: haul_curl_prereq = { context, address, _, port, _ in
+  static let onReady: haul_curl_prereq = { context, address, _, port, localPort in
     guard let exchange = Exchange.from(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
     if !exchange.isAdmitted(address, port: port) { return Int32(CURL_PREREQFUNC_ABORT) }
+    exchange.connected(port: localPort)
     exchange.watch.begin(Monotonic.now)
     return Int32(CURL_PREREQFUNC_OK)
   }
@@ -39,6 +40,7 @@ extension Exchange {
       return CURL_SOCKET_BAD
     }
     hasOpened = true
+    opened.append(socket)
     return socket
   }
 

@@ -35,6 +35,11 @@ final class Exchange: @unchecked Sendable {
   var refusal: (any Error)?
   /// Whether a socket was made for a connection.
   var hasOpened = false
+  /// Those sockets, until one of them is the connection.
+  var opened: [Int32] = []
+  var sockets: Sockets?
+  /// Of the connection.
+  var localPort: Int32?
   var watch = Watch()
 
   init(_ request: CurlRequest, sink: any CurlSink, finish: @escaping (Outcome) -> Void) {
@@ -78,6 +83,7 @@ final class Exchange: @unchecked Sendable {
       if !isHeadDelivered { deliverHead() }
       if failure == nil { return .success(result()) }
     }
+    if let error = failure as? CurlError { return .failure(error) }
     if let failure {
       return .failure(
         CurlError(

@@ -15,6 +15,7 @@ final class Multi {
   /// How connections to a peer are made; nil where requests disagree.
   private var ways: [String: CurlOptions.Way?] = [:]
   private var idle: [EasyHandle] = []
+  private let sockets = Sockets()
   private var resumed: Set<CurlRequestID> = []
   private var nextTick = 0.0
   private var isClosed = false
@@ -57,6 +58,8 @@ final class Multi {
   func resume(_ id: CurlRequestID) {
     if live[id] != nil { resumed.insert(id) }
   }
+
+  func fit(_ id: CurlRequestID, _ receiveBuffer: Int?) { live[id]?.fit(receiveBuffer) }
 
   /// Ends every request, and refuses new ones.
   func close() {
@@ -125,6 +128,7 @@ final class Multi {
   }
 
   private func begin(_ exchange: Exchange) {
+    exchange.sockets = sockets
     do throws(CurlError) {
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle() }

@@ -30,6 +30,12 @@ extension NetworkThread {
     onThread { self.multi.resume(id) }
   }
 
+  /// Makes the receive buffer of a running request's socket so large; nil gives it back to the kernel. To be called on
+  /// this thread.
+  package func fit(_ id: CurlRequestID, receiveBuffer: Int?) {
+    multi.fit(id, receiveBuffer)
+  }
+
   private func cancel(_ id: CurlRequestID) {
     submit(.work { self.multi.cancel(id) })
   }

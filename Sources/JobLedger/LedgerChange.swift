@@ -21,6 +21,8 @@ package enum LedgerChange: Sendable {
   case ended(seq: Int64, RemoteSession)
   case diagnostic(run: Int, Diagnostic)
   case events(run: Int, count: Int)
+  /// How the servers fare that are not asked as freely as the policies let.
+  case hosts([HostStanding])
   /// More bytes that moved under a policy in a period of its budget.
   case spent(policy: String, period: String, bytes: Int64)
   /// A server asked for rest until a moment, seconds since 1970.

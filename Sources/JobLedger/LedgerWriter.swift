@@ -165,6 +165,10 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
       ])
+    case .hosts(let hosts):
+      try db.cachedStatement(
+        sql: "INSERT INTO meta VALUES ('hosts', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+      ).execute(arguments: [HostStanding.write(hosts).text])
     case .spent(let policy, let period, let bytes):
       try db.cachedStatement(
         sql: """

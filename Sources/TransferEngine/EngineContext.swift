@@ -35,6 +35,7 @@ package struct EngineContext: Sendable {
   let blocks = BlockPool()
   let claims = DestinationClaims()
   let rests = EndpointRests()
+  let silentHosts = SilentHosts()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,
@@ -58,6 +59,12 @@ package struct EngineContext: Sendable {
     self.bootID = bootID
     self.checksEverything = checksEverything
     self.board = board
+  }
+
+  /// Tells of something, and records it where there is a run.
+  func remark(_ diagnostic: Diagnostic) {
+    if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
+    events(.diagnostic(diagnostic))
   }
 
   /// Eight hex digits of job and transfer: tells part files of different jobs apart.

@@ -1,3 +1,4 @@
+package import JobLedger
 package import JobModel
 import Synchronization
 
@@ -25,6 +26,23 @@ package final class LiveBoard: Sendable {
   /// What `haul limit` says; nil while the policies hold.
   package var limit: Bandwidth? { limited.withLock { $0 } }
   func setLimit(_ limit: Bandwidth?) { limited.withLock { $0 = limit } }
+
+  private let standing = Mutex<[String: HostStanding]>([:])
+
+  /// Servers that are not asked as freely as the policies let.
+  package var hosts: [HostStanding] { standing.withLock { $0.values.sorted { $0.host < $1.host } } }
+
+  /// - Parameter now: seconds since 1970.
+  package func note(_ news: HostNews, now: Double) {
+    standing.withLock { hosts in
+      switch news.change {
+      case .closed, .recovered, .networkBack: hosts[news.host] = nil
+      case .slowed, .opened, .probing, .givenUp, .noNetwork:
+        hosts[news.host] = HostStanding(
+          host: news.host, change: news.change.word, reason: news.change.reason, since: now)
+      }
+    }
+  }
 
   func enter(_ transfer: LiveTransfer) { transfers.withLock { $0[transfer.seq] = transfer } }
   func leave(_ seq: Int64) { _ = transfers.withLock { $0.removeValue(forKey: seq) } }

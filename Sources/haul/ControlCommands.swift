@@ -98,7 +98,7 @@ extension ControlCommand {
     let setUp = try EngineSetUp(
       job: job, stateFolder: target.common.stateFolder.folder(name), ledger: ledger, writer: writer,
       run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(),
-      events: { event in if case .diagnostic(let diagnostic) = event { DiagnosticText.print([diagnostic]) } })
+      events: DiagnosticText.tell)
     defer { setUp.shutDown() }
     let changed = try await ControlShell.applyAtRest(control, context: setUp.context)
     try writer.close()

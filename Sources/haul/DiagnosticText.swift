@@ -1,4 +1,5 @@
 import JobModel
+import TransferEngine
 
 /// Diagnostics as the user reads them: place, line, caret, and what would be right.
 enum DiagnosticText {
@@ -9,6 +10,11 @@ enum DiagnosticText {
     let colour = Terminal.hasColour
     for diagnostic in diagnostics.prefix(limit) { Terminal.talk(text(diagnostic, colour: colour)) }
     if diagnostics.count > limit { Terminal.talk("… and \(diagnostics.count - limit) more\n") }
+  }
+
+  /// What a command that is no run has to say of its work.
+  @Sendable static func tell(_ event: EngineEvent) {
+    if case .diagnostic(let diagnostic) = event { print([diagnostic]) }
   }
 
   static func text(_ diagnostic: Diagnostic, colour: Bool) -> String {

@@ -35,11 +35,14 @@ struct EngineSetUp {
       ? Metering { remark(Diagnostic(.warning, $0)) } : nil
     let network = NetworkState.system(isMetered: { metering?.current })
     let diary = HostDiary(report: remark)
+    if run > 0 { writer.submit(.hosts([])) }
     let gate = HostGate(
       transport: curl, now: { ProcessInfo.processInfo.systemUptime }, random: { Double.random(in: 0..<1) },
       isThere: waits ? network.isThere : nil,
       tell: { news in
         events(.host(news))
+        board.note(news, now: wallClock())
+        if run > 0 { writer.submit(.hosts(board.hosts)) }
         diary.note(news)
       })
     let cores = ProcessInfo.processInfo.activeProcessorCount

@@ -65,7 +65,7 @@ struct GcCommand: AsyncParsableCommand {
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
       job: job, stateFolder: state.folder(name), ledger: ledger, writer: writer, run: 0, board: LiveBoard(),
-      events: { _ in })
+      events: DiagnosticText.tell)
     defer { setUp.shutDown() }
     for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
       if let obstacle = orphan.obstacle {

@@ -101,6 +101,8 @@ struct PlanLines {
       chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action,
       reason: trouble ?? forecast.reason,
       isResumable: forecast.isResumable, isParallel: forecast.isParallel, verifiedBy: forecast.verifiedBy)
+    line.policy = transfer.settings.policy
+    line.policyName = transfer.settings.policyName
     if forecast.action == .resume, let chunk = forecast.chunkSize {
       line.present = min(forecast.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
     }

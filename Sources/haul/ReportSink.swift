@@ -52,7 +52,10 @@ struct ReportSink {
     head.limit = try ledger.limit()
     let now = Date().timeIntervalSince1970
     head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }
-    if let run { head.take(run) }
+    if let run {
+      head.take(run)
+      if run.endedAt == nil { head.hosts = try ledger.hosts() }
+    }
     return head
   }
 

@@ -124,13 +124,85 @@ struct AttackTests {
     let url = "http://rebind.test:\(victim.port)/plain/f"
     let run = try await bench.run(
       through: wrapper, yaml(url, "{ proxy: none, addresses: { deny: [\"127.0.0.1/32\"] } }"))
-    // The bait answers one request, which may be all that a small file takes; the victim hears nothing at all.
+    // The bait answers one request with 503, and nobody after it; the victim, which would have answered, hears nothing.
     #expect(
-      ["failed POLICY_DENIED", "paused retries NETWORK_UNREACHABLE", "completed"].contains(run.state("a")),
+      ["failed POLICY_DENIED", "paused retries NETWORK_UNREACHABLE"].contains(run.state("a")),
       "\(run.errors)")
+    #expect(run.status != 0 && !bench.exists("a") && run.transferred == 0)
     #expect(bait.requests().count == 1 && victim.log().isEmpty, "\(victim.log())")
     let open = try await bench.run(through: wrapper, yaml(url, "{ proxy: none }"), ["--new-run"])
     #expect(open.status == 0 && victim.requests().count > 0, "\(open.errors)")
+  }
+
+  /// A name that leads elsewhere between two attempts: what was begun at its first address goes on nowhere else.
+  @Test(.enabled(if: getuid() == 0, "needs a mount namespace")) func rebindingBetweenAttempts() async throws {
+    let bench = try Bench()
+    try bench.serve("f", size: 2_000_000)
+    let victim = try await PolicyServer(bench)
+    let bait = try await PolicyServer(bench) {
+      $0.address = "127.0.0.2"
+      $0.port = victim.port
+      $0.rate = 200_000
+    }
+    func job(_ deadline: String) -> String {
+      """
+      version: 1
+      job: rebound
+      defaults: { chunk_size: 64KiB }
+      transfers:
+        - id: a
+          download: http://rebind.test:\(victim.port)/plain/f
+          to: a
+          policy:
+            deadline: \(deadline)
+            retry: { attempts: 3, initial: 10ms }
+            network: { proxy: none, addresses: { deny: ["127.0.0.1/32"] } }
+      """
+    }
+    let first = try await bench.run(through: try bench.withHosts("127.0.0.2 rebind.test\n"), job("3s"))
+    #expect(first.state("a") == "paused deadline" && first.transferred > 0, "\(first.errors)")
+    let heard = bait.requests().count
+    let second = try await bench.run(through: try bench.withHosts("127.0.0.1 rebind.test\n"), job("60s"))
+    #expect(second.state("a") == "failed POLICY_DENIED" && !bench.exists("a"), "\(second.errors)")
+    #expect(second["a"]["error"]["message"].string?.contains("nothing was sent") == true)
+    #expect(victim.log().isEmpty && bait.requests().count == heard, "\(victim.log())")
+  }
+
+  /// From https to http nobody is led, wherever to; the other way is open.
+  @Test func redirectsAcrossSchemes() async throws {
+    let bench = try Bench()
+    try bench.serve("f", size: 1000)
+    let own = try Authority(bench, "own")
+    let pair = try own.issue("good", host: "IP:127.0.0.1")
+    let plain = try await PolicyServer(bench)
+    let secure = try await PolicyServer(bench) { ($0.certificate, $0.key) = (pair.certificate, pair.key) }
+    func job(_ url: String) -> String {
+      """
+      version: 1
+      job: schemes
+      endpoints: { web: { type: http, url: \(quoted(url)), auth: { bearer: { env: TOKEN } } } }
+      transfers:
+        - id: a
+          download: "web:f"
+          to: a
+          refresh: always
+          policy: { network: { proxy: none }, tls: { ca_file: \(quoted(own.ca)) } }
+      """
+    }
+    for target in [plain.url + "/plain", "http://127.0.0.1:\(secure.port)/plain"] {
+      let run = try await bench.run(
+        job(secure.redirect(to: target)), ["--new-run"], environment: ["TOKEN": "s3cret"])
+      #expect(run.state("a") == "failed POLICY_DENIED", "\(target): \(run.errors)")
+      #expect(run["a"]["error"]["message"].string?.contains("redirects from https") == true)
+      #expect(!bench.exists("a"))
+    }
+    #expect(plain.log().isEmpty)
+    let up = try await bench.run(
+      job(plain.redirect(to: secure.url + "/plain")), ["--new-run"], environment: ["TOKEN": "s3cret"])
+    #expect(up.status == 0, "\(up.errors)")
+    // Another scheme is another origin: the token stays behind.
+    let arrived = secure.requests().filter { $0["path"].string?.hasPrefix("/plain/") == true }
+    #expect(!arrived.isEmpty && arrived.allSatisfy { $0["headers"]["authorization"].isNull })
   }
 
   /// A name of the metadata service's address, from /etc/hosts.

@@ -79,6 +79,54 @@ struct ControlTests {
     #expect(try bench.isSame("a.bin", "a.bin"))
   }
 
+  /// A server that takes connections and says nothing holds no `cancel` up; its session is ended by who comes later.
+  @Test(arguments: [false, true]) func cancelWithASilentServer(isRunning: Bool) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(
+      bench, faults: [#"{"match": {"method": "PUT"}, "action": {"uploadRate": "128KiB"}}"#])
+    try bench.source("up.bin", size: 3 << 20)
+    let policy = "timeouts: { connect: 60s, request: 60s }, retry: { attempts: 8, initial: 20s, max: 60s }"
+    try bench.writeJob(
+      """
+      version: 1
+      job: silent
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { chunk_size: 256KiB, policy: { \(policy) } }
+      transfers: [{ id: up, upload: up.bin, to: "depot:in/up.bin" }]
+
+      """)
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await Midway.chunks(1, of: ["up"], in: events, running)
+    let words: String
+    if isRunning {
+      depot.process.signal(SIGSTOP)
+      #expect(try await bench.haul(["cancel", "silent"], limit: .seconds(30)).status == 0)
+      let run = try await HaulRun(running.wait(.seconds(30)), reportPath: bench.reportPath)
+      #expect(run.status == 0 && run.outcome == "canceled", "\(run.errors)")
+      words = run.remarks + run.errors
+    } else {
+      running.signal(SIGINT)
+      #expect(try await running.wait(.seconds(20)).status == 75)
+      depot.process.signal(SIGSTOP)
+      let cancel = try await bench.haul(["cancel", "silent"], limit: .seconds(30))
+      #expect(cancel.status == 0, "\(cancel.errors)")
+      words = cancel.errors
+    }
+    #expect(words.contains("up: its session at") && words.contains("could not be ended"), "\(words)")
+    #expect(words.contains("haul gc silent"), "\(words)")
+    // Nor does it hold up those who come later, and they say the same.
+    let inVain = try await bench.haul(["gc", "silent"], limit: .seconds(30))
+    #expect(inVain.errors.contains("could not be ended") && !inVain.output.contains("session"))
+    depot.process.signal(SIGCONT)
+    let gc = try await bench.haul(["gc", "silent"])
+    #expect(gc.output.contains("removed session of `silent`"), "\(gc.output) \(gc.errors)")
+    #expect(try await depot.log().contains { $0.method == "DELETE" && $0.status == 204 })
+    #expect(try await bench.haul(["gc", "silent"]).output.contains("nothing to remove"))
+    let status = try await bench.haul(["status", "silent", "--json"])
+    #expect(try JSON.parse(status.output)["transfers"].array.map { $0["state"].string } == ["canceled"])
+  }
+
   /// Completions that another boot left unsynced are read again; only what is damaged is fetched again.
   @Test func whatAPowerCutTookIsFound() async throws {
     let bench = try Bench()

@@ -113,6 +113,37 @@ struct PolicyTests {
     #expect(second.status == 75 && second.transferred == 0 && second.state("a") == "paused budget")
   }
 
+  /// Chunks as large as the budget would never be whole: smaller ones are sent, or the upload is refused.
+  @Test func aBudgetBelowAChunk() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    let web = try await PolicyServer(bench)
+    try bench.source("u.bin", size: 3_000_000)
+    func yaml(_ to: String, _ budget: Int) -> String {
+      """
+      version: 1
+      job: small
+      endpoints: { depot: \(depot.endpoint), web: { type: http, url: \(quoted(web.url)) } }
+      defaults: { chunk_size: 8MiB, policy: { budget: { bytes: \(budget), per: day }, timezone: UTC } }
+      transfers:
+        - { id: u, upload: u.bin, to: "\(to)" }
+
+      """
+    }
+    let first = try await bench.run(yaml("depot:u.bin", 1_000_000))
+    #expect(first.status == 75 && first.state("u") == "paused budget", "\(first.errors)")
+    #expect((1...999_999).contains(first["u"]["contiguous_bytes"].int ?? 0))
+    #expect(first.remarks.contains("a spent budget throws away"), "\(first.remarks)")
+    // Another budget, or another day: it goes on with what is there.
+    let second = try await bench.run(yaml("depot:u.bin", 50_000_000))
+    #expect(second.status == 0 && (second["u"]["bytes"]["reused"].int ?? 0) >= 0, "\(second.errors)")
+    #expect(try await depot.log().chunks.map(\.offset).count > 1)
+    #expect(try Sums.file(bench.served + "/u.bin") == Sums.file(bench.job + "/u.bin"))
+    let whole = try await bench.run(yaml("web:u.bin", 900_000), ["--new-run"])
+    #expect(whole.state("u") == "failed POLICY_DENIED" && web.requests().isEmpty, "\(whole.errors)")
+    #expect(whole["u"]["error"]["message"].string?.contains("the budget of 900000 bytes a day") == true)
+  }
+
   @Test func failuresOfAPolicyEndTheRun() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

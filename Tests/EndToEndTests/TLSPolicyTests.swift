@@ -5,59 +5,6 @@ import Testing
 /// TLS against real servers with test CAs: what must not be trusted is refused, each with its own words.
 @Suite(.turns, .timeLimit(.minutes(15)))
 struct TLSPolicyTests {
-  /// A CA and certificates of it, made by openssl.
-  private struct Authority {
-    let folder: String
-    var ca: String { folder + "/ca.pem" }
-
-    init(_ bench: Bench, _ name: String) throws {
-      folder = try bench.scratch.folder(name)
-      try run([
-        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=Test CA \(name)",
-        "-keyout",
-        folder + "/ca.key", "-out", folder + "/ca.pem",
-      ])
-    }
-
-    /// - Parameter days: of its validity, from now; a negative one has expired.
-    func issue(_ name: String, host: String, days: Int = 10) throws -> (certificate: String, key: String) {
-      let stem = folder + "/" + name
-      try Data("subjectAltName=\(host)\n".utf8).write(to: URL(fileURLWithPath: stem + ".ext"))
-      try run([
-        "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=\(name)", "-keyout", stem + ".key", "-out",
-        stem + ".csr",
-      ])
-      try run([
-        "x509", "-req", "-in", stem + ".csr", "-CA", ca, "-CAkey", folder + "/ca.key", "-CAcreateserial",
-        "-days",
-        String(days), "-extfile", stem + ".ext", "-out", stem + ".pem",
-      ])
-      return (stem + ".pem", stem + ".key")
-    }
-
-    /// The pin of a certificate's key, as curl(1) tells to make it.
-    func pin(_ certificate: String) throws -> String {
-      try run(["x509", "-in", certificate, "-pubkey", "-noout", "-out", certificate + ".pub"])
-      try run([
-        "pkey", "-pubin", "-in", certificate + ".pub", "-outform", "der", "-out", certificate + ".der",
-      ])
-      try run(["dgst", "-sha256", "-binary", "-out", certificate + ".sum", certificate + ".der"])
-      let sum = FileManager.default.contents(atPath: certificate + ".sum") ?? Data()
-      return "sha256//" + sum.base64EncodedString()
-    }
-
-    private func run(_ arguments: [String]) throws {
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/openssl")
-      process.arguments = arguments
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else { throw TestFault("openssl \(arguments) failed") }
-    }
-  }
-
   private func yaml(_ url: String, _ tls: String) -> String {
     """
     version: 1
@@ -159,6 +106,38 @@ struct TLSPolicyTests {
     try await refused(bench, server, tls((mine.certificate, theirs.key)), "or its key can't be used")
     let run = try await bench.run(yaml(server.url, tls(mine)), ["--new-run"])
     #expect(run.status == 0, "\(run.errors)")
+  }
+
+  /// nginx takes the handshake, and says what it misses in a page.
+  @Test(.enabled(if: Nginx.isInstalled, "needs nginx")) func clientCertificatesOfNginx() async throws {
+    let bench = try Bench()
+    try bench.serve("plain/f", size: 1000)
+    let (own, foreign) = (try Authority(bench, "own"), try Authority(bench, "foreign"))
+    let good = try own.issue("good", host: "IP:127.0.0.1")
+    let (mine, theirs) = (
+      try own.issue("mine", host: "email:me@example.net"),
+      try foreign.issue("theirs", host: "email:x@example.net")
+    )
+    let server = try await Nginx(bench) {
+      $0.certificate = good
+      $0.clientCA = own.ca
+    }
+    func tls(_ pair: (certificate: String, key: String)) -> String {
+      "{ ca_file: \(quoted(own.ca)), client_cert: \(quoted(pair.certificate)), client_key: \(quoted(pair.key)) }"
+    }
+    for (settings, words) in [
+      ("{ ca_file: \(quoted(own.ca)) }", "wants a client certificate"),
+      (tls(theirs), "refuses the client certificate"),
+    ] {
+      let run = try await bench.run(yaml(server.url, settings), ["--new-run"])
+      #expect(run.state("a") == "failed TLS_FAILED", "\(run.errors)")
+      #expect(run["a"]["error"]["message"].string?.contains(words) == true, "\(run["a"]["error"])")
+      #expect(run["a"]["requests"].int == 1)
+    }
+    let run = try await bench.run(yaml(server.url, tls(mine)), ["--new-run"])
+    #expect(run.status == 0, "\(run.errors)")
+    // A bad request is no certificate's fault where none was asked for.
+    #expect(server.log().last?["status"].int == 206)
   }
 
   /// A page on the secure port that does not speak TLS.

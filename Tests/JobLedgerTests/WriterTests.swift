@@ -117,6 +117,23 @@ struct WriterTests {
     #expect(try ledger.chunks(of: 1).map(\.offset) == [0], "a failed group must leave nothing behind")
   }
 
+  @Test func serversThatRestAreTold() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    #expect(try ledger.hosts().isEmpty)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let hosts = [
+      HostStanding(host: "http://h", change: "opened", reason: "2 \"requests\"", since: 1.5),
+      HostStanding(host: "https://[::1]:8", change: "slowed", reason: "HTTP 429", since: 2),
+    ]
+    writer.submit(.hosts(hosts))
+    try await writer.barrier()
+    #expect(try ledger.hosts() == hosts)
+    writer.submit(.hosts([]))
+    try writer.close()
+    #expect(try ledger.hosts().isEmpty)
+  }
+
   @Test func aLockedDatabaseIsWaitedFor() async throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -42,6 +42,9 @@ import Testing
     let total = LiveFrame.total(Self.state(["a"], unknown: 1))
     #expect(total.contains("/4.0+ GiB") && !total.contains("left"))
     #expect(LiveFrame.total(LiveState(running: [], standing: PlanStanding(), rate: nil)) == "0/0 done")
+    var resting = LiveState(running: [], standing: PlanStanding(), rate: nil)
+    resting.hosts = ["http://h": "no_network", "http://g": "opened"]
+    #expect(LiveFrame.total(resting) == "0/0 done  http://g: opened  http://h: no network")
   }
 
   @Test(arguments: [(1, 24), (5, 24), (12, 3), (20, 24), (40, 10), (60, 4), (80, 24), (81, 5), (200, 24)])

@@ -57,6 +57,42 @@ import Testing
         """)
   }
 
+  /// Each transfer's policy by name, and once what it says.
+  @Test func `a plan tells its policies`() throws {
+    var office = EffectivePolicy()
+    office.transfers = 2
+    office.downloadRate = .bytesPerSecond(2_000_000)
+    office.retryAttempts = 3
+    office.deniedAddresses = ["private", "loopback"]
+    var refined = office
+    refined.insecure = true
+    var lines = Self.lines + [Self.lines[0], Self.lines[0]]
+    for (index, policy) in [office, EffectivePolicy(), refined, office, refined].enumerated() {
+      lines[index].policy = policy
+      lines[index].policyName = index == 1 ? nil : index == 4 ? nil : "office"
+    }
+    var text = ""
+    let plan = PlanText(isColoured: false) { text += $0 }
+    for line in lines { try plan.add(line) }
+    try plan.finish()
+    #expect(text.contains("transfer    a  1000 B, 3 chunks  download, http, policy `office`\n"), "\(text)")
+    #expect(text.contains("upload, kii\n") && text.contains("download, http, policy `office` (2)\n"))
+    #expect(text.contains("download, http, a policy of its own\n"))
+    #expect(
+      text.contains(
+        "policy `office`: transfers 2, download 1.9 MiB/s, retry.attempts 3, network.addresses.deny private loopback\n"
+      ),
+      "\(text)")
+    #expect(text.contains("tls.insecure true\n"))
+    let out = Collector()
+    let json = PlanJSON(out.take)
+    try json.begin(ReportHead(toolVersion: "1", jobName: "nightly"))
+    for line in lines { try json.add(line) }
+    try json.finish()
+    #expect(try Schemas.faults("plan", [out.bytes]) == "")
+    #expect(try Document(out.bytes)["transfers", 0, "policy", "effective", "retry", "attempts"].int == 3)
+  }
+
   @Test func `a long plan is cut`() throws {
     var text = ""
     let plan = PlanText(isColoured: false) { text += $0 }

@@ -49,6 +49,9 @@ package enum LiveFrame {
       text += "  \(DisplayText.safe(name.isEmpty ? "a policy" : name)): \(hold.reason.rawValue)"
       if let until = hold.until { text += " until " + Timestamp.text(until).prefix(16) + "Z" }
     }
+    for (host, word) in state.hosts.sorted(by: { $0.key < $1.key }).prefix(3) {
+      text += "  \(DisplayText.safe(host)): \(word.replacing("_", with: " "))"
+    }
     return text
   }
 

@@ -37,6 +37,8 @@ package struct LiveState: Sendable, Hashable {
   package var holds: [String: Hold]
   /// What `haul limit` says.
   package var limit: Bandwidth?
+  /// Servers that are not asked as freely as the policies let, with the event's word.
+  package var hosts: [String: String] = [:]
 
   package init(
     running: [LiveLine], standing: PlanStanding, rate: Double?, holds: [String: Hold] = [:],

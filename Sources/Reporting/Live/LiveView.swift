@@ -108,9 +108,11 @@ package final class LiveView: Sendable {
         id: transfer.id, done: done, size: transfer.size, rate: meter.rate, retries: transfer.retries)
     }
     state.meters = meters
-    return LiveState(
+    var live = LiveState(
       running: lines, standing: state.standing, rate: state.total.rate, holds: board.holds,
       limit: board.limit)
+    live.hosts = Dictionary(board.hosts.map { ($0.host, $0.change) }) { $1 }
+    return live
   }
 
   private func redraw(_ state: inout State, _ live: LiveState) {

@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 
 /// Writes `haul.plan/v1`, a transfer at a time: `begin`, `add` for each, `finish`.
@@ -34,6 +35,10 @@ package final class PlanJSON {
         "parallel": line.isParallel.map { .bool($0) } ?? .null,
         "verified_by": .array(line.verifiedBy.map { .string($0) }),
       ],
+      "policy": line.policy.map {
+        ["name": .text(line.policyName), "effective": PolicyJSON.write($0.masked)]
+      }
+        ?? .null,
     ])
   }
 

@@ -28,6 +28,9 @@ package struct PlanLine: Sendable, Hashable {
   package var isParallel: Bool?
   /// What the bytes will be checked with, best first; empty where nothing is known to be.
   package var verifiedBy: [String]
+  /// What governs it; nil where the plan's reader is not told.
+  package var policy: EffectivePolicy?
+  package var policyName: String?
 
   package init(
     id: String, direction: Direction, source: Place, destination: Place, protocolName: String,

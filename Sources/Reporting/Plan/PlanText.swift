@@ -7,6 +7,9 @@ package final class PlanText {
   private let write: (String) throws -> Void
   private let paint: Paint
   private var totals = PlanTotals()
+  /// Those that were named so far, to be told at the end.
+  private var policies: [(name: String, policy: EffectivePolicy)] = []
+  private static let policyLimit = 32
 
   /// - Parameter write: takes whole lines, newline included.
   package init(isColoured: Bool, _ write: @escaping (String) throws -> Void) {
@@ -22,6 +25,7 @@ package final class PlanText {
     text += "  " + (line.size.map(Figures.bytes) ?? "size unknown")
     if let chunks = line.chunks { text += ", " + Figures.count(chunks, "chunk") }
     text += "  " + line.direction.rawValue + ", " + line.protocolName
+    if let policy = policy(of: line) { text += ", " + policy }
     let source = DisplayText.safe(Masking.place(line.source))
     let destination = DisplayText.safe(Masking.place(line.destination))
     try write("\(text)\n" + paint.faint("            \(source) -> \(destination)") + "\n")
@@ -30,6 +34,7 @@ package final class PlanText {
   }
 
   package func finish() throws {
+    for (name, policy) in policies { try write("\(name): " + PolicyText.differences(policy) + "\n") }
     if totals.transfers > Self.limit { try write("… and \(totals.transfers - Self.limit) more\n") }
     let actions = PlanLine.Action.allCases.compactMap { action in
       totals.actions[action].map { "\($0) \(word(action))" }
@@ -40,6 +45,21 @@ package final class PlanText {
     if totals.chunks > 0 { text += ", " + Figures.count(totals.chunks, "chunk") }
     if totals.unknownSizes > 0 { text += ", " + Figures.count(totals.unknownSizes, "unknown size") }
     try write(text + "\n")
+  }
+
+  /// The name that its policy goes by here; nil for what is built in.
+  private func policy(of line: PlanLine) -> String? {
+    guard let policy = line.policy, line.policyName != nil || policy != EffectivePolicy() else { return nil }
+    let title = line.policyName.map { "policy `\(DisplayText.safe($0))`" } ?? "a policy of its own"
+    if let known = policies.first(where: { $0.policy == policy && $0.name.hasPrefix(title) }) {
+      return known.name
+    }
+    // A level may have refined it.
+    let others = policies.count { $0.name.hasPrefix(title) }
+    guard policies.count < Self.policyLimit else { return title }
+    let name = others == 0 ? title : "\(title) (\(others + 1))"
+    policies.append((name, policy))
+    return name
   }
 
   private func word(_ action: PlanLine.Action) -> String {

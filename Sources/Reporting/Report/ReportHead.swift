@@ -25,6 +25,8 @@ package struct ReportHead: Sendable {
   package var endedAt: Double?
   /// What `haul limit` says.
   package var limit: Bandwidth?
+  /// Servers that are not asked as freely as the policies let, while the run goes on.
+  package var hosts: [HostStanding] = []
   /// When a paused transfer's policy lets it go on, seconds since 1970; nil where no waiting helps.
   package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
   /// Beyond those that the ledger has recorded for the run.

@@ -39,6 +39,13 @@ package struct ReportWriter {
         "name": .text(head.jobName), "state": .text(counts?.jobState), "manifest": .text(head.manifest),
         "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
         "bandwidth": CommonJSON.bandwidth(head.limit),
+        "hosts": .array(
+          head.hosts.map {
+            [
+              "host": .string($0.host), "change": .string($0.change), "reason": .string($0.reason),
+              "since": CommonJSON.time($0.since),
+            ]
+          }),
       ])
     try stream.member("run", run)
     try stream.member("totals", CommonJSON.totals(counts ?? StateCounts(), sums))

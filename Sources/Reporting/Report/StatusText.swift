@@ -30,6 +30,11 @@ package struct StatusText {
     }
     if let bytes = summary.bytes { lines.append("  " + bytes) }
     if let limit = head.limit { lines.append("  bandwidth \(Figures.bandwidth(limit)) (`haul limit`)") }
+    for host in head.hosts {
+      let since = Timestamp.text(host.since).dropFirst(11).prefix(8)
+      lines.append(
+        "  \(paint.yellow(DisplayText.safe(host.host))): \(DisplayText.safe(host.reason)) (\(since)Z)")
+    }
     let attention = try AttentionText(paint: paint, resumesAt: head.resumesAt).lines(ledger, counts)
     if !attention.isEmpty { lines += [""] + attention }
     return lines.joined(separator: "\n") + "\n"

@@ -21,6 +21,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+    if request.isFarewell { return try await inner.send(request, sink: sink) }
     let pass = try await gate.enter(request.url.origin, request.policy, request.slot)
     let watched = WatchedSink(sink, gate: gate, pass: pass, wallClock: wallClock)
     var request = request

@@ -10,6 +10,7 @@ package actor HostGate {
 
   /// A request that was let through.
   struct Pass: Sendable {
+    let id: Int
     let host: String
     let use: ConnectionUse
     let asker: Int64?
@@ -41,6 +42,10 @@ package actor HostGate {
   private var waiters: [Waiter] = []
   private var timers: [String: Double] = [:]
   private var lastID = 0
+  /// Requests that are the first ones to hosts which have said nothing yet, and whether their place is lent meanwhile.
+  private var firsts: [Int: Bool] = [:]
+  /// Seconds after which a host is silent, and holds no place that others could use.
+  private static let patience = 0.5
   /// Hosts that could not be reached while this machine had no network.
   private var away: Set<String> = []
   /// Whether this machine has a network; nil where nobody waits for one.
@@ -91,13 +96,19 @@ package actor HostGate {
       await slot?.begin()
       let pass: Pass?
       switch verdict(host, use, asker, policy) {
-      case .go: return admit(host, use, asker, policy, isPlaced: true)
+      case .go:
+        let pass = admit(host, use, asker, policy, isPlaced: true)
+        if let slot, hosts[host]?.breaker == .unproven { lendIfSilent(pass, slot) }
+        return pass
       case .refuse(let failure):
         slot?.end()
         throw TransportError(failure)
       case .queue:
         pass = await wait(host, use, asker, policy, isInLine: true)
-        if let pass { return pass }
+        if let pass {
+          if let slot, hosts[host]?.breaker == .unproven { lendIfSilent(pass, slot) }
+          return pass
+        }
         slot?.end()
       case .rest(let until):
         slot?.end()
@@ -132,7 +143,7 @@ package actor HostGate {
 
   /// The request is over; `failure` where the host gave no answer.
   func leave(_ pass: Pass, _ slot: Slot?, failure: Failure?) {
-    if pass.isPlaced { slot?.end() }
+    if firsts.removeValue(forKey: pass.id) == true { slot?.unpark() } else if pass.isPlaced { slot?.end() }
     pass.use.end(pass.host)
     let backoff = Backoff(pass.policy)
     var failure = failure
@@ -176,14 +187,28 @@ package actor HostGate {
     return isFree ? .go : .queue
   }
 
+  /// A host that has said nothing yet may be dead: others have its transfer's place until it speaks.
+  private func lendIfSilent(_ pass: Pass, _ slot: Slot) {
+    firsts[pass.id] = false
+    Task {
+      try await sleep(Self.patience)
+      guard firsts[pass.id] == false, hosts[pass.host]?.breaker == .unproven else { return }
+      firsts[pass.id] = true
+      slot.end()
+      slot.park()
+    }
+  }
+
   private func admit(
     _ host: String, _ use: ConnectionUse, _ asker: Int64?, _ policy: EffectivePolicy, isPlaced: Bool
   ) -> Pass {
     let (isProbe, news) = hosts[host, default: HostHealth()].begin()
     use.begin(host)
+    lastID += 1
     if let news { tell(HostNews(host: host, change: news)) }
     return Pass(
-      host: host, use: use, asker: asker, policy: policy, isProbe: isProbe, isPlaced: isPlaced, begun: now())
+      id: lastID, host: host, use: use, asker: asker, policy: policy, isProbe: isProbe, isPlaced: isPlaced,
+      begun: now())
   }
 
   /// - Parameter policy: of the request that brought the news.

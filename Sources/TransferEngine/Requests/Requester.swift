@@ -12,11 +12,12 @@ final class Requester {
     var lastStatus: Int?
   }
 
-  private let context: EngineContext
+  let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
-  private let remote: any RemoteProtocol
-  private let settings: TransferSettings
+  let remote: any RemoteProtocol
+  private var settings: TransferSettings
+  private var isFarewell = false
   private let throttle: Throttle
   private let slot: Slot?
   private let id: String
@@ -43,6 +44,24 @@ final class Requester {
     self.live = live
   }
 
+  /// One that tries once, for some seconds, and waits for no host.
+  func hasty() -> Requester {
+    let hasty = Requester(
+      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
+      throttle: throttle, id: id, live: live)
+    hasty.isFarewell = true
+    hasty.settings.policy.retryAttempts = 1
+    hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
+    hasty.settings.policy.requestTimeout = min(2, settings.policy.requestTimeout)
+    return hasty
+  }
+
+  func count(_ more: Tally) {
+    tally.requests += more.requests
+    tally.retries += more.retries
+    tally.lastStatus = more.lastStatus ?? tally.lastStatus
+  }
+
   /// Gives the counts made since the last call.
   func takeTally() -> Tally {
     defer { tally = Tally() }
@@ -50,10 +69,8 @@ final class Requester {
   }
 
   /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
-  ///
-  /// - Parameter attempts: the policy's where left out.
-  nonisolated(nonsending) func call(_ request: Request, attempts: Int? = nil) async throws -> Answer {
-    try await retrying(attempts: attempts) {
+  nonisolated(nonsending) func call(_ request: Request) async throws -> Answer {
+    try await retrying {
       let sink = CollectingSink()
       let url = try await self.send(request, body: .none) { sink }
       guard let head = sink.answerHead else {
@@ -70,7 +87,7 @@ final class Requester {
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.
   nonisolated(nonsending) func retrying<Value>(
-    attempts: Int? = nil, _ body: nonisolated(nonsending) () async throws -> Value
+    _ body: nonisolated(nonsending) () async throws -> Value
   ) async throws -> Value {
     var attempt = 1
     var credential = await credentialUse()
@@ -80,7 +97,7 @@ final class Requester {
       } catch {
         let failure = try Self.failure(error)
         if await renews(&credential, after: failure) { continue }
-        guard Self.mayRetry(failure), attempt < attempts ?? settings.policy.retryAttempts else {
+        guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else {
           throw failure
         }
         try await pause(after: failure, attempt: attempt)
@@ -267,7 +284,7 @@ final class Requester {
     }
     return WireRequest(
       method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
-      throttle: throttle, slot: slot)
+      throttle: throttle, slot: slot, isFarewell: isFarewell)
   }
 }
 

@@ -11,7 +11,7 @@ package enum ControlShell {
       return false
     }
     if next.actions.contains(.dropProgress) {
-      var retirement = Retirement(context, authenticator)
+      let retirement = Retirement(context, authenticator)
       _ = await retirement.clear(transfer, isRetired: false)
       var progress = transfer.progress
       progress.session = nil

@@ -22,7 +22,7 @@ package enum Orphans {
   /// - Parameter remove: false only tells what there is (`--dry-run`).
   package static func clear(_ context: EngineContext, remove: Bool) async throws -> [Orphan] {
     var found: [Orphan] = []
-    var retirement = Retirement(context, Authenticator(context))
+    let retirement = Retirement(context, Authenticator(context))
     for transfer in try context.ledger.retired() {
       let part = part(of: transfer, context)
       // Looked for before it is ended.

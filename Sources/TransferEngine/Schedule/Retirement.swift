@@ -6,9 +6,6 @@ import Protocols
 struct Retirement {
   let context: EngineContext
   let authenticator: Authenticator
-  /// Origins that did not answer: others' sessions there are left for the next time.
-  private var silent: Set<String> = []
-
   init(_ context: EngineContext, _ authenticator: Authenticator) {
     self.context = context
     self.authenticator = authenticator
@@ -17,7 +14,7 @@ struct Retirement {
   /// - Parameter isRetired: the transfer is only on record for its session, and goes with it; else a session that is
   ///   left is recorded apart.
   /// - Returns: what is left, and why; nil where nothing is.
-  mutating func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
+  func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
     switch transfer.settings.direction {
     case .download:
       removePart(transfer)
@@ -35,7 +32,7 @@ struct Retirement {
       context.writer.submit(.intent(seq: transfer.seq, nil))
       let failure = await end(session, of: transfer)
       if let failure {
-        remark(SessionEnd.remark(transfer.id, session, failure))
+        context.remark(SessionEnd.remark(transfer.id, session, failure))
       } else if !isRetired {
         context.writer.submit(.ended(seq: transfer.seq, session))
       }
@@ -46,63 +43,49 @@ struct Retirement {
   /// The session on record, or one that was about to be opened and may have been.
   ///
   /// - Throws: what kept the server from being asked.
-  private mutating func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
+  private func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
     if let session = transfer.progress.session { return session }
     guard let intent = try context.ledger.intent(of: transfer.seq),
       let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
     else { return nil }
-    guard !silent.contains(remote.url.origin) else {
-      throw Failure(.networkUnreachable, "\(remote.url.origin) does not answer")
-    }
-    // A server that is away must not hold up the run.
-    var settings = transfer.settings
-    settings.policy.retryAttempts = 1
+    let now = context.clock.now()
+    if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
     let found: RemoteSession?
     do {
       found = try await IntendedSession.find(
-        intent, at: remote, by: requester(transfer, remote, settings), now: context.clock.now())
+        intent, at: remote, by: requester(transfer, remote).hasty(), now: now)
     } catch {
-      silent.insert(remote.url.origin)
+      context.silentHosts.note(remote.url.origin, error, now: now)
       throw error
     }
     if found == nil { context.writer.submit(.intent(seq: transfer.seq, nil)) }
     return found
   }
 
-  private func requester(
-    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ settings: TransferSettings
-  ) -> Requester {
+  private func requester(_ transfer: LedgerTransfer, _ remote: any UploadProtocol) -> Requester {
     Requester(
       context: context, authenticator: authenticator,
       endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
-      remote: remote, settings: settings, throttle: Throttle(settings.policy), id: transfer.id,
+      remote: remote, settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
+      id: transfer.id,
       live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
   }
 
-  private mutating func end(_ session: RemoteSession, of transfer: LedgerTransfer) async -> Failure? {
+  private func end(_ session: RemoteSession, of transfer: LedgerTransfer) async -> Failure? {
     let remote: any UploadProtocol
     do {
       remote = try ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
     } catch {
       // Nobody can be asked ever again: what is left is for the user to end.
-      remark(
+      context.remark(
         Diagnostic(
           .warning,
           "\(transfer.id): the upload session \(session.id) of `\(transfer.destination.text)` is left as it is: \(error.message)",
           hint: "end it with the service's own tools"))
       return nil
     }
-    let origin = remote.url.origin
-    guard !silent.contains(origin) else { return Failure(.networkUnreachable, "\(origin) does not answer") }
-    let failure = await SessionEnd.end(
-      session, at: remote, by: requester(transfer, remote, transfer.settings), now: context.clock.now())
-    if let failure, [.networkUnreachable, .timeout].contains(failure.code) { silent.insert(origin) }
-    return failure
-  }
-
-  private func remark(_ diagnostic: Diagnostic) {
-    if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
-    context.events(.diagnostic(diagnostic))
+    return await SessionEnd.end(
+      session, at: remote, by: requester(transfer, remote), now: context.clock.now())
   }
 
   private func removePart(_ transfer: LedgerTransfer) {

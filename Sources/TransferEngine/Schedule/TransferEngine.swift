@@ -335,9 +335,9 @@ package actor TransferEngine {
 
   /// Ends what the manifest no longer has: its remote sessions and its part files.
   private func clearRetired() async throws {
-    var retirement = Retirement(context, authenticator)
+    let retirement = Retirement(context, authenticator)
     for transfer in try context.ledger.retired() {
-      if let heir = try MovedSource.heir(of: transfer, context: context) {
+      if transfer.state != .canceled, let heir = try MovedSource.heir(of: transfer, context: context) {
         try context.ledger.handOver(from: transfer.seq, to: heir)
         context.writer.submit(.removed(seq: transfer.seq))
         continue

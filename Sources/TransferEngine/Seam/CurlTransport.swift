@@ -6,6 +6,7 @@ import Protocols
 package struct CurlTransport: Transport {
   private let thread: NetworkThread
   private let pacer: Pacer
+  private let gate: RateGate
   private let userAgent: String
   private let proxies: ProxyEnvironment
 
@@ -13,6 +14,7 @@ package struct CurlTransport: Transport {
   package init(thread: NetworkThread, userAgent: String, proxies: ProxyEnvironment) {
     self.thread = thread
     pacer = Pacer(thread: thread)
+    gate = RateGate(thread: thread)
     self.userAgent = userAgent
     self.proxies = proxies
   }
@@ -25,15 +27,21 @@ package struct CurlTransport: Transport {
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
     let proxy = try proxy(for: request)
-    let limits = try await begin(request)
-    defer { for limit in limits { limit.close() } }
+    let limits = Self.limits(request)
+    try await gate.enter(limits)
+    defer { gate.leave(limits) }
     var options = CurlOptions(request.policy, userAgent: userAgent)
     options.proxy = proxy
     // Through a proxy the addresses are the proxy's own.
     if proxy == nil { options.admission = try AddressRule(request.policy).admission(for: request) }
-    if let rate = request.throttle?.rate(.download) { options.fit(rate, request) }
+    if let rate = request.throttle?.rate(.download) {
+      let fit = ReceiveFit(rate, request)
+      options.receiveStep = fit.step
+      options.receiveBuffer = fit.buffer
+      options.segmentSize = fit.segment
+    }
     let body: CurlRequest.Body
-    let pace = Pace(pacer, thread: thread, throttle: request.throttle)
+    let pace = Pace(pacer, thread: thread, throttle: request.throttle) { ReceiveFit($0, request) }
     defer { pace.end() }
     switch request.body {
     case .none: body = .none
@@ -72,28 +80,13 @@ package struct CurlTransport: Transport {
     return proxy
   }
 
-  /// Waits until the rate limits can feed one more request.
-  ///
-  /// - Returns: the limits to be closed at its end.
-  private nonisolated(nonsending) func begin(_ request: WireRequest) async throws -> [RateLimit] {
-    let direction: Direction
+  /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
+  private static func limits(_ request: WireRequest) -> [RateLimit] {
     switch request.body {
-    case .source: direction = .upload
-    case .none where request.method == "GET": direction = .download
-    // What is short must not wait behind what is long.
-    case .none, .bytes: return []
+    case .source: request.throttle?.limits(.upload) ?? []
+    case .none where request.method == "GET": request.throttle?.limits(.download) ?? []
+    case .none, .bytes: []
     }
-    var opened: [RateLimit] = []
-    for limit in request.throttle?.limits(direction) ?? [] {
-      while !limit.open() {
-        do { try await thread.sleep(seconds: 0.1) } catch {
-          for limit in opened { limit.close() }
-          throw error
-        }
-      }
-      opened.append(limit)
-    }
-    return opened
   }
 }
 
@@ -109,6 +102,7 @@ private final class PacedSink: CurlSink {
   func head(status: Int, headers: CurlHeaders) throws {
     var list = HeaderList()
     for field in headers { list.append(field.name, field.value) }
+    if let length = list["content-length"].flatMap({ Int64($0) }) { pace.begins(length) }
     try sink.head(AnswerHead(status: status, headers: list))
   }
 
@@ -151,26 +145,6 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
 }
 
 extension CurlOptions {
-  /// Keeps small what lies between a slow limit and its server: bytes in the sockets' buffers count as sent there.
-  fileprivate mutating func fit(_ rate: Double, _ request: WireRequest) {
-    let policy = request.policy
-    let lines = min(
-      policy.connectionsPerHost, policy.connectionsTotal, policy.transfers * policy.chunksInFlight,
-      Int(rate / RateLimit.leastShare))
-    let share = rate / Double(max(1, lines))
-    // As much at once as a small window holds: each read opens it, and reads come in turns, so that servers write so.
-    receiveStep = max(1024, Int(min(max(4096, share / 32), rate / 16)))
-    let host = request.url.host
-    let isNear = host == "localhost" || host.hasPrefix("127.") || host == "[::1]"
-    // Two round trips of a far server's, or the window would be the limit.
-    let wanted = max(4096, Int(share * (isNear ? 0.06 : 0.43)))
-    // Beyond what every system grants, the kernel's own choice is the larger one.
-    let granted = 200 * 1024
-    receiveBuffer = isNear ? min(wanted, granted) : wanted <= granted ? wanted : nil
-    // The loopback's 64 KiB segments would make a server's buffer hold megabytes.
-    segmentSize = min(1460, max(536, Int(share / 16)))
-  }
-
   fileprivate init(_ policy: EffectivePolicy, userAgent: String) {
     self.init()
     connectTimeout = policy.connectTimeout

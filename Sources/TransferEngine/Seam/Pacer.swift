@@ -11,6 +11,8 @@ final class Pacer: @unchecked Sendable {
   private var line = PaceLine()
   private var turns: [Int: () -> Void] = [:]
   private var timer: NetworkThread.TimerID?
+  /// Whether any connection's buffer was ever fitted to a rate.
+  fileprivate var hasFitted = false
   /// A rate may be raised while somebody waits at the old one.
   private static let longestLook = 0.2
 
@@ -54,19 +56,28 @@ final class Pace: @unchecked Sendable {
   private let thread: NetworkThread
   private let throttle: Throttle?
   var id: CurlRequestID?
+  private let fit: (Double) -> ReceiveFit
   private var paid = 0
   private var place: Int?
+  /// The rate that the connection's buffer is fitted to; a kept connection may come with any.
+  private var fitted: Double?
+  private var isFitted = false
 
-  init(_ pacer: Pacer, thread: NetworkThread, throttle: Throttle?) {
+  /// - Parameter fit: what suits a rate of received bytes.
+  init(
+    _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, fit: @escaping (Double) -> ReceiveFit
+  ) {
     self.pacer = pacer
     self.thread = thread
     self.throttle = throttle
+    self.fit = fit
   }
 
   /// Whether so many bytes may go now; where not, the request is resumed when they may.
   func mayMove(_ count: Int, _ direction: Direction) -> Bool {
     guard let throttle else { return true }
     if place != nil { return false }
+    if direction == .download { keepFit(throttle) }
     if paid < count {
       let wanted = count - paid
       place = pacer.ask(wanted, under: throttle.limits(direction)) { [self] in
@@ -83,6 +94,24 @@ final class Pace: @unchecked Sendable {
   /// Lets the request go on, from any thread.
   var resumption: @Sendable () -> Void {
     { [thread, id] in if let id { thread.resume(id) } }
+  }
+
+  /// A rate that changes while the request runs changes what its connection may hold.
+  private func keepFit(_ throttle: Throttle) {
+    let rate = throttle.rate(.download)
+    guard !isFitted || rate != fitted, let id else { return }
+    (fitted, isFitted) = (rate, true)
+    guard rate != nil || pacer.hasFitted else { return }
+    pacer.hasFitted = true
+    thread.fit(id, receiveBuffer: rate.flatMap { fit($0).buffer })
+  }
+
+  /// An answer of so many bytes begins. What a server sends ahead is a burst, unless we read as much later; where
+  /// answers are short that would cost more than it smooths.
+  func begins(_ length: Int64) {
+    guard let throttle, let rate = throttle.rate(.download) else { return }
+    let burst = min(fit(rate).ahead, Double(length) * 0.03)
+    for limit in throttle.limits(.download) { limit.delay(burst) }
   }
 
   func moved(_ count: Int) {

@@ -22,12 +22,15 @@ package final class RateLimit: Sendable {
   /// Seconds until a step may go.
   func wait(now: Double) -> Double {
     state.withLock { state in
-      state.bucket.refill(now: now, isWanted: state.waiting > 0)
+      state.bucket.refill(now: now)
       return state.bucket.wait
     }
   }
 
   func take(_ count: Int) { state.withLock { $0.bucket.take(count) } }
+
+  /// A server has filled the buffers between us, at once.
+  func delay(_ count: Double) { state.withLock { $0.bucket.delay(count) } }
 
   /// Whether somebody stands in line for it.
   var isWanted: Bool { state.withLock { $0.waiting > 0 } }
@@ -38,8 +41,16 @@ package final class RateLimit: Sendable {
   /// what many of them hold in their buffers would be a burst of more than a second's bytes.
   static let leastShare = 32_768.0
 
-  /// Lets a request begin where the rate can feed one more.
-  func open() -> Bool {
+  /// Lets a request begin where all of its limits can feed one more.
+  static func open(_ limits: [RateLimit]) -> Bool {
+    for (index, limit) in limits.enumerated() where !limit.open() {
+      for opened in limits[..<index] { opened.close() }
+      return false
+    }
+    return true
+  }
+
+  private func open() -> Bool {
     state.withLock { state in
       if let rate = state.bucket.rate, state.open >= max(1, Int(rate / Self.leastShare)) { return false }
       state.open += 1

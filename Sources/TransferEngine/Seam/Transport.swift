@@ -31,6 +31,8 @@ package struct WireRequest: Sendable {
   package var throttle: Throttle?
   /// The transfer's place in flight; nil where no transfer asks.
   package var slot: Slot?
+  /// The last word to a server: sent at once, or not at all.
+  package var isFarewell = false
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.

@@ -6,27 +6,51 @@ enum SessionEnd {
   /// Tries of a request, and rounds of them where a session may outlive its end.
   private static let tries = 3
 
+  /// Goes past the gate, and waits some seconds at most: a server that is silent is asked once.
+  ///
   /// - Returns: nil once the session is gone, as far as that can be known; else what stood in the way.
   nonisolated(nonsending) static func end(
     _ session: RemoteSession, at remote: any UploadProtocol, by requester: Requester, now: Double
   ) async -> Failure? {
     guard let request = remote.abort(session) else { return nil }
+    let (origin, context) = (request.url.origin, requester.context)
+    if let silence = context.silentHosts.current(origin, now: now) { return silence }
+    let hasty = requester.hasty()
+    defer { requester.count(hasty.takeTally()) }
     do {
       for _ in 0..<tries {
-        let answer = try await requester.call(request, attempts: tries)
+        let answer = try await ask(request, hasty)
         if [404, 410].contains(answer.status) { return nil }
         guard (200...299).contains(answer.status) else {
           return remote.refusal(answer, doing: "end the upload", now: now)
         }
         // What was on its way may have come behind the end.
         guard remote.mayOutliveItsEnd, let query = remote.query(session, after: nil),
-          try await requester.call(query, attempts: tries).status == 200
+          try await ask(query, hasty).status == 200
         else { return nil }
       }
       return Failure(.serverError, "\(remote.url) still has the upload after it was ended \(tries) times")
     } catch {
+      context.silentHosts.note(origin, error, now: now)
       return (error as? Failure) ?? (error as? TransportError)?.failure
         ?? Failure(.internal, "the upload was not ended: \(error)")
+    }
+  }
+
+  /// Asks again where the server answers, and only has a bad moment.
+  private nonisolated(nonsending) static func ask(_ request: Request, _ requester: Requester) async throws
+    -> Answer
+  {
+    var left = tries
+    while true {
+      left -= 1
+      do {
+        return try await requester.call(request)
+      } catch {
+        let failure = try Requester.failure(error)
+        guard failure.httpStatus != nil, Requester.mayRetry(failure), left > 0 else { throw failure }
+        try await requester.context.transport.sleep(seconds: 0.3)
+      }
     }
   }
 

@@ -335,9 +335,7 @@ extension Upload {
       if let failure = await SessionEnd.end(
         session, at: remote, by: requester, now: context.clock.now())
       {
-        let remark = SessionEnd.remark(book.id, session, failure)
-        context.writer.submit(.diagnostic(run: context.run, remark))
-        context.events(.diagnostic(remark))
+        context.remark(SessionEnd.remark(book.id, session, failure))
       } else {
         context.writer.submit(.ended(seq: book.transfer.seq, session))
       }

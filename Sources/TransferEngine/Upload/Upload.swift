@@ -108,7 +108,7 @@ actor Upload {
     }
     source = UploadSource(
       size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
-      chunkSize: wantedChunk(facts.size), fingerprint: facts.fingerprint,
+      chunkSize: try wantedChunk(facts.size), fingerprint: facts.fingerprint,
       contentName: try contentName(of: file, size: facts.size),
       mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
     currentFacts = facts
@@ -175,16 +175,37 @@ actor Upload {
     }
   }
 
-  private func wantedChunk(_ size: Int64) -> Int64 {
+  /// - Throws: `Failure` where no chunk would ever come through.
+  private func wantedChunk(_ size: Int64) throws -> Int64 {
+    let taken = chosenChunk(size)
+    if let budget = settings.policy.budget, abilities(size).order != .byOffset,
+      min(taken, size) > budget.bytes
+    {
+      throw Failure(
+        .policyDenied,
+        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(min(taken, size)) bytes that `\(book.transfer.destination.text)` takes at once: it could never be sent; nothing was. Raise `budget`, or lower `chunk_size`"
+      )
+    }
+    return taken
+  }
+
+  private func abilities(_ size: Int64) -> UploadAbilities { remote.abilities(of: size) }
+
+  private func chosenChunk(_ size: Int64) -> Int64 {
     if let smaller = book.progress.chunkSize {
       return remote.abilities(of: size).chunkSize(wanted: smaller, of: size)
     }
-    let configured: Int64 =
+    var configured: Int64 =
       switch settings.chunkSize {
       case .bytes(let bytes): bytes
       case .auto: ChunkLayout.automatic(size: size)
       }
     let abilities = remote.abilities(of: size)
+    if let most = mostUnderBudget(abilities), most < min(configured, size) {
+      book.warn(
+        "chunks are \(most) bytes in place of \(configured): a spent budget throws away those under way")
+      configured = most
+    }
     let taken = abilities.chunkSize(wanted: configured, of: size)
     if taken != configured, size > min(taken, configured), abilities.minimumChunk < .max {
       book.warn(
@@ -193,6 +214,19 @@ actor Upload {
     }
     return taken
   }
+
+  /// A chunk is held whole or not at all: of those under way when a budget is spent nothing is left, so that they must
+  /// be a part of it together.
+  private func mostUnderBudget(_ abilities: UploadAbilities) -> Int64? {
+    guard let budget = settings.policy.budget, abilities.order != .byOffset, abilities.minimumChunk < .max
+    else {
+      return nil
+    }
+    let inFlight = Int64(abilities.isParallel ? max(1, settings.policy.chunksInFlight) : 1)
+    return max(Self.leastChunk, budget.bytes / (2 * inFlight * Int64(max(1, settings.policy.transfers))))
+  }
+
+  private static let leastChunk: Int64 = 16 * 1024
 
   /// Digests to compute of the source: SHA-256 always, what the manifest expects, what the server tells.
   private var wantedKinds: Set<DigestKind> {

@@ -28,8 +28,23 @@ enum Loopback {
     }
   }
 
+  /// The same on ::1.
+  static func acceptsOnV6(_ port: Int) -> Bool {
+    let socket = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = in_port_t(port).bigEndian
+    address.sin6_addr = in6addr_loopback
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+      }
+    }
+  }
+
   /// Waits until the server that was started answers; says what it said where it ended instead.
-  static func ready(_ process: Running, port: Int) async throws {
+  static func ready(_ process: Running, port: Int, accepts: (Int) -> Bool = Self.accepts) async throws {
     for _ in 0..<1500 {
       guard process.isAlive else {
         throw TestFault("a server ended at once: \(process.errors) \(process.output)")

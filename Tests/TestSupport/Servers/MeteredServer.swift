@@ -21,11 +21,31 @@ package final class MeteredServer: Sendable {
 
   /// Bytes that its sockets took from it, or gave to it, by hundredths of a second since the first.
   package func bytes() -> [Int] {
+    let pairs = pairs()
+    guard let first = pairs.first?.hundredth else { return [] }
+    return Self.bytes(pairs, from: first)
+  }
+
+  /// The same since a moment of `now`.
+  package func bytes(since moment: Double) -> [Int] { Self.bytes(pairs(), from: Int(moment * 100)) }
+
+  /// Seconds of the clock that it measures by.
+  package static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private func pairs() -> [(hundredth: Int, bytes: Int)] {
     let lines = (try? String(contentsOfFile: logPath, encoding: .utf8))?.split(separator: "\n") ?? []
-    let pairs = lines.map { $0.split(separator: " ").compactMap { Int($0) } }.filter { $0.count == 2 }
-    guard let first = pairs.first?[0], let last = pairs.map({ $0[0] }).max() else { return [] }
+    return lines.map { $0.split(separator: " ").compactMap { Int($0) } }.filter { $0.count == 2 }
+      .map { ($0[0], $0[1]) }
+  }
+
+  private static func bytes(_ pairs: [(hundredth: Int, bytes: Int)], from first: Int) -> [Int] {
+    guard let last = pairs.map(\.hundredth).max(), last >= first else { return [] }
     var bytes = Array(repeating: 0, count: last - first + 1)
-    for pair in pairs where pair[0] >= first { bytes[pair[0] - first] += pair[1] }
+    for pair in pairs where pair.hundredth >= first { bytes[pair.hundredth - first] += pair.bytes }
     return bytes
   }
 

@@ -51,7 +51,8 @@ package final class PolicyServer: Sendable {
     url = (setting.certificate == nil ? "http" : "https") + "://\(host):\(port)"
   }
 
-  /// What it saw: `connection` or a method, `path`, `at` in seconds, `mood`, `headers`.
+  /// What it saw: `connection` or a method, `path`, `at` in seconds, `mood`, `headers`, and how many requests were `open`
+  /// then, itself among them.
   package func log() -> [JSON] { JSON.lines(logPath) }
   package func requests() -> [JSON] { log().filter { $0["method"].string != "connection" } }
 
@@ -65,7 +66,12 @@ package final class PolicyServer: Sendable {
     import http.server, itertools, json, os, socket, ssl, struct, sys, threading, time, urllib.parse
     root, log, address, port, cert, key, client_ca, old, moods, life, rate = sys.argv[1:12]
     moods, life, rate = [m for m in moods.split(",") if m], int(life), int(rate)
-    lock, number = threading.Lock(), itertools.count()
+    lock, number, under_way = threading.Lock(), itertools.count(), [0]
+
+    def count(step):
+      with lock:
+        under_way[0] += step
+        return under_way[0]
 
     def note(**facts):
       with lock:
@@ -80,10 +86,15 @@ package final class PolicyServer: Sendable {
       def do_PUT(self): self.answer()
 
       def answer(self):
+        self.open = count(1)
+        try: self.respond()
+        finally: count(-1)
+
+      def respond(self):
         mine = next(number)
         mood = moods[mine % len(moods)] if moods else "ok"
         headers = {k.lower(): v for k, v in self.headers.items()}
-        note(method=self.command, path=self.path, mood=mood, headers=headers, to=self.connection.getsockname()[0])
+        note(method=self.command, path=self.path, mood=mood, headers=headers, open=self.open, to=self.connection.getsockname()[0])
         if life and mine + 1 >= life:
           self.server.socket.close()
           self.close_connection = True
@@ -91,7 +102,10 @@ package final class PolicyServer: Sendable {
         if mood == "429": return self.reply(429, {"Retry-After": "1"}, b"later")
         if mood == "503": return self.reply(503, {}, b"busy")
         if mood == "stall":
+          # Whoever asked may be gone long before: it is not open any more.
+          count(-1)
           time.sleep(3)
+          count(1)
           self.close_connection = True
           return
         if mood == "reset":
