@@ -32,7 +32,7 @@ struct Retirement {
       context.writer.submit(.intent(seq: transfer.seq, nil))
       let failure = await end(session, of: transfer)
       if let failure {
-        context.remark(SessionEnd.remark(transfer.id, session, failure))
+        context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
       } else if !isRetired {
         context.writer.submit(.ended(seq: transfer.seq, session))
       }

@@ -55,9 +55,11 @@ enum SessionEnd {
   }
 
   /// What the user is told of one that is left.
-  static func remark(_ id: String, _ session: RemoteSession, _ failure: Failure) -> Diagnostic {
+  static func remark(
+    _ id: String, of job: String, _ session: RemoteSession, _ failure: Failure
+  ) -> Diagnostic {
     Diagnostic(
       .warning, "\(id): the upload session \(session.id) could not be ended: \(failure.message)",
-      hint: "the next run tries again, and so does `haul gc`")
+      hint: "the next run of `\(job)` tries again, and so does `haul gc \(job)`")
   }
 }

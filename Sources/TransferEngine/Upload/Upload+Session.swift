@@ -335,7 +335,7 @@ extension Upload {
       if let failure = await SessionEnd.end(
         session, at: remote, by: requester, now: context.clock.now())
       {
-        context.remark(SessionEnd.remark(book.id, session, failure))
+        context.remark(SessionEnd.remark(book.id, of: context.job, session, failure))
       } else {
         context.writer.submit(.ended(seq: book.transfer.seq, session))
       }
