@@ -22,28 +22,40 @@ stage.PLACE.mkdir(parents=True, exist_ok=True)
 stage.build_peers()
 head = {"machine": stage.machine(), "versions": stage.versions(), "rounds": options.rounds,
         "at": time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime())}
-lines = ["# Performance", "",
-         f"Measured by `make bench` on {head['at']}, {options.rounds} rounds, contenders alternating; median (least–most).",
-         "Server and clients share the machine.", "", f"Machine: {head['machine']}.", "",
-         "Versions: " + "; ".join(f"{n} {v}" for n, v in head["versions"].items()) + ".", ""]
+def markdown(found):
+    lines = ["# Performance", "",
+             f"Measured by `make bench` on {head['at']}, {options.rounds} rounds, contenders alternating; median (least–most).",
+             "Server and clients share the machine.", "", f"Machine: {head['machine']}.", "",
+             "Versions: " + "; ".join(f"{n} {v}" for n, v in head["versions"].items()) + ".", ""]
+    return "\n".join(lines + [line for row in found for line in block(row)])
+
+
+def block(row):
+    lines = [f"## {row.work}", "", "| | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in row.figures]
+    lines += ["", "| ratio | found | goal | |", "| --- | --- | --- | --- |"]
+    return lines + [f"| {what} | {value} | {limit} | {'met' if met else '**not met**'} |" for what, value, limit, met in row.goals] + [""]
+
+
+def write(found):
+    """After each row: a bench that is broken off has not run in vain."""
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write(markdown(found))
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(head | {"rows": [{"work": r.work, "figures": dict(r.figures),
+                                        "goals": [dict(zip(("what", "found", "goal", "met"), g)) for g in r.goals]} for r in found]},
+                      file, indent=1, ensure_ascii=False)
+
+
 found = []
 wanted = options.only.split(",") if options.only else list(rows.ALL)
 for name in wanted:
     if name not in rows.ALL:
         sys.exit(f"there is no row `{name}`: " + ", ".join(rows.ALL))
+for name in wanted:
     for row in rows.ALL[name](options.rounds):
         found.append(row)
-        block = [f"## {row.work}", "", "| | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in row.figures]
-        block += ["", "| ratio | found | goal | |", "| --- | --- | --- | --- |"]
-        block += [f"| {what} | {value} | {limit} | {'met' if met else '**not met**'} |" for what, value, limit, met in row.goals]
-        print("\n".join(block) + "\n", flush=True)
-        lines += block + [""]
+        print("\n".join(block(row)), flush=True)
+    write(found)
 stage.clear()
-if options.markdown:
-    with open(options.markdown, "w") as file:
-        file.write("\n".join(lines))
-if options.json:
-    with open(options.json, "w") as file:
-        json.dump(head | {"rows": [{"work": r.work, "figures": dict(r.figures),
-                                    "goals": [dict(zip(("what", "found", "goal", "met"), g)) for g in r.goals]} for r in found]},
-                  file, indent=1, ensure_ascii=False)

@@ -113,6 +113,11 @@ class Listening:
                 break
         self.url = f"http://127.0.0.1:{self.port}"
 
+    def cpu(self):
+        """Seconds that it has computed."""
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def end(self):
         self.process.terminate()
         self.process.wait()
