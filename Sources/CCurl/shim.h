@@ -69,32 +69,15 @@ static inline CURLcode haul_curl_get_string(CURL *easy, CURLINFO info, char **va
 
 // OpenSSL's, which libcurl is built on (ssl.h): declared here, as nothing else of its headers is needed.
 typedef struct ssl_st haul_ssl;
-extern void SSL_CTX_set_cert_cb(struct ssl_ctx_st *context, int (*call)(haul_ssl *, void *), void *argument);
-extern int SSL_set_ex_data(haul_ssl *ssl, int index, void *data);
-extern void *SSL_get_ex_data(const haul_ssl *ssl, int index);
-
-// Called in a handshake whose server asks for a client certificate; index 0 is the application's.
-static inline int haul_ssl_asked(haul_ssl *ssl, void *unused) {
-  SSL_set_ex_data(ssl, 0, ssl);
-  return 1;
-}
-
-static inline CURLcode haul_ssl_watch(CURL *easy, void *context, void *unused) {
-  SSL_CTX_set_cert_cb((struct ssl_ctx_st *)context, haul_ssl_asked, NULL);
-  return CURLE_OK;
-}
-
-/// Remembers of each TLS connection whether its server asked for a client certificate.
-static inline CURLcode haul_curl_watch_certificates(CURL *easy) {
-  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, haul_ssl_watch);
-}
+extern struct stack_st_X509_NAME *SSL_get_client_CA_list(const haul_ssl *ssl);
 
 /// Whether the server of the running transfer's connection asked for one.
 static inline int haul_curl_was_asked_for_certificate(CURL *easy) {
   struct curl_tlssessioninfo *info = NULL;
   if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL) return 0;
   if (info->backend != CURLSSLBACKEND_OPENSSL || info->internals == NULL) return 0;
-  return SSL_get_ex_data((const haul_ssl *)info->internals, 0) != NULL;
+  // The authorities that its request names; there are none without a request.
+  return SSL_get_client_CA_list((const haul_ssl *)info->internals) != NULL;
 }
 
 static inline CURLMcode haul_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

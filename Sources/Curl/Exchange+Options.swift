@@ -105,7 +105,6 @@ extension Exchange {
     case .tls12: try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     case .tls13: try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_3))
     }
-    try easy.check(haul_curl_watch_certificates(easy.pointer))
     try easy.set(CURLOPT_CAINFO, options.caFile)
     try easy.set(CURLOPT_SSLCERT, options.clientCertificate)
     try easy.set(CURLOPT_SSLKEY, options.clientKey)

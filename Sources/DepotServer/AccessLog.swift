@@ -17,6 +17,8 @@ final class AccessLog: Sendable {
     var bytes_out: Int
     var ms: Double
     var fault: Bool?
+    /// The request asked for a digest of its answer: the client may end such an answer at its head.
+    var wants_digest: Bool?
   }
 
   private let descriptor: Int32

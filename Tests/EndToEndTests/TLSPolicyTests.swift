@@ -136,8 +136,21 @@ struct TLSPolicyTests {
     }
     let run = try await bench.run(yaml(server.url, tls(mine)), ["--new-run"])
     #expect(run.status == 0, "\(run.errors)")
-    // A bad request is no certificate's fault where none was asked for.
     #expect(server.log().last?["status"].int == 206)
+  }
+
+  /// A bad request is no certificate's fault where none was asked for.
+  @Test func badRequest() async throws {
+    let bench = try Bench()
+    let own = try Authority(bench, "own")
+    let pair = try own.issue("good", host: "IP:127.0.0.1")
+    let server = try await PolicyServer(bench) {
+      $0.certificate = pair.certificate
+      $0.key = pair.key
+    }
+    let run = try await bench.run(yaml(server.url + "/to/400/x", "{ ca_file: \(quoted(own.ca)) }"))
+    #expect(run.state("a") == "failed PROTOCOL_VIOLATION", "\(run.errors)")
+    #expect(run["a"]["error"]["http_status"].int == 400)
   }
 
   /// A page on the secure port that does not speak TLS.

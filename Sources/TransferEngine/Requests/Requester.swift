@@ -72,7 +72,7 @@ final class Requester {
   nonisolated(nonsending) func call(_ request: Request) async throws -> Answer {
     try await retrying {
       let sink = CollectingSink()
-      let url = try await self.send(request, body: .none) { sink }
+      let url = try await self.send(request, body: .none, isShort: true) { sink }
       guard let head = sink.answerHead else {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
@@ -200,7 +200,7 @@ final class Requester {
   /// - Returns: the URL that answered.
   @discardableResult
   nonisolated(nonsending) func send(
-    _ request: Request, body: WireRequest.Body, sink: () -> any AnswerSink
+    _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any AnswerSink
   ) async throws -> WebURL {
     var hasRenewed = false
     var url = request.url
@@ -219,7 +219,8 @@ final class Requester {
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
       let generation = await credentialUse().generation
-      let wire = try await prepare(request, url: url, body: body, keepsSecrets: !hasLeft)
+      var wire = try await prepare(request, url: url, body: body, keepsSecrets: !hasLeft)
+      wire.isShort = isShort
       let guarded = RedirectSink(
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && hasCredential && url.origin == request.url.origin,

@@ -4,7 +4,7 @@ package import JobModel
 /// Applies a user's wish to a transfer that nobody works on: state, and what is left of its progress.
 package enum ControlShell {
   /// - Returns: whether the wish changed anything.
-  static func apply(
+  nonisolated(nonsending) static func apply(
     _ control: Control, to transfer: LedgerTransfer, context: EngineContext, authenticator: Authenticator
   ) async throws -> Bool {
     guard let next = StateMachine.next(transfer.state, control.event), next.state != transfer.state else {

@@ -14,7 +14,7 @@ struct Retirement {
   /// - Parameter isRetired: the transfer is only on record for its session, and goes with it; else a session that is
   ///   left is recorded apart.
   /// - Returns: what is left, and why; nil where nothing is.
-  func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
+  nonisolated(nonsending) func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
     switch transfer.settings.direction {
     case .download:
       removePart(transfer)
@@ -28,8 +28,11 @@ struct Retirement {
         // Left on record, so that whoever comes next asks again.
         return (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)")
       }
-      if !isRetired { context.writer.submit(.abandoned(seq: transfer.seq, session)) }
-      context.writer.submit(.intent(seq: transfer.seq, nil))
+      // A retired row keeps its intent until it goes itself.
+      if !isRetired {
+        context.writer.submit(.abandoned(seq: transfer.seq, session))
+        context.writer.submit(.intent(seq: transfer.seq, nil))
+      }
       let failure = await end(session, of: transfer)
       if let failure {
         context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
@@ -43,7 +46,7 @@ struct Retirement {
   /// The session on record, or one that was about to be opened and may have been.
   ///
   /// - Throws: what kept the server from being asked.
-  private func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
+  private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
     if let session = transfer.progress.session { return session }
     guard let intent = try context.ledger.intent(of: transfer.seq),
       let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
@@ -71,7 +74,9 @@ struct Retirement {
       live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
   }
 
-  private func end(_ session: RemoteSession, of transfer: LedgerTransfer) async -> Failure? {
+  private nonisolated(nonsending) func end(_ session: RemoteSession, of transfer: LedgerTransfer) async
+    -> Failure?
+  {
     let remote: any UploadProtocol
     do {
       remote = try ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)

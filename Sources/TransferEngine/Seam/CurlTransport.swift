@@ -82,7 +82,8 @@ package struct CurlTransport: Transport {
 
   /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
   private static func limits(_ request: WireRequest) -> [RateLimit] {
-    switch request.body {
+    guard !request.isShort else { return [] }
+    return switch request.body {
     case .source: request.throttle?.limits(.upload) ?? []
     case .none where request.method == "GET": request.throttle?.limits(.download) ?? []
     case .none, .bytes: []

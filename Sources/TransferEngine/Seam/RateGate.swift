@@ -22,6 +22,7 @@ final class RateGate: @unchecked Sendable {
   ///
   /// - Throws: `CancellationError`.
   nonisolated(nonsending) func enter(_ limits: [RateLimit]) async throws {
+    guard !limits.isEmpty else { return }
     if !waiters.contains(where: { $0.limits.contains { limit in limits.contains { $0 === limit } } }),
       RateLimit.open(limits)
     {

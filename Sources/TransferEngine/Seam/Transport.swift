@@ -33,6 +33,8 @@ package struct WireRequest: Sendable {
   package var slot: Slot?
   /// The last word to a server: sent at once, or not at all.
   package var isFarewell = false
+  /// Its answer is small: it stands in no line behind bodies.
+  package var isShort = false
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.

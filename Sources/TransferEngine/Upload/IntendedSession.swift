@@ -6,7 +6,7 @@ import Protocols
 enum IntendedSession {
   /// Asks for it under its key, which gives it again; a server that knows no keys gives a new one.
   ///
-  /// - Returns: nil where the server gives none.
+  /// - Returns: nil where the service has no sessions for such a file.
   /// - Throws: what kept the server from being asked.
   nonisolated(nonsending) static func find(
     _ intent: SessionIntent, at remote: any UploadProtocol, by requester: Requester, now: Double
@@ -14,11 +14,16 @@ enum IntendedSession {
     var source = UploadSource(
       size: intent.size, contentType: intent.contentType, chunkSize: intent.chunkSize)
     source.key = intent.key
-    guard let request = remote.open(source, renewing: nil),
-      case .value(let session) = remote.opened(
-        try await requester.call(request), source: source, now: now)
-    else { return nil }
-    return session
+    guard let request = remote.open(source, renewing: nil) else { return nil }
+    switch remote.opened(try await requester.call(request), source: source, now: now) {
+    case .value(let session): return session
+    case .sessionLost: return nil
+    case .failure(let failure):
+      // Refused for what it is, it was never opened; but a token or a right may have ended since.
+      let status = failure.httpStatus ?? 0
+      if (400..<500).contains(status), ![401, 403, 407, 408, 409, 425, 429].contains(status) { return nil }
+      throw failure
+    }
   }
 }
 
@@ -29,25 +34,30 @@ extension Upload {
       key: key, size: source.size, contentType: source.contentType, chunkSize: source.chunkSize)
     let old = try context.ledger.intent(of: book.transfer.seq)
     guard old != intent else { return }
-    if let old, old.key != key { try await recall(old) }
+    if let old, old.key != key { try await recall(old, by: requester) }
     context.writer.submit(.intent(seq: book.transfer.seq, intent))
     // The server is not asked before it is on record.
     try await context.writer.barrier()
   }
 
   /// Ends the session that was asked for and is not on record.
-  private func recall(_ intent: SessionIntent) async throws {
-    let now = context.clock.now()
-    book.progress.session = try await IntendedSession.find(intent, at: remote, by: requester, now: now)
+  private func recall(_ intent: SessionIntent, by requester: Requester) async throws {
+    let found = try await IntendedSession.find(intent, at: remote, by: requester, now: context.clock.now())
+    book.progress.session = found
+    if let found { context.writer.submit(.abandoned(seq: book.transfer.seq, found)) }
     context.writer.submit(.intent(seq: book.transfer.seq, nil))
-    if book.progress.session != nil { await abandonSession() }
+    if found != nil { await abandonSession() }
   }
 
-  /// As `recall`, for whatever was about to be opened; left on record where the server can't be asked.
+  /// As `recall`, for whatever was about to be opened; left on record where the server can't be asked at once.
   func recallIntent() async {
     guard book.progress.session == nil, let intent = try? context.ledger.intent(of: book.transfer.seq) else {
       return
     }
-    try? await recall(intent)
+    let (origin, now) = (remote.url.origin, context.clock.now())
+    guard context.silentHosts.current(origin, now: now) == nil else { return }
+    do { try await recall(intent, by: requester.hasty()) } catch {
+      context.silentHosts.note(origin, error, now: now)
+    }
   }
 }

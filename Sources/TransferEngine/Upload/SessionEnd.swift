@@ -37,7 +37,7 @@ enum SessionEnd {
     }
   }
 
-  /// Asks again where the server answers, and only has a bad moment.
+  /// Asks again where the server does something, and only has a bad moment.
   private nonisolated(nonsending) static func ask(_ request: Request, _ requester: Requester) async throws
     -> Answer
   {
@@ -48,7 +48,7 @@ enum SessionEnd {
         return try await requester.call(request)
       } catch {
         let failure = try Requester.failure(error)
-        guard failure.httpStatus != nil, Requester.mayRetry(failure), left > 0 else { throw failure }
+        guard failure.code != .timeout, Requester.mayRetry(failure), left > 0 else { throw failure }
         try await requester.context.transport.sleep(seconds: 0.3)
       }
     }

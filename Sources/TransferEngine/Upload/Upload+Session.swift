@@ -238,6 +238,8 @@ extension Upload {
     book.progress.source = currentFacts
     book.save()
     if source.key != nil { context.writer.submit(.intent(seq: book.transfer.seq, nil)) }
+    // One that an earlier attempt could not end, and that is gone on with now.
+    if isReplayed { context.writer.submit(.ended(seq: book.transfer.seq, session)) }
     return session
   }
 
