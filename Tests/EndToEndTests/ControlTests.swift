@@ -10,8 +10,8 @@ struct ControlTests {
     let depot = try await Depot(
       bench,
       faults: [
-        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "256KiB"}}"#,
-        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "256KiB"}}"#,
+        #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "128KiB"}}"#,
+        #"{"match": {"method": "PUT"}, "action": {"uploadRate": "128KiB"}}"#,
       ])
     try bench.serve("a.bin", size: 6 << 20, seed: 4)
     try bench.source("up.bin", size: 6 << 20, seed: 5)

@@ -124,7 +124,7 @@ struct DiskTests {
 
   /// The mount goes while its open folder still takes bytes: nothing is called complete that nobody can find.
   @Test(.enabled(if: Mount.isAllowed, "needs root to mount")) func vanishedMountInMidRun() async throws {
-    let (bench, depot) = try await bench(rate: "1MiB")
+    let (bench, depot) = try await bench(rate: "256KiB")
     let store = try bench.scratch.folder("store")
     let mount = try Mount("--bind \(store)", at: bench.job + "/out")
     try bench.writeJob(job(depot))
