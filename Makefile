@@ -24,7 +24,7 @@ imports: setup
 	swift build --build-tests --explicit-target-dependency-import-check error
 
 test: imports
-	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error
+	./Scripts/test
 
 check: lint test
 
