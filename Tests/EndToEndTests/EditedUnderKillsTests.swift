@@ -97,7 +97,7 @@ struct EditedUnderKillsTests {
     // What the manifest lost: no file, no part of one, no session.
     #expect(!bench.exists("gone.bin"))
     #expect(!FileManager.default.fileExists(atPath: bench.served + "/in/gone-up.bin"))
-    #expect(Leftovers.find(bench, job: "edited") == [])
+    #expect(Leftovers.find(bench, job: "edited") == [], "\(run.report["diagnostics"]) \(run.errors)")
     #expect(try await depot.log().contains { $0.method == "DELETE" && $0.status == 204 })
     // The others kept their progress, over the edit as over every kill.
     let cost = Int64(Self.inFlight * 2 * Self.chunk + Self.inFlight * Self.rate / 20)

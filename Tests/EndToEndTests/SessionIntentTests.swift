@@ -63,10 +63,18 @@ struct SessionIntentTests {
     #expect(try await depot.log().count { $0.method == "DELETE" && $0.status == 204 } == 1)
   }
 
-  /// Another version of the source is another key: the session that was asked for under the old one is ended.
-  @Test func endsWithItsVersion() async throws {
+  /// Another version of the source, or chunks of another size, are another key: the session that was asked for under
+  /// the old one is ended.
+  @Test(arguments: ["source", "chunks"]) func endsWithItsVersion(_ what: String) async throws {
     let (bench, depot) = try await killed()
-    try bench.source("up.bin", size: 300_001, seed: 3)
+    if what == "source" {
+      try bench.source("up.bin", size: 300_001, seed: 3)
+    } else {
+      try bench.writeJob(
+        job(
+          depot,
+          #"  - { id: one, upload: up.bin, to: "depot:in/up.bin", needs: [beside], chunk_size: 128KiB }"#))
+    }
     let run = try await bench.run()
     #expect(run.status == 0 && run.faults == "", "\(run.errors)")
     #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))

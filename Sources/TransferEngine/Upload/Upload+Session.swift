@@ -222,6 +222,7 @@ extension Upload {
     var answer = try await requester.call(request)
     if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
+      source.key = old == nil ? try creationKey() : nil
       if request.headers["Idempotency-Key"] != nil, let key = source.key { try await intend(key) }
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
@@ -243,12 +244,13 @@ extension Upload {
     return session
   }
 
-  /// What this version of the source is known by when a session is opened for it; after a loss, another one.
+  /// What this version of the source is known by when a session is opened for it; after a loss, and for chunks of
+  /// another size, another one: a key belongs to one request (draft-ietf-httpapi-idempotency-key-header, 2.2).
   private func creationKey() throws -> String? {
     guard !context.runID.isEmpty else { return nil }
     // A snapshot's own times say nothing: it is made anew by an attempt that knows of no session.
     let facts = "\(source.size) \((snapshotOriginal ?? currentFacts)?.mtime ?? 0) \(source.fingerprint ?? "")"
-    let count = "\(book.progress.freshStarts) \(lostSessions)"
+    let count = "\(book.progress.freshStarts) \(lostSessions) \(source.chunkSize)"
     let text = [context.runID, book.id, facts, count].joined(separator: "\0")
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }
