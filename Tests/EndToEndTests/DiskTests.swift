@@ -27,7 +27,7 @@ struct DiskTests {
   private func bench(rate: String? = nil) async throws -> (Bench, Depot) {
     let bench = try Bench()
     let faults = rate.map {
-      ["{\"match\": {\"method\": \"GET\", \"path\": \"/files/a.bin\"}, \"action\": {\"rate\": \"\($0)\"}}"]
+      ["{\"match\": {\"method\": \"GET\", \"path\": \"/files/*.bin\"}, \"action\": {\"rate\": \"\($0)\"}}"]
     }
     let depot = try await Depot(bench, faults: faults ?? [])
     try bench.serve("a.bin", size: Self.size, seed: 31)
