@@ -17,6 +17,9 @@ package final class LedgerWriter: Sendable {
     var error: (any Error)?
   }
 
+  /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
+  private static let longestGathering = 0.01
+
   private let ledger: JobLedger
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
@@ -63,11 +66,14 @@ package final class LedgerWriter: Sendable {
   }
 
   private func run() {
+    // How many waited for the last group: where many do, as many more come in a moment.
+    var crowd = 0
     while true {
       wake.wait()
       // A little patience makes groups of what comes in quick succession; waiters end it.
       let idle = state.withLock { !$0.isUrgent && !$0.isClosing }
       if idle { _ = wake.wait(timeout: .now() + .milliseconds(20)) }
+      if crowd > 1 { Thread.sleep(forTimeInterval: min(Self.longestGathering, Double(crowd) * 0.0005)) }
       let (changes, waiters, isClosing) = state.withLock { state in
         defer {
           state.pending = []
@@ -77,6 +83,7 @@ package final class LedgerWriter: Sendable {
         return (state.pending, state.waiters, state.isClosing)
       }
       commit(changes, waiters)
+      crowd = waiters.count
       // Closing waits for what was submitted while the last group was written.
       let isDone = state.withLock { state in
         guard isClosing, state.pending.isEmpty, state.waiters.isEmpty else { return false }

@@ -5,8 +5,13 @@ import Synchronization
 final class DestinationClaims: Sendable {
   private let owners = Mutex<[String: String]>([:])
 
+  /// A file that one transfer writes.
+  struct Claim: Sendable {
+    fileprivate let key: String
+  }
+
   /// - Throws: `DESTINATION_EXISTS` where another transfer is at work on the same file.
-  func take(_ name: String, in folder: Folder, for id: String) throws(Failure) {
+  func take(_ name: String, in folder: Folder, for id: String) throws(Failure) -> Claim {
     let key = "\(try folder.facts().inode)/\(name)"
     let owner = owners.withLock { owners in
       let owner = owners[key, default: id]
@@ -17,9 +22,10 @@ final class DestinationClaims: Sendable {
       throw Failure(
         .destinationExists, "`\(folder.path)/\(name)` is written by the transfer `\(owner)` as well")
     }
+    return Claim(key: key)
   }
 
-  func release(_ id: String) {
-    owners.withLock { owners in owners = owners.filter { $0.value != id } }
+  func release(_ claim: Claim) {
+    owners.withLock { _ = $0.removeValue(forKey: claim.key) }
   }
 }

@@ -342,7 +342,8 @@ extension Download {
         .digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
     }
     book.progress.remote = object
-    book.save()
+    // What comes in one chunk leaves no record that would need this one.
+    if book.progress.chunksTotal != 1 { book.save() }
   }
 
   /// Opens the part file, reserves its space and begins the digest.

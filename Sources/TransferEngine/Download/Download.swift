@@ -16,6 +16,7 @@ actor Download {
   /// Where the file goes: its folder, once that is open, and its name.
   var folder: Folder?
   var name = ""
+  private var claim: DestinationClaims.Claim?
   var part: PartFile?
   var object = RemoteObject()
   var map = RangeMap()
@@ -72,7 +73,7 @@ actor Download {
     if part != nil, map.have.total == 0 { dropPart() }
     noteProgress()
     book.end(end)
-    context.claims.release(book.id)
+    if let claim { context.claims.release(claim) }
   }
 
   var finalState: TransferState { book.state }
@@ -113,7 +114,7 @@ actor Download {
     name = parts.name
     let opened = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
     folder = opened
-    try context.claims.take(name, in: opened, for: book.id)
+    claim = try context.claims.take(name, in: opened, for: book.id)
     if let present = try opened.facts(name), context.protected.contains(present.inode) {
       throw Failure(
         .destinationExists, "`\(opened.path)/\(name)` is the job's manifest: no download replaces it")
