@@ -113,6 +113,25 @@ struct PolicyTests {
     #expect(second.status == 75 && second.transferred == 0 && second.state("a") == "paused budget")
   }
 
+  /// A fast server brings no more than the pieces that were on their way when the last byte was spent.
+  @Test(arguments: ["8MiB", "256KiB"]) func aBudgetIsNotRunOver(_ chunk: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 100 << 20)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: fast
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { chunk_size: \(chunk), policy: { budget: { bytes: 5MB, per: month }, timezone: UTC } }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+
+      """)
+    #expect(run.status == 75 && run.state("a") == "paused budget", "\(run.errors)")
+    #expect((5_000_000..<5_300_000).contains(run.transferred), "\(run.transferred)")
+  }
+
   /// Chunks as large as the budget would never be whole: smaller ones are sent, or the upload is refused.
   @Test func aBudgetBelowAChunk() async throws {
     let bench = try Bench()

@@ -99,7 +99,9 @@ final class PolicyGroup {
     bandwidth = hours.bandwidth(at: now)
     (down, up) = (RateLimit(bandwidth.download), RateLimit(bandwidth.upload))
     let spending = spending
-    throttle = Throttle(down: [jobLimits.down, down], up: [jobLimits.up, up]) { spending?.count($0) }
+    throttle = Throttle(
+      down: [jobLimits.down, down], up: [jobLimits.up, up], moved: { spending?.count($0) },
+      spent: { spending?.spentUntil != nil })
     look(now: now, overrides: nil)
   }
 

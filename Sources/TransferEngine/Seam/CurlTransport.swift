@@ -41,7 +41,9 @@ package struct CurlTransport: Transport {
       options.segmentSize = fit.segment
     }
     let body: CurlRequest.Body
-    let pace = Pace(pacer, thread: thread, throttle: request.throttle) { ReceiveFit($0, request) }
+    let pace = Pace(
+      pacer, thread: thread, throttle: request.throttle, keepsBudget: !request.isShort && !request.isFarewell
+    ) { ReceiveFit($0, request) }
     defer { pace.end() }
     switch request.body {
     case .none: body = .none

@@ -62,11 +62,18 @@ final class Pace: @unchecked Sendable {
   /// The rate that the connection's buffer is fitted to; a kept connection may come with any.
   private var fitted: Double?
   private var isFitted = false
+  /// The body stands still once a budget is used up; what only asks or clears up goes on.
+  private let keepsBudget: Bool
+  private var isLooking = false
+  /// Seconds between two looks at a budget that is used up: its next period may begin.
+  private static let look = 0.2
 
   /// - Parameter fit: what suits a rate of received bytes.
   init(
-    _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, fit: @escaping (Double) -> ReceiveFit
+    _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, keepsBudget: Bool,
+    fit: @escaping (Double) -> ReceiveFit
   ) {
+    self.keepsBudget = keepsBudget
     self.pacer = pacer
     self.thread = thread
     self.throttle = throttle
@@ -77,6 +84,11 @@ final class Pace: @unchecked Sendable {
   func mayMove(_ count: Int, _ direction: Direction) -> Bool {
     guard let throttle else { return true }
     if place != nil { return false }
+    // A turn of libcurl's may bring tens of megabytes before the engine has its own.
+    if keepsBudget, throttle.isSpent {
+      lookAgain()
+      return false
+    }
     if direction == .download { keepFit(throttle) }
     if paid < count {
       let wanted = count - paid
@@ -89,6 +101,15 @@ final class Pace: @unchecked Sendable {
       paid += wanted
     }
     return true
+  }
+
+  private func lookAgain() {
+    guard !isLooking else { return }
+    isLooking = true
+    thread.schedule(after: Self.look) { [self] in
+      isLooking = false
+      if let id { thread.resume(id) }
+    }
   }
 
   /// Lets the request go on, from any thread.

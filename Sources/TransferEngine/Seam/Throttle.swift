@@ -6,14 +6,21 @@ package final class Throttle: Sendable {
   private let up: [RateLimit]
   /// Told of body bytes that moved, either way.
   private let moved: @Sendable (Int) -> Void
+  private let spent: @Sendable () -> Bool
 
+  /// - Parameter spent: whether nothing may move any more for now.
   package init(
-    down: [RateLimit], up: [RateLimit], moved: @escaping @Sendable (Int) -> Void = { _ in }
+    down: [RateLimit], up: [RateLimit], moved: @escaping @Sendable (Int) -> Void = { _ in },
+    spent: @escaping @Sendable () -> Bool = { false }
   ) {
     self.down = down
     self.up = up
     self.moved = moved
+    self.spent = spent
   }
+
+  /// A budget is used up: bodies stand still until the engine has stopped them.
+  package var isSpent: Bool { spent() }
 
   /// The limits of one policy, for requests outside of a run.
   package convenience init(_ policy: EffectivePolicy) {
