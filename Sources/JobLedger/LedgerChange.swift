@@ -28,3 +28,10 @@ package enum LedgerChange: Sendable {
   /// A server asked for rest until a moment, seconds since 1970.
   case rest(origin: String, until: Double)
 }
+
+extension LedgerChange {
+  /// Says only that a transfer runs.
+  var isStart: Bool {
+    if case .state(_, .running) = self { true } else { false }
+  }
+}

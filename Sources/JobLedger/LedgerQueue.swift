@@ -119,15 +119,16 @@ extension JobLedger {
     }
   }
 
-  /// Completions that may not be on disk yet, oldest first.
-  package func unsynced(limit: Int) throws -> [LedgerTransfer] {
+  /// Completions that may not be on disk yet, oldest first, and where each file is.
+  package func unsynced(limit: Int) throws -> [(seq: Int64, destination: Place)] {
     try read { db in
-      try fetch(
+      try Row.fetchAll(
         db,
         sql: """
-          SELECT \(LedgerTransfer.columns) FROM progress p JOIN transfer t ON t.seq = p.transfer
+          SELECT t.seq, t.destination, p.resolved_destination FROM progress p JOIN transfer t ON t.seq = p.transfer
           WHERE p.synced = 0 AND p.boot_id IS NOT NULL ORDER BY t.seq LIMIT ?
-          """, [limit])
+          """, arguments: [limit]
+      ).map { row in (row[0], (row[2] as String?).map { .local($0) } ?? Place(row[1] as String)) }
     }
   }
 

@@ -12,6 +12,8 @@ package final class LedgerWriter: Sendable {
     var pending: [LedgerChange] = []
     var waiters: [CheckedContinuation<Void, any Error>] = []
     var isUrgent = false
+    /// A waiter wants all that was submitted on disk.
+    var isWhole = false
     var isClosing = false
     var hasEnded = false
     var error: (any Error)?
@@ -19,6 +21,7 @@ package final class LedgerWriter: Sendable {
 
   /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
   private static let longestGathering = 0.01
+  private static let mostKept = 2
 
   private let ledger: JobLedger
   private let state = Mutex(State())
@@ -44,13 +47,17 @@ package final class LedgerWriter: Sendable {
   }
 
   /// Waits until everything that was submitted so far is committed and synced.
-  package func barrier() async throws {
+  ///
+  /// - Parameter keepingStarts: what says only that a transfer runs may stay behind for some milliseconds: mostly the
+  ///   next group says that it has ended.
+  package func barrier(keepingStarts: Bool = false) async throws {
     try await withCheckedThrowingContinuation { continuation in
       let failed = state.withLock { state -> (any Error)? in
         if let error = state.error { return error }
         if state.hasEnded { return LedgerError.unwritable(path: ledger.path, detail: "it is closed") }
         state.waiters.append(continuation)
         state.isUrgent = true
+        if !keepingStarts { state.isWhole = true }
         return nil
       }
       if let failed { continuation.resume(throwing: failed) } else { wake.signal() }
@@ -68,6 +75,8 @@ package final class LedgerWriter: Sendable {
   private func run() {
     // How many waited for the last group: where many do, as many more come in a moment.
     var crowd = 0
+    // Groups in a row that starts were left out of.
+    var kept = 0
     while true {
       wake.wait()
       // A little patience makes groups of what comes in quick succession; waiters end it.
@@ -75,13 +84,21 @@ package final class LedgerWriter: Sendable {
       if idle { _ = wake.wait(timeout: .now() + .milliseconds(20)) }
       if crowd > 1 { Thread.sleep(forTimeInterval: min(Self.longestGathering, Double(crowd) * 0.0005)) }
       let (changes, waiters, isClosing) = state.withLock { state in
+        var changes = Self.lasting(state.pending)
+        state.pending = []
+        if state.isUrgent, !state.isWhole, !state.isClosing, kept < Self.mostKept {
+          state.pending = changes.filter(\.isStart)
+          changes.removeAll(where: \.isStart)
+        }
+        kept = state.pending.isEmpty ? 0 : kept + 1
         defer {
-          state.pending = []
           state.waiters = []
           state.isUrgent = false
+          state.isWhole = false
         }
-        return (state.pending, state.waiters, state.isClosing)
+        return (changes, state.waiters, state.isClosing)
       }
+      if kept > 0 { wake.signal() }
       commit(changes, waiters)
       crowd = waiters.count
       // Closing waits for what was submitted while the last group was written.
@@ -103,7 +120,7 @@ package final class LedgerWriter: Sendable {
     if failure == nil, !changes.isEmpty {
       do {
         try ledger.write { db in
-          for change in Self.lasting(changes) { try apply(change, db) }
+          for change in changes { try apply(change, db) }
         }
       } catch {
         failure = error

@@ -117,8 +117,10 @@ enum Schema {
       known_size INTEGER CHECK (known_size >= 0),
       -- 0: the manifest says it no longer; kept until the next run has ended its session.
       live INTEGER NOT NULL DEFAULT 1 CHECK (live IN (0, 1)),
-      state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN (
-        'queued', 'running', 'paused', 'completed', 'up_to_date', 'failed', 'canceled', 'skipped')),
+      -- Not `IN`: SQLite builds a table for a list, at every change of a row.
+      state TEXT NOT NULL DEFAULT 'queued' CHECK (
+        state = 'completed' OR state = 'running' OR state = 'queued' OR state = 'paused' OR state = 'up_to_date'
+        OR state = 'failed' OR state = 'canceled' OR state = 'skipped'),
       reason TEXT,
       -- Changed in this run: what a report of a very long plan lists.
       touched INTEGER NOT NULL DEFAULT 0
@@ -130,7 +132,8 @@ enum Schema {
       chunk_size INTEGER CHECK (chunk_size > 0),
       remote TEXT CHECK (remote IS NULL OR json_valid(remote)),
       session TEXT CHECK (session IS NULL OR json_valid(session)),
-      session_state TEXT NOT NULL CHECK (session_state IN ('none', 'open', 'finalizing', 'closed')),
+      session_state TEXT NOT NULL CHECK (
+        session_state = 'none' OR session_state = 'open' OR session_state = 'finalizing' OR session_state = 'closed'),
       remote_id TEXT,
       resolved_destination TEXT,
       source_facts TEXT CHECK (source_facts IS NULL OR json_valid(source_facts)),

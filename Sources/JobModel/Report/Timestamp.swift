@@ -6,13 +6,24 @@ package enum Timestamp {
     let days = Int64((Double(milliseconds) / 86_400_000).rounded(.down))
     let rest = milliseconds - days * 86_400_000
     let (year, month, day) = civil(days)
-    func padded(_ value: Int64, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    // A year of more than four digits is no RFC 3339 time; what has no place in it is cut.
+    let fields: [(Int64, width: Int, mark: Unicode.Scalar)] = [
+      (min(max(year, 0), 9999), 4, "-"), (month, 2, "-"), (day, 2, "T"), (rest / 3_600_000, 2, ":"),
+      (rest / 60_000 % 60, 2, ":"), (rest / 1000 % 60, 2, "."), (rest % 1000, 3, "Z"),
+    ]
+    return String(unsafeUninitializedCapacity: 24) { bytes in
+      var end = 0
+      for (value, width, mark) in fields {
+        var left = value
+        for place in (end..<end + width).reversed() {
+          bytes[place] = UInt8(ascii: "0") + UInt8(left % 10)
+          left /= 10
+        }
+        bytes[end + width] = UInt8(ascii: mark)
+        end += width + 1
+      }
+      return end
     }
-    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
-      + padded(rest / 3_600_000, 2) + ":" + padded(rest / 60_000 % 60, 2) + ":" + padded(rest / 1000 % 60, 2)
-      + "." + padded(rest % 1000, 3) + "Z"
   }
 
   /// `YYYY-MM-DD` of `seconds` since 1970, UTC.

@@ -23,22 +23,29 @@ package struct HeaderList: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   }
 
   package mutating func remove(_ name: String) {
-    let lowered = name.lowercased()
-    fields.removeAll { $0.name.lowercased() == lowered }
+    fields.removeAll { Self.same($0.name, name) }
   }
 
   package mutating func removeSecrets() { fields.removeAll { $0.isSecret } }
 
   /// The first value of a name, trimmed.
   package subscript(_ name: String) -> String? {
-    let lowered = name.lowercased()
-    return fields.first { $0.name.lowercased() == lowered }?.value
+    fields.first { Self.same($0.name, name) }?.value
   }
 
   /// All values of a name as one list (RFC 9110, 5.3).
   package func combined(_ name: String) -> String? {
-    let lowered = name.lowercased()
-    let values = fields.filter { $0.name.lowercased() == lowered }.map(\.value)
+    let values = fields.filter { Self.same($0.name, name) }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  /// Names are ASCII (RFC 9110, 5.6.2), and asked for with every answer: compared by bytes, without new texts.
+  private static func same(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count
+      && zip(one.utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && isLetter($0)) }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 }

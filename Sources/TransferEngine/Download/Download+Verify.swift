@@ -145,7 +145,7 @@ extension Download {
     book.count(requester.takeTally())
     noteProgress()
     book.save()
-    try await context.writer.barrier()
+    try await context.writer.barrier(keepingStarts: true)
     // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
     _ = try folder.facts(name)
     try context.folder.expect(folder, beneath: !settings.allowsOutside)

@@ -32,20 +32,17 @@ package struct SyncPass: Sendable {
       var folders: Set<String> = []
       var lost: [Int64: Failure] = [:]
       await withTaskGroup(of: (Int64, Failure?).self) { group in
-        for transfer in batch {
-          let path = path(of: transfer)
+        for (seq, destination) in batch {
+          let path = path(of: destination)
           folders.insert(PathParts(path).parent)
-          group.addTask { (transfer.seq, await sync(path)) }
+          group.addTask { (seq, await sync(path)) }
         }
         for await (seq, failure) in group { lost[seq] = failure }
       }
       for path in folders {
         try await pool.run { try Folder.open(path.isEmpty ? "/" : path).sync() }
       }
-      for transfer in batch {
-        guard let failure = lost[transfer.seq] else { continue }
-        fail(transfer, failure)
-      }
+      for (seq, failure) in lost { try fail(seq, failure) }
       writer.submit(.synced(seqs: batch.map(\.seq)))
       total += batch.count - lost.count
     }
@@ -65,16 +62,16 @@ package struct SyncPass: Sendable {
   }
 
   /// What can't be brought to the disk is not complete, whatever was recorded.
-  private func fail(_ transfer: LedgerTransfer, _ failure: Failure) {
-    var progress = transfer.progress
+  private func fail(_ seq: Int64, _ failure: Failure) throws {
+    guard var progress = try ledger.transfer(seq)?.progress else { return }
     progress.completedAt = nil
     progress.failure = failure
-    writer.submit(.progress(seq: transfer.seq, progress))
-    writer.submit(.state(seq: transfer.seq, .failed))
+    writer.submit(.progress(seq: seq, progress))
+    writer.submit(.state(seq: seq, .failed))
   }
 
-  private func path(of transfer: LedgerTransfer) -> String {
-    let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath ?? ""
+  private func path(of destination: Place) -> String {
+    let path = destination.localPath ?? ""
     return path.hasPrefix("/") ? path : folder.path + "/" + path
   }
 }

@@ -60,18 +60,27 @@ struct TurnQueue {
     _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, state: (Key) -> LineState
   ) throws -> LedgerTransfer? {
     while true {
+      if let transfer = takeFirst(state) { return transfer }
       var states: [Key: LineState] = [:]
       for name in lines.keys { states[name] = state(name) }
-      if let first = lines.filter({ states[$0.key] == .free }).min(by: {
-        ($0.value.first?.seq ?? 0) < ($1.value.first?.seq ?? 0)
-      })?.key {
-        let transfer = lines[first]?.popFirst()
-        if lines[first]?.isEmpty ?? true { lines[first] = nil }
-        return transfer
-      }
       if try readParked(ledger, blocked: blocked, key: key, states: states) { continue }
       guard !reachedEnd, try readOn(ledger, blocked: blocked, key: key, states: states) else { return nil }
     }
+  }
+
+  /// The first in the plan of those whose line is free.
+  private mutating func takeFirst(_ state: (Key) -> LineState) -> LedgerTransfer? {
+    var first: (place: Dictionary<Key, ArraySlice<LedgerTransfer>>.Index, seq: Int64)?
+    for place in lines.indices {
+      guard let seq = lines.values[place].first?.seq, seq < first?.seq ?? .max,
+        state(lines.keys[place]) == .free
+      else { continue }
+      first = (place, seq)
+    }
+    guard let place = first?.place else { return nil }
+    let transfer = lines.values[place].popFirst()
+    if lines.values[place].isEmpty { lines.remove(at: place) }
+    return transfer
   }
 
   private var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
