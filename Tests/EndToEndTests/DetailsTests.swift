@@ -101,6 +101,7 @@ struct DetailsTests {
     try bench.serve("a.bin", size: 100_000)
     try bench.source("up.bin", size: 100_000)
     let sha = try #require(try Sums.file(bench.served + "/a.bin"))
+    let other = String(repeating: "0", count: 64)
     let run = try await bench.run(
       """
       version: 1
@@ -113,6 +114,7 @@ struct DetailsTests {
         - { id: size, download: "\(quirks.url)/plain/a.bin", to: d.bin, verify: size }
         - { id: readback, upload: up.bin, to: "depot:in/back.bin", verify: readback }
         - { id: sized, upload: up.bin, to: "depot:in/size.bin", verify: size }
+        - { id: unlike, download: "depot:a.bin", to: e.bin, verify: size, expect: { sha256: \(other) } }
       """)
     #expect(run.status == 1)
     #expect(run.faults == "")
@@ -133,6 +135,9 @@ struct DetailsTests {
     #expect(checks("readback").contains("sha256 server match"))
     #expect(try await depot.log().downloads.contains { $0.sent == 100_000 && !$0.path.hasSuffix("a.bin") })
     #expect(!bench.exists("b.bin"))
+    // What is not compared does not make a file another one, either.
+    #expect(run.state("unlike") == "completed")
+    #expect(try await bench.run(nil, ["--new-run"]).state("unlike") == "up_to_date")
   }
 
   @Test func filesAndNames() async throws {

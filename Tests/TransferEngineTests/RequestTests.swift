@@ -84,13 +84,23 @@ struct RequestTests {
     let rig = try Rig(.upload)
     try rig.write("src", content)
     let bodies = try await rig.run(from: "src", to: "web:a", endpoint: auth) { sent in
-      if sent.method == "HEAD" { return .status(404) }
+      if sent.method == "HEAD" { return .status(405) }
       if sent.headers["Authorization"] == "Bearer token1" { return .status(401) }
       return sent.path == "/f/a" ? .status(307, ["Location": "/g/a"]) : .status(201)
     }
     #expect(bodies.state == .completed)
     let puts = bodies.sent.filter { $0.method == "PUT" }
     #expect(puts.count == 3 && puts.allSatisfy { $0.body == content })
+  }
+
+  /// A server that takes an upload and does not have it has not stored it.
+  @Test func anUploadThatIsNotThereIsNotComplete() async throws {
+    let rig = try Rig(.upload)
+    try rig.write("src", content)
+    let lost = try await rig.run(from: "src", to: "web:a", endpoint: auth) { sent in
+      .status(sent.method == "HEAD" ? 404 : 201)
+    }
+    #expect(lost.state == .failed && lost.code == .notFound)
   }
 
   @Test func namesInEndpointPathsAreEncoded() async throws {

@@ -9,6 +9,10 @@ package struct Backoff: Sendable, Hashable {
   package var multiplier: Double
   package var jitter: Jitter
 
+  /// The longest rest, in seconds, that is waited for within a request's tries when a server asks for it. For a longer
+  /// one the transfer is paused until it is over.
+  package var longestRest: Double { max(60, maximum * 10) }
+
   package init(_ policy: EffectivePolicy) {
     initial = policy.retryInitial
     maximum = policy.retryMax

@@ -78,8 +78,7 @@ package struct HostHealth: Sendable {
   package func verdict(_ now: Double, _ policy: EffectivePolicy, asker: Int64? = nil) -> Verdict {
     if restsUntil > now {
       let rest = restsUntil - now
-      // As long as `Requester.pause` waits at most.
-      guard rest <= policy.retryMax * 10 else {
+      guard rest <= Backoff(policy).longestRest else {
         return .refuse(Failure(.rateLimited, "the host asked for a rest of \(Int(rest)) s", retryAfter: rest))
       }
       return .rest(until: restsUntil)

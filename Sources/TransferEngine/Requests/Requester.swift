@@ -145,11 +145,12 @@ final class Requester {
   nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
     // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
     noteRest(failure)
-    if let wish = failure.retryAfter, wish > settings.policy.retryMax * 10 {
+    let backoff = Backoff(settings.policy)
+    if let wish = failure.retryAfter, wish > backoff.longestRest {
       if let endpoint { context.rests.note(endpoint.name, until: context.clock.now() + wish, failure) }
       throw failure
     }
-    let delay = Backoff(settings.policy).delay(
+    let delay = backoff.delay(
       afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
     tally.retries += 1
     live.countRetry()

@@ -11,7 +11,13 @@ extension Upload {
     var seen = RemoteObject()
     if file.digests.isEmpty, let request = remote.inspect(file) {
       let answer = try await requester.call(request)
-      if case .value(let object) = remote.inspected(answer, now: context.clock.now()) {
+      switch remote.inspected(answer, now: context.clock.now()) {
+      case .failure(let failure) where failure.code == .notFound:
+        throw Failure(
+          .notFound, "\(remote.url) took the upload, and then answered that it does not have it",
+          httpStatus: answer.status)
+      case .failure, .sessionLost: break
+      case .value(let object):
         seen = object
         file.digests = object.digests
         file.etag = object.etag ?? file.etag
