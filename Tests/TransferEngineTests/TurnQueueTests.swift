@@ -127,4 +127,19 @@ struct TurnQueueTests {
     plan.queue.reset()
     #expect(try plan.next() == 1)
   }
+
+  /// A line that is never empty must not keep everyone who ever stood in it.
+  @Test func memoryIsHeldForThoseWhoWait() throws {
+    let plan = try Plan(Array(repeating: "p@a", count: 10))
+    let page = try plan.ledger.queued(after: 0, excluding: [], limit: 10)
+    var line = TurnLine()
+    for transfer in page { line.append(transfer) }
+    for turn in 0..<20_000 {
+      line.append(page[turn % 10])
+      #expect(line.popFirst()?.seq == page[turn % 10].seq)
+    }
+    #expect(line.count == 10)
+    #expect(line.all.map(\.seq) == page.map(\.seq))
+    #expect(line.room < 2048)
+  }
 }

@@ -17,7 +17,7 @@ struct TurnQueue {
     /// Its host rests.
     case shut
   }
-  private var lines: [Key: ArraySlice<LedgerTransfer>] = [:]
+  private var lines: [Key: TurnLine] = [:]
   /// Profiles that are read by themselves, and how far: the common reading leaves them out.
   private var parked: [PolicyGroup.Key: [Int64: Int64]] = [:]
   private var cursor: Int64 = 0
@@ -44,7 +44,7 @@ struct TurnQueue {
   mutating func remove(_ group: PolicyGroup.Key) -> [LedgerTransfer] {
     var removed: [LedgerTransfer] = []
     for (key, line) in lines where key.group == group {
-      removed += line
+      removed += line.all
       lines[key] = nil
     }
     return removed
@@ -117,7 +117,7 @@ struct TurnQueue {
       else { return false }
       // A long line whose policy has no turn left is left out of the reading.
       for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
-        for profile in Set(line.map(\.profile)) where parked[name.group]?[profile] == nil {
+        for profile in Set(line.all.map(\.profile)) where parked[name.group]?[profile] == nil {
           parked[name.group, default: [:]][profile] = cursor
         }
       }
@@ -141,7 +141,7 @@ struct TurnQueue {
 
   private mutating func add(_ transfers: [LedgerTransfer], _ key: (LedgerTransfer) throws -> Key?) throws {
     for transfer in transfers {
-      if let name = try key(transfer) { lines[name, default: []].append(transfer) }
+      if let name = try key(transfer) { lines[name, default: TurnLine()].append(transfer) }
     }
   }
 }
