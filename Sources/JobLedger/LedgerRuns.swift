@@ -79,7 +79,9 @@ extension JobLedger {
             state = CASE WHEN state = 'paused' AND reason = 'user' THEN state
               WHEN state = 'skipped' AND reason = 'disabled' THEN state ELSE 'queued' END,
             reason = CASE WHEN state = 'paused' AND reason = 'user' THEN reason
-              WHEN state = 'skipped' AND reason = 'disabled' THEN reason ELSE NULL END;
+              WHEN state = 'skipped' AND reason = 'disabled' THEN reason ELSE NULL END
+          -- A plan's first run finds a million rows as they should be: none is written again.
+          WHERE touched != 0 OR state != 'queued' OR reason IS NOT NULL;
           UPDATE progress SET transferred = 0, reused = 0, discarded = 0, requests = 0, retries = 0,
             attempts = 0, max_chunk_attempts = 0, duration = 0, fresh_starts = 0, chunks_reused = 0,
             started_at = NULL, ended_at = NULL;

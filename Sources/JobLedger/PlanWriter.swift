@@ -60,6 +60,8 @@ private final class PlanWriter {
   private var seen = SeenRows()
   private var change = PlanChange()
   private var profiles: [TransferSettings: Int64] = [:]
+  /// By `PlannedTransfer.settingsGroup`.
+  private var groups: [Int: Int64] = [:]
   private let insert: Statement
   private let find: Statement
   private let adjust: Statement
@@ -86,7 +88,7 @@ private final class PlanWriter {
   }
 
   func add(_ transfer: PlannedTransfer, identity: [UInt8]) throws {
-    let profile = try profile(transfer.settings)
+    let profile = try profile(transfer)
     let expect = ExpectationRow.write(transfer.expect)
     let source = transfer.source.text
     let destination = transfer.destination.text
@@ -153,6 +155,14 @@ private final class PlanWriter {
     case .completed, .upToDate: return newExpectation ? .queued(nil) : old
     case .queued, .running, .paused, .canceled: return old
     }
+  }
+
+  private func profile(_ transfer: PlannedTransfer) throws -> Int64 {
+    guard let group = transfer.settingsGroup else { return try profile(transfer.settings) }
+    if let known = groups[group] { return known }
+    let profile = try profile(transfer.settings)
+    groups[group] = profile
+    return profile
   }
 
   private func profile(_ settings: TransferSettings) throws -> Int64 {

@@ -4,10 +4,14 @@ import Foundation
 enum OwnThread {
   static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      let thread = Thread { continuation.resume(with: Result { try body() }) }
-      // As much as the main thread has: manifests nest.
-      thread.stackSize = 8 << 20
-      thread.start()
+      start { continuation.resume(with: Result { try body() }) }
     }
+  }
+
+  static func start(_ body: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: body)
+    // As much as the main thread has: manifests nest.
+    thread.stackSize = 8 << 20
+    thread.start()
   }
 }

@@ -20,6 +20,11 @@ enum PlanCompiler {
     var missingCount: Int
   }
 
+  private struct Row: Sendable {
+    var transfer: PlannedTransfer
+    var identity: [UInt8]
+  }
+
   /// Missing sources are named up to this many, and counted beyond.
   static let missingLimit = 100
 
@@ -35,13 +40,18 @@ enum PlanCompiler {
     var missing: [String] = []
     var missingCount = 0
     let change = try ledger.compile(from: { diagnostics.isEmpty ? mark : nil }) { add in
-      diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
-        transfer in
+      // Rows are read and put together on one core while the other stores them.
+      diagnostics = try Relay<Row>.run { give in
+        try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
+          try give(Row(transfer: $0, identity: try identity($0, job)))
+        }
+      } use: { row in
+        let transfer = row.transfer
         if transfer.settings.direction == .upload, transfer.knownSize == nil, transfer.settings.isEnabled {
           missingCount += 1
           if missing.count < missingLimit { missing.append(transfer.id) }
         }
-        try add(transfer, try identity(transfer, job))
+        try add(transfer, row.identity)
       }
       if diagnostics.contains(where: { $0.severity == .error }) { throw Faulty(diagnostics: diagnostics) }
     }
@@ -60,7 +70,7 @@ enum PlanCompiler {
   private static func identity(_ transfer: PlannedTransfer, _ job: Job) throws -> [UInt8] {
     let remote = transfer.settings.direction == .download ? transfer.source : transfer.destination
     var source = transfer.source.text
-    if case .url(let text) = transfer.source, let cut = text.firstIndex(of: "?") {
+    if case .url(let text) = transfer.source, let cut = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
       source = String(text[..<cut])
     }
     var parts = [transfer.settings.direction.rawValue, source, transfer.destinationIdentity]
