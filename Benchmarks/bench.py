@@ -9,11 +9,14 @@ import sys
 import time
 
 import rows
+import scale
 import stage
+
+ALL = rows.ALL | scale.ALL
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--rounds", type=int, default=5, help="runs of every contender, alternating (5)")
-parser.add_argument("--only", help="rows, by name: " + ", ".join(rows.ALL))
+parser.add_argument("--only", help="rows, by name: " + ", ".join(ALL))
 parser.add_argument("--json", help="also write the figures here")
 parser.add_argument("--markdown", help="also write the table here")
 options = parser.parse_args()
@@ -49,12 +52,12 @@ def write(found):
 
 
 found = []
-wanted = options.only.split(",") if options.only else list(rows.ALL)
+wanted = options.only.split(",") if options.only else list(ALL)
 for name in wanted:
-    if name not in rows.ALL:
-        sys.exit(f"there is no row `{name}`: " + ", ".join(rows.ALL))
+    if name not in ALL:
+        sys.exit(f"there is no row `{name}`: " + ", ".join(ALL))
 for name in wanted:
-    for row in rows.ALL[name](options.rounds):
+    for row in ALL[name](options.rounds):
         found.append(row)
         print("\n".join(block(row)), flush=True)
     write(found)

@@ -16,16 +16,15 @@ class Sample:
     extra: dict = field(default_factory=dict)
 
 
-def run(command, *, cwd=None, env=None, check=True, sync=False, quiet=True, extra=None):
+def run(command, *, cwd=None, env=None, check=True, sync=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE):
     """One run of a command; with `sync`, the file system's flush counts too."""
-    out = subprocess.DEVNULL if quiet else None
     # Dirty pages of the run before must not be paid by this one.
     os.sync()
     at = time.time()
     began = time.monotonic()
-    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
-                               stderr=subprocess.PIPE, shell=isinstance(command, str))
-    errors = process.stderr.read().decode(errors="replace")
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout,
+                               stderr=stderr, shell=isinstance(command, str))
+    errors = process.stderr.read().decode(errors="replace") if process.stderr else ""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if sync:
@@ -34,9 +33,36 @@ def run(command, *, cwd=None, env=None, check=True, sync=False, quiet=True, extr
     if check and process.returncode != 0:
         raise SystemExit(f"{command} ended with {process.returncode}:\n{errors[-2000:]}")
     sample = Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, {"at": at})
-    if extra:
-        sample.extra |= extra(errors)
     return sample
+
+
+def run_until(command, moment):
+    """Runs a command until `moment()` gives a time, and kills it then: the sample is of all up to that time."""
+    os.sync()
+    at = time.time()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    found = None
+    while found is None:
+        if (found := moment()) is None and process.poll() is not None:
+            raise SystemExit(f"{command} ended with {process.returncode} too soon:\n"
+                             f"{process.stderr.read().decode(errors='replace')[-2000:]}")
+        time.sleep(0.01)
+    process.kill()
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = -9
+    return Sample(found - at, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, {"at": at})
+
+
+def moment(path, event):
+    """When an event was, of a file that is being written; None where it is not there yet."""
+    try:
+        with open(path) as lines:
+            for line in lines:
+                if f'"event":"{event}"' in line and line.endswith("\n"):
+                    return timestamp(json.loads(line)["at"])
+    except FileNotFoundError:
+        pass
+    return None
 
 
 def alternate(contenders, rounds):

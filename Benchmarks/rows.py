@@ -1,10 +1,6 @@
 """The rows of the table: each runs haul and its peers on the same work, checks the result, and gives its figures."""
 import itertools
 import os
-import shutil
-import sqlite3
-import subprocess
-import time
 
 import measure
 import stage
@@ -249,63 +245,6 @@ def small_up(rounds, count=10_000):
     return rows
 
 
-def million(rounds, count=1_000_000):
-    """Plans of a million rows: compile, compile again, go on, report."""
-    folder = stage.PLACE / "million"
-    folder.mkdir(parents=True, exist_ok=True)
-    rows_file = folder / "inv.csv"
-    if not rows_file.exists():
-        with open(rows_file, "w") as rows:
-            rows.write("path,sha256\n")
-            for i in range(count):
-                rows.write(f"archive/{i % 1000:04d}/batch-{i // 1000:05d}/object-{i:08d}.bin,{i:064x}\n")
-    server = stage.Nginx(stage.fresh("nothing"))
-    text = (f"transfers:\n  - id: m\n    for_each: {{ csv: {rows_file}, key: '${{each.path}}' }}\n"
-            f"    download: '{server.url}/${{each.path}}'\n    to: 'out/${{each.path}}'\n"
-            "    expect: { sha256: '${each.sha256}' }\n")
-    row = Row(f"a plan of {count:,} rows of a CSV")
-    first, second = [], []
-    # A million rows take their time; they hardly vary.
-    for _ in range(min(rounds, 2)):
-        job = stage.Job("million", text)
-        first.append(measure.run(job.command("--json", verb="plan")))
-        second.append(measure.run(job.command("--only", "nothing/*")))
-    row.figure("compile, and print the plan", first)
-    row.figure("compile again, and an empty run", second)
-    row.at_most("compile, s", median(first), 15)
-    row.at_most("compile again, s", median(second), 3)
-    rss(row, first + second)
-    database = job.state / "million/plan.sqlite"
-    row.note("plan on disk", f"{database.stat().st_size / count:.0f} bytes a transfer")
-    row.at_most("bytes a transfer", database.stat().st_size / count, 400)
-    # All but the last are done.
-    with sqlite3.connect(database) as db:
-        db.execute("UPDATE transfer SET state = 'completed' WHERE seq < (SELECT max(seq) FROM transfer)")
-        db.execute("UPDATE run SET outcome = 'incomplete'")
-    going = measure.run(job.command("--events", str(job.folder / "events")), check=False)
-    began = time.time() - going.wall
-    seen = [e for e in measure.events(job.folder / "events") if e["event"] == "transfer_state"]
-    row.note("going on: first request after", f"{measure.timestamp(seen[0]['at']) - began:.2f} s; the whole attempt {going.wall:.2f} s")
-    row.at_most("first request, s", measure.timestamp(seen[0]["at"]) - began, 1)
-    report = measure.run([str(stage.HAUL), "report", "million", "--state-dir", str(job.state), "--json", "--all"])
-    row.note("report of all", f"{report.wall:.1f} s, {report.rss / (1 << 20):.0f} MiB")
-    row.at_most("report's memory, MiB", report.rss / (1 << 20), 64)
-    few = stage.Job("few", text.replace(str(rows_file), str(head(rows_file, 1000))))
-    small = measure.run(few.command("--json", verb="plan"))
-    row.note("memory of 1,000 rows", f"{small.rss / (1 << 20):.0f} MiB")
-    row.at_most("memory, 1,000,000 / 1,000", median(first, "rss") / small.rss, 1.2)
-    server.end()
-    return [row]
-
-
-def head(path, count):
-    short = path.with_name("head.csv")
-    with open(path) as lines, open(short, "w") as out:
-        for _, line in zip(range(count + 1), lines):
-            out.write(line)
-    return short
-
-
 def far_server(rounds):
     """50 ms each way, a capped link."""
     data = stage.PLACE / "served"
@@ -345,68 +284,5 @@ def far_server(rounds):
     return [row]
 
 
-def sparse(_):
-    """100 GiB of zeros, sparse at the server; the disk is spared by a small part of it each time."""
-    size = 100 * GIB
-    root = stage.fresh("sparse")
-    with open(root / "sparse.bin", "wb") as file:
-        file.truncate(size)
-    nginx = stage.Nginx(root)
-    row = Row("100 GiB, sparse: the first minute")
-    job = stage.Job("sparse", f"policies: {{ p: {{ deadline: 60s }} }}\ntransfers:\n  - id: big\n    download: {nginx.url}/sparse.bin\n"
-                              "    to: big.bin\n")
-    sample = measure.run(job.command("--deadline", "30s"), check=False)
-    rss(row, [sample])
-    nginx.end()
-    shutil.rmtree(job.folder)
-    return [row]
-
-
-def watching(rounds):
-    """What events and the live view cost."""
-    data = stage.PLACE / "served"
-    big = stage.random_file(data / "big.bin", GIB)
-    server = stage.Nginx(data)
-
-    def haul(*more):
-        job = stage.Job("watch", f"transfers:\n  - id: big\n    download: {server.url}/big.bin\n    to: big.bin\n")
-        return measure.run(job.command(*[str(job.folder / m) if m == "events" else m for m in more]))
-
-    row = Row("events on, 1 GiB down")
-    samples = measure.alternate({"without": haul, "with events": lambda: haul("--events", "events")}, rounds)
-    for name, found in samples.items():
-        row.figure(name + ", CPU", found, "cpu")
-    row.at_most("CPU, with / without", median(samples["with events"], "cpu") / median(samples["without"], "cpu"), 1.03)
-    server.end()
-    return [row]
-
-
-def resume_check(_):
-    """A 10 GiB partial, checked before it goes on."""
-    size = 10 * GIB
-    root = stage.fresh("resume")
-    with open(root / "big.bin", "wb") as file:
-        file.truncate(size)
-    nginx = stage.Nginx(root)
-    job = stage.Job("resume", f"policies: {{ p: {{ bandwidth: unlimited }} }}\ntransfers:\n  - id: big\n    download: {nginx.url}/big.bin\n    to: big.bin\n")
-    measure.run(job.command("--deadline", "25s"), check=False)
-    part = next(job.folder.glob(".big.bin.*.haul-part"), None)
-    row = Row("resume check of a partial")
-    if part is None:
-        row.note("skipped", "the whole file came before the deadline")
-    else:
-        have = sqlite3.connect(job.state / "resume/plan.sqlite").execute("SELECT sum(length) FROM chunk").fetchone()[0]
-        floor = measure.run(f"cat {part} > /dev/null")
-        again = measure.run(job.command("--deadline", "1h", "--events", str(job.folder / "events")), check=False)
-        began = time.time() - again.wall
-        first = next((e for e in measure.events(job.folder / "events") if e["event"] == "chunk_completed"), None)
-        took = measure.timestamp(first["at"]) - began if first else again.wall
-        row.note("recorded", f"{have / GIB:.1f} GiB; read by `cat` in {floor.wall:.1f} s; first new chunk after {took:.1f} s")
-        row.at_most("check / cat", took / max(floor.wall * have / size, 0.1), 1.5)
-    nginx.end()
-    shutil.rmtree(job.folder)
-    return [row]
-
-
 ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "small-up": small_up,
-       "million": million, "far": far_server, "watching": watching, "sparse": sparse, "resume-check": resume_check}
+       "far": far_server}

@@ -1,4 +1,5 @@
 """What the measurements stand on: programs, data, servers."""
+import atexit
 import hashlib
 import os
 import pathlib
@@ -91,6 +92,7 @@ http {{
 }}
 """)
         self.process = subprocess.Popen(["nginx", "-p", home, "-c", home / "nginx.conf"], stderr=subprocess.DEVNULL)
+        atexit.register(self.end)  # a row that fails leaves no server behind
         wait_for(self.port)
         self.url = f"http://127.0.0.1:{self.port}"
 
@@ -104,6 +106,7 @@ class Listening:
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        atexit.register(self.end)
         while True:
             line = self.process.stdout.readline()
             if not line:
