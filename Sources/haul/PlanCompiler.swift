@@ -20,9 +20,15 @@ enum PlanCompiler {
     var missingCount: Int
   }
 
-  private struct Row: Sendable {
-    var transfer: PlannedTransfer
-    var identity: [UInt8]
+  /// An object: handing it on counts one reference, and not all of a transfer's, which two cores share.
+  private final class Row: Sendable {
+    let transfer: PlannedTransfer
+    let identity: [UInt8]
+
+    init(_ transfer: PlannedTransfer, identity: [UInt8]) {
+      self.transfer = transfer
+      self.identity = identity
+    }
   }
 
   /// Missing sources are named up to this many, and counted beyond.
@@ -43,19 +49,22 @@ enum PlanCompiler {
       // Rows are read and put together on one core while the other stores them.
       diagnostics = try Relay<Row>.run { give in
         try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
-          try give(Row(transfer: $0, identity: try identity($0, job)))
+          try give(Row($0, identity: try identity($0, job)))
         }
       } use: { row in
-        let transfer = row.transfer
-        if transfer.settings.direction == .upload, transfer.knownSize == nil, transfer.settings.isEnabled {
+        if isMissing(row.transfer) {
           missingCount += 1
-          if missing.count < missingLimit { missing.append(transfer.id) }
+          if missing.count < missingLimit { missing.append(row.transfer.id) }
         }
-        try add(transfer, row.identity)
+        try add(row.transfer, row.identity)
       }
       if diagnostics.contains(where: { $0.severity == .error }) { throw Faulty(diagnostics: diagnostics) }
     }
     return Compiled(change: change, diagnostics: diagnostics, missing: missing, missingCount: missingCount)
+  }
+
+  private static func isMissing(_ transfer: PlannedTransfer) -> Bool {
+    transfer.settings.direction == .upload && transfer.knownSize == nil && transfer.settings.isEnabled
   }
 
   /// Expands without keeping anything, for `check`.
