@@ -21,6 +21,19 @@ extension JobLedger {
     }
   }
 
+  /// Those of these transfers that are still queued, in order.
+  package func queued(among seqs: [Int64]) throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
+          WHERE t.state = 'queued' AND t.live = 1 AND t.seq IN (\(seqs.map(String.init).joined(separator: ",")))
+          ORDER BY t.seq
+          """, [])
+    }
+  }
+
   package func transfer(_ seq: Int64) throws -> LedgerTransfer? {
     try read { db in
       try fetch(
@@ -47,10 +60,11 @@ extension JobLedger {
       try fetch(
         db,
         sql: """
-          SELECT \(LedgerTransfer.columns) FROM progress p JOIN transfer t ON t.seq = p.transfer
-          WHERE t.live = 1 AND t.seq > ? AND p.session IS NOT NULL AND p.source_facts IS NOT NULL
+          SELECT \(LedgerTransfer.columns)
+          FROM progress p INDEXED BY progress_begun CROSS JOIN transfer t ON t.seq = p.transfer
+          WHERE t.live = 1 AND p.transfer > ? AND p.session IS NOT NULL AND p.source_facts IS NOT NULL
             AND p.completed_at IS NULL AND t.state NOT IN ('skipped', 'canceled')
-          ORDER BY t.seq LIMIT ?
+          ORDER BY p.transfer LIMIT ?
           """, [seq, limit])
     }
   }

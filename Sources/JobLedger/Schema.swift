@@ -24,6 +24,13 @@ enum Schema {
     migrator.registerMigration("5 where part files lie") { db in try db.execute(sql: fileSystems) }
     migrator.registerMigration("6 limits, budgets, rests") { db in try db.execute(sql: limits) }
     migrator.registerMigration("7 sessions about to be opened") { db in try db.execute(sql: intents) }
+    migrator.registerMigration("8 uploads that have begun") { db in
+      // Each attempt looks whether their sources are what was begun with: a million that are done are not read.
+      try db.execute(
+        sql: """
+          CREATE INDEX progress_begun ON progress (transfer) WHERE session IS NOT NULL AND completed_at IS NULL
+          """)
+    }
     return migrator
   }
 

@@ -115,7 +115,7 @@ struct TurnQueueTests {
     let plan = try Plan(["p@a", "q@a", "p@b"])
     plan.full = ["p", "q"]
     #expect(try plan.next() == nil)
-    #expect(plan.queue.remove(plan.group("p")).map(\.seq).sorted() == [1, 3])
+    #expect(try plan.queue.remove(plan.group("p"), plan.ledger).map(\.seq).sorted() == [1, 3])
     plan.full = []
     #expect(try plan.all() == [2])
   }
@@ -128,18 +128,32 @@ struct TurnQueueTests {
     #expect(try plan.next() == 1)
   }
 
-  /// A line that is never empty must not keep everyone who ever stood in it.
-  @Test func memoryIsHeldForThoseWhoWait() throws {
-    let plan = try Plan(Array(repeating: "p@a", count: 10))
-    let page = try plan.ledger.queued(after: 0, excluding: [], limit: 10)
+  /// Who is no longer queued when the front of a long line is read again has no turn.
+  @Test func aLongLineAsksAgainWhoWaits() throws {
+    let plan = try Plan(Array(repeating: "p@dead", count: 3000) + ["q@a"])
+    plan.shut = ["dead"]
+    #expect(try plan.all() == [3001])
+    plan.shut = []
+    #expect(try plan.next() == 1)
+    try plan.ledger.settleQueued(profile: 1, to: .canceled)
+    #expect(try plan.all() == Array(2...512))
+    #expect(plan.queue.isEmpty)
+  }
+
+  @Test func aLineKeepsItsOrder() throws {
+    let plan = try Plan(Array(repeating: "p@a", count: 2000))
+    let page = try plan.ledger.queued(after: 0, excluding: [], limit: 2000)
     var line = TurnLine()
-    for transfer in page { line.append(transfer) }
-    for turn in 0..<20_000 {
-      line.append(page[turn % 10])
-      #expect(line.popFirst()?.seq == page[turn % 10].seq)
+    var found: [Int64] = []
+    for transfer in page {
+      line.append(transfer)
+      if transfer.seq.isMultiple(of: 3), let first = try line.popFirst(plan.ledger.queued(among:)) {
+        found.append(first.seq)
+      }
     }
-    #expect(line.count == 10)
-    #expect(line.all.map(\.seq) == page.map(\.seq))
-    #expect(line.room < 2048)
+    #expect(line.count == 2000 - found.count)
+    #expect(line.profiles == [1])
+    while let first = try line.popFirst(plan.ledger.queued(among:)) { found.append(first.seq) }
+    #expect(found == Array(1...2000))
   }
 }

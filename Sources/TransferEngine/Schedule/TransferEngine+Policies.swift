@@ -100,7 +100,7 @@ extension TransferEngine {
         if let hold { release(group, from: hold.reason) }
         guard let hold = group.hold else { continue }
         tell(hold, group)
-        for transfer in queue.remove(key) where try !keepBack(transfer) { queue.reset() }
+        for transfer in try queue.remove(key, context.ledger) where try !keepBack(transfer) { queue.reset() }
         for running in active.values where running.key == key { running.end(.hold(hold.reason)) }
         wake()
       }

@@ -1,30 +1,57 @@
 import JobLedger
 
-/// Transfers that wait, first come, first served. Whoever has had a turn is let go of at once: an array's slice would
+/// Transfers that wait, first come, first served. Those in front are at hand; of the others only the names are, as a
+/// host that rests may have thousands waiting. Whoever has had a turn is let go of at once: an array's slice would
 /// keep all that ever stood in the line.
 struct TurnLine {
-  private var places: [LedgerTransfer?] = []
-  private var head = 0
-  /// So many empty places are given back in one go.
-  private static let mostEmpty = 256
+  /// Reads those of these transfers that are still queued.
+  typealias Reading = (_ seqs: [Int64]) throws -> [LedgerTransfer]
 
-  var count: Int { places.count - head }
+  private var front: [LedgerTransfer?] = []
+  private var frontHead = 0
+  private var behind: [(seq: Int64, profile: Int64)] = []
+  private var behindHead = 0
+  /// Two pages of the queue's reading: in a line that moves on, nothing is read twice.
+  private static let inFront = 512
+
+  private var frontCount: Int { front.count - frontHead }
+  private var behindCount: Int { behind.count - behindHead }
+  var count: Int { frontCount + behindCount }
   var isEmpty: Bool { count == 0 }
-  var first: LedgerTransfer? { isEmpty ? nil : places[head] }
-  var all: [LedgerTransfer] { places[head...].compactMap(\.self) }
-  /// Places that memory is held for.
-  var room: Int { places.capacity }
+  var firstSeq: Int64? {
+    frontCount > 0 ? front[frontHead]?.seq : behindCount > 0 ? behind[behindHead].seq : nil
+  }
+  var profiles: Set<Int64> {
+    Set(front[frontHead...].lazy.compactMap { $0?.profile }).union(behind[behindHead...].lazy.map(\.profile))
+  }
 
-  mutating func append(_ transfer: LedgerTransfer) { places.append(transfer) }
+  mutating func append(_ transfer: LedgerTransfer) {
+    if behindCount == 0, frontCount < Self.inFront {
+      front.append(transfer)
+    } else {
+      behind.append((transfer.seq, transfer.profile))
+    }
+  }
 
-  mutating func popFirst() -> LedgerTransfer? {
-    guard !isEmpty else { return nil }
-    let first = places[head]
-    places[head] = nil
-    head += 1
-    if isEmpty || head >= Self.mostEmpty && head >= count {
-      places.removeFirst(head)
-      head = 0
+  /// Nil where none that stood in it is queued any more.
+  mutating func popFirst(_ read: Reading) throws -> LedgerTransfer? {
+    while frontCount == 0, behindCount > 0 {
+      let seqs = behind[behindHead...].prefix(Self.inFront / 2).map(\.seq)
+      front = try read(seqs)
+      frontHead = 0
+      behindHead += seqs.count
+      if behindHead >= behindCount {
+        behind.removeFirst(behindHead)
+        behindHead = 0
+      }
+    }
+    guard frontCount > 0 else { return nil }
+    let first = front[frontHead]
+    front[frontHead] = nil
+    frontHead += 1
+    if frontCount == 0 || frontHead >= Self.inFront / 2 {
+      front.removeFirst(frontHead)
+      frontHead = 0
     }
     return first
   }

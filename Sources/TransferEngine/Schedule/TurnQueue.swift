@@ -41,10 +41,10 @@ struct TurnQueue {
   var isEmpty: Bool { lines.isEmpty }
 
   /// Takes out of it those that were read already and wait under a policy.
-  mutating func remove(_ group: PolicyGroup.Key) -> [LedgerTransfer] {
+  mutating func remove(_ group: PolicyGroup.Key, _ ledger: JobLedger) throws -> [LedgerTransfer] {
     var removed: [LedgerTransfer] = []
-    for (key, line) in lines where key.group == group {
-      removed += line.all
+    for (key, var line) in lines where key.group == group {
+      while let transfer = try line.popFirst(ledger.queued(among:)) { removed.append(transfer) }
       lines[key] = nil
     }
     return removed
@@ -60,7 +60,7 @@ struct TurnQueue {
     _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, state: (Key) -> LineState
   ) throws -> LedgerTransfer? {
     while true {
-      if let transfer = takeFirst(state) { return transfer }
+      if let transfer = try takeFirst(ledger, state) { return transfer }
       var states: [Key: LineState] = [:]
       for name in lines.keys { states[name] = state(name) }
       if try readParked(ledger, blocked: blocked, key: key, states: states) { continue }
@@ -69,18 +69,21 @@ struct TurnQueue {
   }
 
   /// The first in the plan of those whose line is free.
-  private mutating func takeFirst(_ state: (Key) -> LineState) -> LedgerTransfer? {
-    var first: (place: Dictionary<Key, ArraySlice<LedgerTransfer>>.Index, seq: Int64)?
-    for place in lines.indices {
-      guard let seq = lines.values[place].first?.seq, seq < first?.seq ?? .max,
-        state(lines.keys[place]) == .free
-      else { continue }
-      first = (place, seq)
+  private mutating func takeFirst(_ ledger: JobLedger, _ state: (Key) -> LineState) throws -> LedgerTransfer?
+  {
+    while true {
+      var first: (place: Dictionary<Key, TurnLine>.Index, seq: Int64)?
+      for place in lines.indices {
+        guard let seq = lines.values[place].firstSeq, seq < first?.seq ?? .max,
+          state(lines.keys[place]) == .free
+        else { continue }
+        first = (place, seq)
+      }
+      guard let place = first?.place else { return nil }
+      let transfer = try lines.values[place].popFirst(ledger.queued(among:))
+      if lines.values[place].isEmpty { lines.remove(at: place) }
+      if let transfer { return transfer }
     }
-    guard let place = first?.place else { return nil }
-    let transfer = lines.values[place].popFirst()
-    if lines.values[place].isEmpty { lines.remove(at: place) }
-    return transfer
   }
 
   private var waiting: Int { lines.values.reduce(0) { $0 + $1.count } }
@@ -117,7 +120,7 @@ struct TurnQueue {
       else { return false }
       // A long line whose policy has no turn left is left out of the reading.
       for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
-        for profile in Set(line.all.map(\.profile)) where parked[name.group]?[profile] == nil {
+        for profile in line.profiles where parked[name.group]?[profile] == nil {
           parked[name.group, default: [:]][profile] = cursor
         }
       }
