@@ -9,6 +9,8 @@ import TransferEngine
 final class ProgressTicker: Sendable {
   private struct State {
     var nextEvent = 0.0
+    var nextLook = 0.0
+    var totals: (counts: StateCounts, sums: TransferSums)?
     var lastMoved = 0
     var lastTime: Double?
   }
@@ -44,8 +46,23 @@ final class ProgressTicker: Sendable {
       defer { (state.lastMoved, state.lastTime) = (moved, now) }
       return .some(state.lastTime.map { Double(moved - state.lastMoved) / max(0.001, now - $0) })
     }
-    guard let rate, let counts = try? ledger.counts(), let sums = try? ledger.sums() else { return }
-    events.write(.progress(counts, sums, rate: rate))
+    guard let rate, let totals = totals(now) else { return }
+    events.write(.progress(totals.counts, totals.sums, rate: rate))
+  }
+
+  /// The plan's totals, which take seconds to count for a million transfers: asked as seldom as that demands, and
+  /// told again meanwhile.
+  private func totals(_ now: Double) -> (counts: StateCounts, sums: TransferSums)? {
+    let known = state.withLock { now < $0.nextLook ? $0.totals : nil }
+    if let known { return known }
+    guard let counts = try? ledger.counts(), let sums = try? ledger.sums() else { return nil }
+    let took = ProcessInfo.processInfo.systemUptime - now
+    state.withLock {
+      $0.totals = (counts, sums)
+      // A look of some milliseconds is one a second; more than 3 % of a core is never spent on it.
+      $0.nextLook = now + took * 32
+    }
+    return (counts, sums)
   }
 
   /// Writes lines where the live view does not draw over them.
