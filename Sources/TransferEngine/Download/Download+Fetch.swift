@@ -398,6 +398,7 @@ extension Download {
     digest?.advance(to: map.have.contiguous)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if let size = object.size, chunk.length == size {
+      map.unrecorded = chunk
       context.events(.chunk(id: book.id, index: 0, bytes: size, attempts: chunk.attempts))
       return
     }

@@ -69,6 +69,11 @@ actor Download {
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
+    // Stopped before its verification: the next attempt begins there, if it knows of what object the bytes are.
+    if part != nil, let chunk = map.unrecorded {
+      book.save()
+      book.keep(chunk)
+    }
     // A part file with nothing in it that could be used again only takes space from others.
     if part != nil, map.have.total == 0 { dropPart() }
     noteProgress()

@@ -8,6 +8,8 @@ struct RangeMap {
   private(set) var reused: Int64 = 0
   /// Records of what is here; a chunk that came in two pieces has two.
   private(set) var records = 0
+  /// The one chunk of a small file, which is recorded only where its verification does not follow at once.
+  var unrecorded: ChunkRecord?
   /// Chunks that are asked for at once, at most.
   var longestRun: Int64 = 16
 
