@@ -134,7 +134,9 @@ extension Download {
       while true {
         let missing = Int((size - map.have.total + chunkSize - 1) / chunkSize)
         let most = isSaturated ? 1 : max(1, min(settings.policy.chunksInFlight, missing))
-        while active < most, let run = map.take(size: size, chunkSize: chunkSize, workers: most) {
+        while active < most,
+          let run = map.take(size: size, chunkSize: chunkSize, workers: most, longest: longestRun)
+        {
           group.addTask { try await self.attempt(run) }
           active += 1
         }

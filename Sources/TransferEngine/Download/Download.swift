@@ -31,6 +31,8 @@ actor Download {
   var hasAskedForRanges = false
   /// It gives them: each answer is proved by its own.
   var provesRanges = false
+  /// Whether its last range came with a digest of its own; nil where none came, or other digests prove the file.
+  var givesRangeDigests: Bool?
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0
 
