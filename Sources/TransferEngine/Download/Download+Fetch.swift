@@ -170,12 +170,13 @@ extension Download {
       let before = map.have.total
       do {
         try await ask(wanted)
-        if run == nil { return }
         // A server may answer with less than was asked for; it must answer with something.
-        if map.have.total > before {
-          tries = 1
-          credential = await requester.credentialUse()
+        guard map.have.total > before || object.size == 0 else {
+          throw Failure(.protocolViolation, "\(remote.url) answered, and none of what was asked for came")
         }
+        if run == nil { return }
+        tries = 1
+        credential = await requester.credentialUse()
       } catch {
         let failure = try Requester.failure(error)
         // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
