@@ -156,6 +156,22 @@ extension JobLedger {
     }
   }
 
+  /// Uploads that have ended, or that a user ended, while the server could not be asked whether a session had been
+  /// opened for them.
+  package func endedWithIntent() throws -> [LedgerTransfer] {
+    try read { db in
+      try fetch(
+        db,
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
+          WHERE t.live = 1 AND t.seq IN (SELECT transfer FROM session_intent) AND p.session IS NULL
+            AND (t.state IN ('canceled', 'completed', 'up_to_date')
+              OR t.state = 'skipped' AND t.reason = 'exists')
+          ORDER BY t.seq
+          """, [])
+    }
+  }
+
   /// The transfers of a plan in order, a page at a time, so that memory does not grow with the plan.
   package func page(after seq: Int64, onlyTouched: Bool, limit: Int) throws -> [LedgerTransfer] {
     try read { db in

@@ -119,6 +119,11 @@ final class TransferBook {
     progress.discarded = max(progress.discarded, progress.transferred - held)
   }
 
+  /// Takes back that bytes were thrown away: their requests were stopped, and the server kept them all the same.
+  func regain(_ bytes: Int64) {
+    progress.discarded = max(0, progress.discarded - max(0, bytes))
+  }
+
   /// Throws away bytes that were recorded; those that an earlier run transferred are not this one's to count.
   func discard(_ bytes: Int64) {
     progress.discarded = min(progress.transferred, progress.discarded + bytes)

@@ -128,6 +128,27 @@ struct HostHealthTests {
     #expect(with <= without * (isMeasured ? 1.05 : 1.5), "\(without) s, with a dead host \(with) s")
   }
 
+  /// A place that a silent host's transfer lent is not used twice once the host speaks.
+  @Test func aHostThatSpeaksLate() async throws {
+    let bench = try Bench()
+    let server = try await LateServer(bench)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: late
+      defaults: { policy: { transfers: 1, network: { proxy: none } } }
+      transfers:
+        - { id: late, download: "\(server.late)/f", to: late }
+        - { id: prompt, download: "\(server.prompt)/f", to: prompt }
+      """)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    let log = server.log()
+    // The first answer came while the other transfer moved, and was dropped; it cost no try.
+    #expect(log.map { $0["what"].string } == ["late dropped", "prompt", "late"], "\(log)")
+    #expect(run["late"]["retries"].int == 0 && run["late"]["requests"].int == 2)
+    #expect(run["late"]["bytes"]["transferred"].int == run["late"]["size"].int)
+  }
+
   private static func seconds(_ text: String?) -> Double? {
     guard let text else { return nil }
     let format = ISO8601DateFormatter()

@@ -18,13 +18,7 @@ struct InterfaceTests {
   }
 
   @Test(.enabled(if: TwoLinks.isPossible, "needs root and ip")) func onlyTheNamedLink() async throws {
-    let bench = try Bench()
-    try bench.serve("f", size: 4 << 20)
-    let links = try await TwoLinks(bench)
-    let server = try await PolicyServer(bench) {
-      $0.address = "0.0.0.0"
-      $0.wrapper = links.inServer
-    }
+    let (bench, links, server) = try await TwoLinks.serving("f", size: 4 << 20)
     for (wanted, other) in [("left", "right"), ("right", "left")] {
       let before = (try links.received(wanted), try links.received(other))
       let run = try await bench.run(
@@ -39,13 +33,7 @@ struct InterfaceTests {
   }
 
   @Test(.enabled(if: TwoLinks.isPossible, "needs root and ip")) func downPausesAndUpResumes() async throws {
-    let bench = try Bench()
-    try bench.serve("f", size: 6 << 20)
-    let links = try await TwoLinks(bench)
-    let server = try await PolicyServer(bench) {
-      $0.address = "0.0.0.0"
-      $0.wrapper = links.inServer
-    }
+    let (bench, links, server) = try await TwoLinks.serving("f", size: 6 << 20)
     try bench.writeJob(yaml(server.port, "{ proxy: none, interface: right }", bandwidth: "1MB/s"))
     let events = bench.scratch.path + "/events"
     let running = try bench.start(

@@ -81,11 +81,16 @@ struct RangeFaultsTests {
 
   /// Where nothing tells the digest of the whole, an answer's own is the proof of what it brought.
   @Test func damagedOnTheWay() async throws {
-    let (bench, _, run) = try await run("digested")
+    let (bench, quirks, run) = try await run("digested")
     #expect(run.status == 0, "\(run.errors)")
     #expect(try bench.isSame("a.bin", "a.bin"))
     #expect(run["one"]["max_chunk_attempts"].int == 2)
     #expect(run["one"]["bytes"]["discarded"].int == 256 << 10)
+    // Recorded at its end, an answer is no longer than the chunk that a kill may cost.
+    let asked = quirks.log().filter { $0["path"].string == "/digested/a.bin" }.compactMap { line in
+      line["headers"]["range"].string?.dropFirst(6).split(separator: "-").compactMap { Int($0) }
+    }
+    #expect(asked.count >= 9 && asked.allSatisfy { $0[1] - $0[0] < 256 << 10 }, "\(asked)")
   }
 
   /// A proxy that decodes on its way: the length is not the one that was told, and nothing proves the bytes.

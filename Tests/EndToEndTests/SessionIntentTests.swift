@@ -19,8 +19,13 @@ struct SessionIntentTests {
     """
   }
 
-  /// haul killed while it waits for a second answer to its create, and a depot that answers again.
+  /// haul killed while it waits for a second answer to its create, and the depot with it.
   private func killed() async throws -> (Bench, Depot) {
+    let (bench, depot) = try await bothKilled()
+    return (bench, try await Depot(bench, port: depot.port))
+  }
+
+  private func bothKilled() async throws -> (Bench, Depot) {
     let bench = try Bench()
     let depot = try await Depot(
       bench,
@@ -40,7 +45,7 @@ struct SessionIntentTests {
     try await running.wait(.seconds(10))
     depot.process.signal(SIGKILL)
     try await depot.process.wait(.seconds(10))
-    return (bench, try await Depot(bench, port: depot.port))
+    return (bench, depot)
   }
 
   @Test(arguments: ["removed", "canceled", "gc"]) func endsWithItsTransfer(_ manner: String) async throws {
@@ -58,6 +63,28 @@ struct SessionIntentTests {
       try bench.writeJob(job(depot, ""))
       let run = try await bench.run()
       #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    }
+    #expect(Leftovers.openSessions(bench) == [])
+    #expect(try await depot.log().count { $0.method == "DELETE" && $0.status == 204 } == 1)
+  }
+
+  /// The server is silent when the transfer is canceled: who comes next asks it.
+  @Test(arguments: ["run", "gc"]) func endsAfterItsTransfer(_ manner: String) async throws {
+    let (bench, gone) = try await bothKilled()
+    let cancel = try await bench.haul(["cancel", "intent", "one"])
+    #expect(cancel.status == 0, "\(cancel.errors)")
+    #expect(cancel.errors.contains("can't be known now") && cancel.errors.contains("haul gc"))
+    let depot = try await Depot(bench, port: gone.port)
+    #expect(Leftovers.openSessions(bench).count == 1)
+    if manner == "gc" {
+      let dry = try await bench.haul(["gc", "intent", "--dry-run"])
+      #expect(dry.output.contains("would remove session"), "\(dry.output)")
+      let told = try await bench.haul(["gc", "intent"])
+      #expect(told.status == 0 && told.output.contains("removed session"), "\(told.output) \(told.errors)")
+      #expect(try await bench.haul(["gc", "intent"]).output == "nothing to remove\n")
+    } else {
+      let run = try await bench.run()
+      #expect(run.status == 0 && run.faults == "" && run.state("one") == "canceled", "\(run.errors)")
     }
     #expect(Leftovers.openSessions(bench) == [])
     #expect(try await depot.log().count { $0.method == "DELETE" && $0.status == 204 } == 1)

@@ -106,13 +106,7 @@ struct WireTests {
 
   /// A machine without any network waits for one, and burns no attempts meanwhile.
   @Test(.enabled(if: TwoLinks.isPossible, "needs root and ip")) func aNetworkThatIsAway() async throws {
-    let bench = try Bench()
-    try bench.serve("f", size: 1 << 20)
-    let links = try await TwoLinks(bench)
-    let server = try await PolicyServer(bench) {
-      $0.address = "0.0.0.0"
-      $0.wrapper = links.inServer
-    }
+    let (bench, links, server) = try await TwoLinks.serving("f", size: 1 << 20)
     for link in ["left", "right"] { try links.down(link) }
     try bench.writeJob(
       """

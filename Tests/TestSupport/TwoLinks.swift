@@ -28,6 +28,20 @@ package final class TwoLinks: Sendable {
     try ip("-n", server, "addr", "add", Self.address + "/32", "dev", "lo")
   }
 
+  /// A file on a server that both links lead to.
+  package static func serving(
+    _ name: String, size: Int
+  ) async throws -> (bench: Bench, links: TwoLinks, server: PolicyServer) {
+    let bench = try Bench()
+    try bench.serve(name, size: size)
+    let links = try await TwoLinks(bench)
+    let server = try await PolicyServer(bench) {
+      $0.address = "0.0.0.0"
+      $0.wrapper = links.inServer
+    }
+    return (bench, links, server)
+  }
+
   deinit {
     for name in [client, server] { _ = try? ip("netns", "del", name) }
   }

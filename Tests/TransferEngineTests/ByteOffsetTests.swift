@@ -102,6 +102,7 @@ struct ByteOffsetTests {
     let second = try await rig.run(from: "src", to: "tus:a") { server.answer($0) }
     #expect(second.state == .completed, "\(String(describing: second.progress.failure))")
     #expect(server.bytes.last == wanted)
+    #expect(second.progress.transferred - second.progress.discarded == 5_300)
     if isTouched {
       #expect(server.bytes.count == 2 && server.deleted.withLock { $0 } == [1])
     } else {

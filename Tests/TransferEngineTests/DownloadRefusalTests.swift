@@ -23,6 +23,20 @@ struct DownloadRefusalTests: DownloadCase {
     }
   }
 
+  /// An answer that is over without a fault, and brings nothing, is a failed try like others: it is not asked for ever.
+  @Test(arguments: [1, 2, 4]) func answersThatBringNothing(first: Int) async throws {
+    let rig = try Rig(.download)
+    let outcome = try await run(rig, server()) { sent in
+      guard sent.number >= first else { return nil }
+      var reply = Reply()
+      reply.isMute = true
+      return reply
+    }
+    checkFailed(rig, outcome, .protocolViolation)
+    #expect(outcome.sent.count <= first + 2 * 3 && outcome.delays.count >= 2, "\(outcome.sent.count)")
+    #expect(outcome.progress.maxChunkAttempts == 3)
+  }
+
   @Test func rangesThatMakeNoSense() async throws {
     for headers in [
       [:], ["Content-Range": "bytes 1-1000/10500"], ["Content-Range": "bytes 0-2000/10500"],

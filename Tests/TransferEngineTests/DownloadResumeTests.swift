@@ -3,6 +3,7 @@ import JobLedger
 import JobModel
 import Protocols
 import Testing
+import TransferEngine
 
 /// Downloads that were stopped, killed or finished before.
 struct DownloadResumeTests: DownloadCase {
@@ -112,6 +113,23 @@ struct DownloadResumeTests: DownloadCase {
       checkComplete(rig, whole)
       #expect(whole.progress.reused == held, "what was recorded is fetched again")
     }
+  }
+
+  /// All of a small file's bytes came, and nothing has proved them yet: they are told, and kept.
+  @Test func stoppedBeforeItsVerification() async throws {
+    let (rig, server) = (try Rig(.download, chunkSize: 20_000), server())
+    let stopped = try await rig.run(
+      from: "http://h/f/a", to: "out/a",
+      stopAfter: { event in if case .chunk = event { true } else { false } },
+      answer: { server.answer($0) })
+    #expect(stopped.state == .paused(.interrupted))
+    let told = stopped.progress
+    #expect(told.transferred == 10_500 && told.discarded == 0 && told.contiguousBytes == 10_500)
+    #expect(try rig.ledger().chunks(of: 1).map(\.length) == [10_500])
+    let whole = try await run(rig, server)
+    checkComplete(rig, whole)
+    #expect(whole.sent.isEmpty, "what came is fetched again")
+    #expect(whole.progress.transferred == 10_500 && whole.progress.reused == 10_500)
   }
 
   @Test func failingEveryCallInTurnCostsNothingButWork() async throws {

@@ -139,6 +139,41 @@ extension HostGate {
     }
   }
 
+  /// One that speaks late moves no body beside those who have its place: it takes a free one, or asks again with one.
+  @Test(arguments: [true, false]) func aHostThatSpeaksLateTakesItsPlaceBack(_ isFree: Bool) async throws {
+    let crowd = Crowd()
+    let (given, taken) = (Counter(), Counter())
+    let slot = Slot(
+      1, .inline(policy()), connections: ConnectionUse(), give: { given.add() },
+      take: { slot in
+        taken.add()
+        if isFree { slot.granted() }
+      })
+    let pass = try await crowd.gate.enter(host, policy(), slot)
+    for _ in 0..<5000 where !crowd.transport.sleeps { await crowd.settle() }
+    await crowd.advance(to: 0.6)
+    for _ in 0..<500 where given.value == 0 { await crowd.settle() }
+    #expect(given.value == 1)
+    await crowd.gate.answered(pass, status: 200, retryAfter: nil)
+    #expect(await crowd.gate.takesBack(pass, slot) == isFree)
+    #expect(taken.value == 1)
+    await crowd.gate.leave(pass, slot, failure: nil)
+    // A second request has the place that came back, or waits for the one that was asked for.
+    let hasEntered = Counter()
+    let again = Task {
+      let pass = try await crowd.gate.enter(host, policy(), slot)
+      hasEntered.add()
+      return pass
+    }
+    for _ in 0..<500 where hasEntered.value == 0 { await crowd.settle() }
+    #expect(hasEntered.value == (isFree ? 1 : 0))
+    if !isFree { await crowd.gate.grant(slot) }
+    await crowd.gate.leave(try await again.value, slot, failure: nil)
+    #expect(taken.value == 1 && given.value == 1)
+    slot.release()
+    #expect(given.value == 2)
+  }
+
   /// So does a body that it takes: a long upload is no round trip.
   @Test func aBodyThatIsTakenLetsTheOthersGo() async throws {
     let crowd = await crowd(["a", "b"], policy())

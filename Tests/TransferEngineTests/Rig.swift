@@ -78,7 +78,7 @@ final class Rig: Sendable {
   func run(
     from source: String, to destination: String, expect: JobModel.Expectation = JobModel.Expectation(),
     endpoint: Authentication = .none, boot: String = "boot", now: Double = 1_700_000_000,
-    stopAt: Int? = nil,
+    stopAt: Int? = nil, stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
     answer: @escaping @Sendable (Sent) -> Reply
   ) async throws -> Outcome {
     let ledger = try ledger()
@@ -97,7 +97,7 @@ final class Rig: Sendable {
     let running = Mutex<TransferEngine?>(nil)
     let transport = ScriptedTransport { sent in
       if sent.number == stopAt, let engine = running.withLock({ $0 }) {
-        Task { await engine.stop(.interrupted) }
+        engine.assumeIsolated { $0.stop(.interrupted) }
       }
       return answer(sent)
     }
@@ -117,7 +117,12 @@ final class Rig: Sendable {
       secrets: SecretSource { [self] _ in
         Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
       }, pool: BlockingPool(label: "test", width: 2), stateFolder: folder.path, job: "job", run: run.number,
-      events: { event in events.withLock { $0.append(event) } },
+      events: { event in
+        events.withLock { $0.append(event) }
+        if stopAfter(event), let engine = running.withLock({ $0 }) {
+          engine.assumeIsolated { $0.stop(.interrupted) }
+        }
+      },
       clock: EngineClock(now: { now }, random: { 0.5 }), bootID: boot, board: LiveBoard())
     let engine = TransferEngine(context, scope: nil, failFast: false)
     running.withLock { $0 = engine }

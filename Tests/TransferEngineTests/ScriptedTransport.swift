@@ -35,6 +35,8 @@ struct Reply: Sendable {
   /// The connection breaks: before the head, or after so many bytes of the body.
   var fault: Failure?
   var cut: Int?
+  /// It is over without a fault, and without a head: neither status nor bytes.
+  var isMute = false
 
   static func broken(_ code: ErrorCode = .networkUnreachable) -> Reply {
     Reply(fault: Failure(code, "scripted"))
@@ -85,6 +87,7 @@ final class ScriptedTransport: Transport {
     }
     let reply = answer(sent)
     if let fault = reply.fault { throw TransportError(fault) }
+    if reply.isMute { return }
     try sink.head(AnswerHead(status: reply.status, headers: reply.headers))
     let content = request.method == "HEAD" ? [] : reply.body
     var position = 0

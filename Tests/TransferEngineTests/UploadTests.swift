@@ -310,6 +310,22 @@ struct UploadTests {
     #expect(server.file("a.txt") == content)
   }
 
+  /// What was sent counts as thrown away until it is known to be there: the answer was lost, and so was the word of it.
+  @Test(arguments: 3...8) func stoppedWhileItAsksWhatArrived(number: Int) async throws {
+    let (rig, server) = (try rig { $0.policy.chunksInFlight = 1 }, FakeServer())
+    let stopped = try await rig.run(from: "src", to: "api:a.txt", stopAt: number + 1) { sent in
+      let reply = server.answer(sent)
+      return sent.number == number ? .broken() : reply
+    }
+    #expect(stopped.state == .paused(.interrupted) && stopped.sent.last?.method == "GET")
+    let held = try rig.ledger().chunks(of: 1).reduce(0) { $0 + $1.length }
+    #expect(held == (number - 3) * 1000)
+    #expect(stopped.progress.transferred - stopped.progress.discarded == held)
+    let whole = try await run(rig, server)
+    #expect(whole.state == .completed && server.file("a.txt") == content)
+    #expect(whole.progress.transferred == 5_300 && whole.progress.discarded == 0)
+  }
+
   @Test func failingEveryCallInTurnCostsNothingButWork() async throws {
     let counting = FakeServer()
     let calls = try await run(try rig { $0.policy.retryAttempts = 1 }, counting).sent.count

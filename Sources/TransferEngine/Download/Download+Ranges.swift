@@ -2,33 +2,52 @@ import JobLedger
 import JobModel
 import Protocols
 
-/// Digests that a server gives of ranges (RFC 9530, Content-Digest): where the whole file came out wrong, they find the
-/// chunks that are, and prove each that is fetched again. Where all is well they are neither asked for nor computed.
+/// Digests that a server gives of ranges (RFC 9530, Content-Digest): where a large file came out wrong, they find the
+/// parts that are, and prove each chunk that is fetched again. Where all is well they are neither asked for nor computed.
 extension Download {
   /// Bytes that are asked about at once: few questions, and none that a server has to hash for long.
   private static var widest: Int64 { 128 << 20 }
+  /// Bytes that are not worth another question. Before a server hears that nobody reads its answer it has sent what
+  /// sockets take: on Linux up to 4 MiB (tcp(7), tcp_wmem) and what the receiver's buffer holds.
+  private static var narrowest: Int64 { 16 << 20 }
 
-  /// The chunks whose bytes here are not those there; nil where the server gives no digests of ranges.
+  /// The ranges, of whole chunks, whose bytes here are not those there; nil where the server gives no digests of
+  /// ranges, or where asking would cost about as much as fetching everything again.
   func rangesThatDiffer(of size: Int64) async throws -> [Range<Int64>]? {
-    guard !isSingleStream, object.rangeValidator != nil || object.version != nil, size > chunkSize,
-      try await promise(of: 0..<chunkSize) != nil
-    else { return nil }
-    let step = max(1, Self.widest / chunkSize) * chunkSize
-    var open = stride(from: 0, to: size, by: Int(step)).map { $0..<min(size, $0 + step) }
+    let least = (Self.narrowest + chunkSize - 1) / chunkSize * chunkSize
+    guard !isSingleStream, object.rangeValidator != nil || object.version != nil, size >= 2 * least else {
+      return nil
+    }
+    let step = max(1, Self.widest / least) * least
     var found: [Range<Int64>] = []
-    while let range = open.popLast() {
-      if let told = try await promise(of: range), try await hash(range, told.algorithm) == told.digest {
-        continue
-      }
-      let chunks = (Int64(range.count) + chunkSize - 1) / chunkSize
-      guard chunks > 1 else {
-        found.append(range)
-        continue
-      }
-      let middle = range.lowerBound + chunks / 2 * chunkSize
-      open += [range.lowerBound..<middle, middle..<range.upperBound]
+    for start in stride(from: 0, to: size, by: Int(step)) {
+      let range = start..<min(size, start + step)
+      let told = try await promise(of: range)
+      if start == 0, told == nil { return nil }
+      if try await matches(range, told) { continue }
+      found += try await partsThatDiffer(in: range, least)
     }
     return found
+  }
+
+  /// The parts of a range that differs, which are not split below `least` bytes.
+  private func partsThatDiffer(in range: Range<Int64>, _ least: Int64) async throws -> [Range<Int64>] {
+    let parts = (Int64(range.count) + least - 1) / least
+    guard parts > 1 else { return [range] }
+    let middle = range.lowerBound + parts / 2 * least
+    let (lower, upper) = (range.lowerBound..<middle, middle..<range.upperBound)
+    // Where the one is right, the other is wrong: no question is needed.
+    if try await matches(lower, promise(of: lower)) { return try await partsThatDiffer(in: upper, least) }
+    let found = try await partsThatDiffer(in: lower, least)
+    if try await matches(upper, promise(of: upper)) { return found }
+    return try await found + partsThatDiffer(in: upper, least)
+  }
+
+  private func matches(
+    _ range: Range<Int64>, _ told: (algorithm: DigestAlgorithm, digest: String)?
+  ) async throws -> Bool {
+    guard let told else { return false }
+    return try await hash(range, told.algorithm) == told.digest
   }
 
   /// What the server says of a range; the answer ends with its head.
@@ -56,10 +75,20 @@ extension Download {
     return request
   }
 
+  /// Nothing but answers' own digests can prove the bytes.
+  private var hasNoDigest: Bool {
+    expect.digests.isEmpty && object.digests.isEmpty && settings.verify != .size
+  }
+
+  /// Chunks that are asked for at once, at most. An answer that its own digest proves is recorded at its end: were it
+  /// longer than a chunk, a kill would cost more than the chunks in flight.
+  var longestRun: Int64 { provesRanges || hasNoDigest && givesRangeDigests != false ? 1 : 16 }
+
   /// Takes in what an answer says of its own bytes, where nothing will prove the whole, or where that has failed.
   func noted(_ head: AnswerHead, _ proof: RangeProof) -> AnswerHead {
-    let nothingElse = expect.digests.isEmpty && object.digests.isEmpty && settings.verify != .size
-    if head.status == 206, provesRanges || nothingElse { proof.promise = DigestHeaders.content(head) }
+    guard head.status == 206, provesRanges || hasNoDigest else { return head }
+    proof.promise = DigestHeaders.content(head)
+    givesRangeDigests = proof.promise != nil
     return head
   }
 

@@ -97,9 +97,13 @@ extension Download {
       hasAskedForRanges = true
       if let wrong = try await rangesThatDiffer(of: size), !wrong.isEmpty {
         provesRanges = true
-        book.warn("\(mismatch.message); \(wrong.count) chunks arrived damaged and are fetched again")
         let records = try await recorded()
-        keep(records.filter { record in !wrong.contains { $0.overlaps(record.range) } }, of: records)
+        let good = records.filter { record in !wrong.contains { $0.overlaps(record.range) } }
+        let lost = wrong.reduce(0) { $0 + Int64($1.count) }
+        book.warn(
+          "\(mismatch.message); \(lost) of its \(size) bytes are in parts that arrived damaged, and are fetched again"
+        )
+        keep(good, of: records)
         return true
       }
     }
@@ -126,8 +130,6 @@ extension Download {
     for record in records where lost.contains(record.offset) { book.discard(record.length) }
     map = RangeMap()
     map.restore(good)
-    // One digest an answer, and one chunk to fetch again where it does not match.
-    if provesRanges { map.longestRun = 1 }
     live.setDone(map.have.total)
   }
 

@@ -31,6 +31,8 @@ actor Download {
   var hasAskedForRanges = false
   /// It gives them: each answer is proved by its own.
   var provesRanges = false
+  /// Whether its last range came with a digest of its own; nil where none came, or other digests prove the file.
+  var givesRangeDigests: Bool?
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0
 
@@ -69,6 +71,11 @@ actor Download {
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
+    // Stopped before its verification: the next attempt begins there, if it knows of what object the bytes are.
+    if part != nil, let chunk = map.unrecorded {
+      book.save()
+      book.keep(chunk)
+    }
     // A part file with nothing in it that could be used again only takes space from others.
     if part != nil, map.have.total == 0 { dropPart() }
     noteProgress()

@@ -8,8 +8,8 @@ struct RangeMap {
   private(set) var reused: Int64 = 0
   /// Records of what is here; a chunk that came in two pieces has two.
   private(set) var records = 0
-  /// Chunks that are asked for at once, at most.
-  var longestRun: Int64 = 16
+  /// The one chunk of a small file, which is recorded only where its verification does not follow at once.
+  var unrecorded: ChunkRecord?
 
   mutating func restore(_ records: [ChunkRecord]) {
     for record in records { have.insert(record.range) }
@@ -24,13 +24,15 @@ struct RangeMap {
 
   /// Takes the next run of missing chunks: several at once for a far server's sake, but not so many that the
   /// workers end far apart.
-  mutating func take(size: Int64, chunkSize: Int64, workers: Int) -> Range<Int64>? {
+  ///
+  /// - Parameter longest: in chunks.
+  mutating func take(size: Int64, chunkSize: Int64, workers: Int, longest: Int64) -> Range<Int64>? {
     var covered = have
     for range in taken { covered.insert(range) }
     guard let gap = covered.gaps(in: 0..<size).first else { return nil }
     let missing = size - covered.total
     let share = missing / Int64(max(1, workers) * 2) / chunkSize
-    let span = max(1, min(longestRun, share)) * chunkSize
+    let span = max(1, min(longest, share)) * chunkSize
     // A run ends at a chunk's end, so that the next one begins at one.
     let end = min(gap.upperBound, (gap.lowerBound / chunkSize) * chunkSize + span)
     let run = gap.lowerBound..<end

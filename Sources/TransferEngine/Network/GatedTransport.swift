@@ -23,10 +23,12 @@ package struct GatedTransport<Inner: Transport>: Transport {
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
     if request.isFarewell { return try await inner.send(request, sink: sink) }
     let pass = try await gate.enter(request.url.origin, request.policy, request.slot)
-    let watched = WatchedSink(sink, gate: gate, pass: pass, wallClock: wallClock)
+    // Other answers are short, or follow bodies that have their place.
+    let slot = request.method == "GET" && !request.isShort ? request.slot : nil
+    let watched = WatchedSink(sink, gate: gate, pass: pass, slot: slot, wallClock: wallClock)
     var request = request
     if case .source(let source, let length) = request.body {
-      request.body = .source(WatchedBody(source, gate: gate, pass: pass), length: length)
+      request.body = .source(WatchedBody(source, gate: gate, pass: pass, slot: request.slot), length: length)
     }
     do {
       try await inner.send(request, sink: watched)
@@ -47,18 +49,28 @@ package struct GatedTransport<Inner: Transport>: Transport {
   }
 }
 
+/// The host spoke late, and others have the transfer's place: nothing of the body was moved, and the request is to be
+/// made again, which waits for a place. Held up instead, it would hold a connection that those others may wait for.
+struct PlaceLost: Error {}
+
 /// Tells the gate of an answer's head. Used on the transport's executor alone, hence sendable to it.
 private final class WatchedSink: AnswerSink, @unchecked Sendable {
   private let inner: any AnswerSink
   private let gate: HostGate
   private let pass: HostGate.Pass
+  /// Whose place the answer needs; nil where it needs none.
+  private let slot: Slot?
   private let wallClock: () -> Double
   private(set) var hasAnswer = false
 
-  init(_ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, wallClock: @escaping () -> Double) {
+  init(
+    _ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, slot: Slot?,
+    wallClock: @escaping () -> Double
+  ) {
     self.inner = inner
     self.gate = gate
     self.pass = pass
+    self.slot = slot
     self.wallClock = wallClock
   }
 
@@ -66,7 +78,13 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
     hasAnswer = true
     let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
     let (pass, status) = (pass, head.status)
-    gate.assumeIsolated { $0.answered(pass, status: status, retryAfter: wish) }
+    let slot = slot
+    let mayMove = gate.assumeIsolated {
+      $0.answered(pass, status: status, retryAfter: wish)
+      // A refusal or a redirect is short.
+      return status >= 300 || $0.takesBack(pass, slot)
+    }
+    guard mayMove else { throw PlaceLost() }
     try inner.head(head)
   }
 
@@ -80,12 +98,14 @@ private final class WatchedBody: WireBodySource, @unchecked Sendable {
   private let inner: any WireBodySource
   private let gate: HostGate
   private let pass: HostGate.Pass
+  private let slot: Slot?
   private var hasTold = false
 
-  init(_ inner: any WireBodySource, gate: HostGate, pass: HostGate.Pass) {
+  init(_ inner: any WireBodySource, gate: HostGate, pass: HostGate.Pass, slot: Slot?) {
     self.inner = inner
     self.gate = gate
     self.pass = pass
+    self.slot = slot
   }
 
   var mayBeRepeated: Bool { inner.mayBeRepeated }
@@ -93,8 +113,12 @@ private final class WatchedBody: WireBodySource, @unchecked Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     if !hasTold {
       hasTold = true
-      let pass = pass
-      gate.assumeIsolated { $0.connected(pass) }
+      let (pass, slot) = (pass, slot)
+      let mayMove = gate.assumeIsolated {
+        $0.connected(pass)
+        return $0.takesBack(pass, slot)
+      }
+      guard mayMove else { throw PlaceLost() }
     }
     return try inner.read(into: buffer)
   }

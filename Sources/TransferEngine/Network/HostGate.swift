@@ -141,6 +141,15 @@ package actor HostGate {
     }
   }
 
+  /// Whether a body may pass now: where the place was lent while the host was silent, the transfer takes it back.
+  ///
+  /// - Returns: false where others have it; the request is to end, and to be made again once there is a place.
+  func takesBack(_ pass: Pass, _ slot: Slot?) -> Bool {
+    guard let slot, firsts[pass.id] == true else { return true }
+    firsts[pass.id] = false
+    return slot.reclaim()
+  }
+
   /// The request is over; `failure` where the host gave no answer.
   func leave(_ pass: Pass, _ slot: Slot?, failure: Failure?) {
     if firsts.removeValue(forKey: pass.id) == true { slot?.unpark() } else if pass.isPlaced { slot?.end() }

@@ -17,7 +17,7 @@ package struct Orphan: Sendable, Hashable {
 }
 
 /// Finds and removes part files that no unfinished transfer owns, and sessions of transfers that the manifest no
-/// longer has. Files whose tag is not this job's are never touched.
+/// longer has or that have ended. Files whose tag is not this job's are never touched.
 package enum Orphans {
   /// - Parameter remove: false only tells what there is (`--dry-run`).
   package static func clear(_ context: EngineContext, remove: Bool) async throws -> [Orphan] {
@@ -34,13 +34,15 @@ package enum Orphans {
             kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id,
             obstacle: failure?.message))
       } else if let intent {
-        found.append(
-          Orphan(
-            kind: .session, place: "\(transfer.destination.text) asked for under the key \(intent.key)",
-            transfer: transfer.id, obstacle: failure?.message))
+        found.append(orphan(intent, of: transfer, failure))
       }
       if let part { found.append(part) }
       if remove, failure == nil { context.writer.submit(.removed(seq: transfer.seq)) }
+    }
+    for transfer in try context.ledger.endedWithIntent() {
+      guard let intent = try context.ledger.intent(of: transfer.seq) else { continue }
+      let failure = remove ? await retirement.clear(transfer, isRetired: false) : nil
+      found.append(orphan(intent, of: transfer, failure))
     }
     var last: Int64 = 0
     while true {
@@ -55,6 +57,14 @@ package enum Orphans {
     }
     try await context.writer.barrier()
     return found
+  }
+
+  private static func orphan(_ intent: SessionIntent, of transfer: LedgerTransfer, _ failure: Failure?)
+    -> Orphan
+  {
+    Orphan(
+      kind: .session, place: "\(transfer.destination.text) asked for under the key \(intent.key)",
+      transfer: transfer.id, obstacle: failure?.message)
   }
 
   private static func isDone(_ transfer: LedgerTransfer) -> Bool {

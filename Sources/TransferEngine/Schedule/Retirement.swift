@@ -6,6 +6,7 @@ import Protocols
 struct Retirement {
   let context: EngineContext
   let authenticator: Authenticator
+
   init(_ context: EngineContext, _ authenticator: Authenticator) {
     self.context = context
     self.authenticator = authenticator
@@ -26,7 +27,10 @@ struct Retirement {
         session = left
       } catch {
         // Left on record, so that whoever comes next asks again.
-        return (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)")
+        let failure =
+          (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)")
+        context.remark(IntendedSession.remark(transfer.id, of: context.job, transfer.destination, failure))
+        return failure
       }
       // A retired row keeps its intent until it goes itself.
       if !isRetired {

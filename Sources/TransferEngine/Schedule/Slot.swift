@@ -46,6 +46,19 @@ package final class Slot: @unchecked Sendable {
     }
   }
 
+  /// A request whose place was lent goes on: takes it back, or asks for it.
+  ///
+  /// - Returns: whether it may move; else it is to end, and `begin` waits for the place.
+  func reclaim() -> Bool {
+    parked -= 1
+    moving += 1
+    if !isHeld, !isOver, !isCancelled, !isAsking {
+      isAsking = true
+      take(self)
+    }
+    return isHeld || isOver || isCancelled
+  }
+
   /// After a request.
   func end() {
     moving -= 1

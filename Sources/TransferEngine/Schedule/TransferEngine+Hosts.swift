@@ -11,7 +11,8 @@ extension TransferEngine {
   /// A transfer that lent its place wants it back.
   func wish(_ slot: Slot) {
     returning.append(slot)
-    wake()
+    grantReturning()
+    if !returning.isEmpty { wake() }
   }
 
   /// Gives places back to those that lent them, as they come free.

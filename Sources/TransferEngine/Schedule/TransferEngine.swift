@@ -333,7 +333,8 @@ package actor TransferEngine {
     if stopCause == .failFast { try context.ledger.holdQueued(reason: .queued(.failFast)) }
   }
 
-  /// Ends what the manifest no longer has: its remote sessions and its part files.
+  /// Ends what the manifest no longer has, its remote sessions and its part files, and sessions that could not be asked
+  /// about when their transfers ended.
   private func clearRetired() async throws {
     let retirement = Retirement(context, authenticator)
     for transfer in try context.ledger.retired() {
@@ -345,6 +346,9 @@ package actor TransferEngine {
       // What can't be ended now is tried again by the next run.
       guard await retirement.clear(transfer, isRetired: true) == nil else { continue }
       context.writer.submit(.removed(seq: transfer.seq))
+    }
+    for transfer in try context.ledger.endedWithIntent() {
+      _ = await retirement.clear(transfer, isRetired: false)
     }
   }
 }

@@ -32,8 +32,7 @@ package final class BufferBudget: Sendable {
     return buffer.map { Loan(self, bytes, $0) }
   }
 
-  private func giveBack(_ bytes: Int, _ buffer: sending [UInt8]) {
-    let buffer = buffer
+  private func giveBack(_ bytes: Int, _ buffer: [UInt8]) {
     state.withLock { state in
       state.free += bytes
       if buffer.count == bytes, bytes >= 65_536 { state.idle.append(buffer) }

@@ -25,6 +25,14 @@ enum IntendedSession {
       throw failure
     }
   }
+
+  /// What the user is told where the server could not be asked.
+  static func remark(_ id: String, of job: String, _ place: Place, _ failure: Failure) -> Diagnostic {
+    Diagnostic(
+      .warning,
+      "\(id): whether `\(place.text)` opened an upload session that was asked for can't be known now: \(failure.message)",
+      hint: "the next run of `\(job)` asks again, and so does `haul gc \(job)`")
+  }
 }
 
 extension Upload {
@@ -58,6 +66,8 @@ extension Upload {
     guard context.silentHosts.current(origin, now: now) == nil else { return }
     do { try await recall(intent, by: requester.hasty()) } catch {
       context.silentHosts.note(origin, error, now: now)
+      let failure = (try? Requester.failure(error)) ?? Failure(.internal, "\(error)")
+      context.remark(IntendedSession.remark(book.id, of: context.job, book.transfer.destination, failure))
     }
   }
 }

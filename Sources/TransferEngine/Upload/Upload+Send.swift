@@ -174,20 +174,19 @@ extension Upload {
         }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
         // The answer may be lost where the chunk, or a part of it, is not.
-        if let session, mayHaveArrived(failure),
-          let (arrived, receipt) = try await arrived(of: bare, session)
-        {
-          if failure.code == .chunkConflict, !mayHoldMore {
-            throw SessionGone(failure: foreign(arrived.upperBound, bare.range.lowerBound))
-          }
-          live.add(Int64(arrived.count))
-          book.progress.discarded += max(0, sent - Int64(arrived.count))
-          let part = UploadChunk(
-            index: bare.index, range: arrived, digests: try await digests(of: arrived, recordedDigests)
-          )
-          record(part, receipt, tries, completes: arrived.upperBound == bare.range.upperBound)
-          if arrived.upperBound == bare.range.upperBound { return nil }
-          bare.range = arrived.upperBound..<bare.range.upperBound
+        let rescued: (part: UploadChunk, receipt: ChunkReceipt?)?
+        do { rescued = try await self.rescued(of: bare, session, failure, mayHoldMore: mayHoldMore) } catch {
+          // What of it arrived will not be known before a later attempt asks.
+          book.progress.discarded += sent
+          throw error
+        }
+        if let (part, receipt) = rescued {
+          live.add(Int64(part.range.count))
+          book.progress.discarded += max(0, sent - Int64(part.range.count))
+          let end = part.range.upperBound
+          record(part, receipt, tries, completes: end == bare.range.upperBound)
+          if end == bare.range.upperBound { return nil }
+          bare.range = end..<bare.range.upperBound
           tries = 1
           try await requester.pause(after: failure, attempt: tries)
           continue
@@ -230,6 +229,20 @@ extension Upload {
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
       digest: abilities.chunkDigests.first.flatMap { chunk.digests[$0] } ?? "", attempts: 0)
     book.keep(record)
+  }
+
+  /// The part of a chunk that the server has, although its request failed; nil where that is not known to be any.
+  private func rescued(
+    of chunk: UploadChunk, _ session: RemoteSession?, _ failure: Failure, mayHoldMore: Bool
+  ) async throws -> (part: UploadChunk, receipt: ChunkReceipt?)? {
+    guard let session, mayHaveArrived(failure),
+      let (range, receipt) = try await arrived(of: chunk, session)
+    else { return nil }
+    if failure.code == .chunkConflict, !mayHoldMore {
+      throw SessionGone(failure: foreign(range.upperBound, chunk.range.lowerBound))
+    }
+    let digests = try await digests(of: range, recordedDigests)
+    return (UploadChunk(index: chunk.index, range: range, digests: digests), receipt)
   }
 
   /// What the server has of a chunk all the same; nil where it can't be asked now.

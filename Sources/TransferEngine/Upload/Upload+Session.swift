@@ -106,6 +106,8 @@ extension Upload {
     let missing = recorded.values.filter { held[$0.offset] == nil }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
     let reused = held.values.reduce(0) { $0 + $1.length }
+    let known = recorded.values.reduce(0) { $0 + ($1.attempts > 0 ? $1.length : 0) }
+    book.regain(reused - known)
     book.keepOnly(reused)
     book.progress.reused = reused
     book.progress.chunksReused = completeChunks

@@ -6,6 +6,7 @@ package final class Nginx: Sendable {
   package let port: Int
   package let process: Running
   private let logPath: String
+  private let bodies: String
   /// Keeps the log's folder.
   private let scratch: Scratch
 
@@ -32,6 +33,7 @@ package final class Nginx: Sendable {
     let folder = try bench.scratch.folder("nginx-\(UUID().uuidString.prefix(6))")
     scratch = bench.scratch
     logPath = folder + "/access.log"
+    bodies = folder + "/client_body"
     let port = try Loopback.freePort()
     let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder)/\($0);" }
     let kind = (setting.certificate == nil ? "" : " ssl") + (setting.isHTTP2 ? " http2" : "")
@@ -70,4 +72,9 @@ package final class Nginx: Sendable {
   }
 
   package func log() -> [JSON] { JSON.lines(logPath) }
+
+  /// A body of more than some kilobytes is on its way here.
+  package var isReceiving: Bool {
+    (try? FileManager.default.contentsOfDirectory(atPath: bodies).isEmpty) == false
+  }
 }
