@@ -302,6 +302,8 @@ extension Download {
     }
     let (end, first) = (chunk.offset + chunk.length, chunk.offset / chunkSize * chunkSize)
     let isWhole = (end % chunkSize == 0 || end == object.size) && map.have.contains(first..<end)
+    // A part of a file's only chunk, for which `learn` has saved nothing: of which object it is goes before it.
+    if book.progress.chunksTotal == 1 { book.save() }
     book.record(chunk, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
     noteProgress()
     book.count(requester.takeTally())
