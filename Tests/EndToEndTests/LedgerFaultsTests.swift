@@ -145,7 +145,7 @@ struct LedgerFaultsTests {
     try sqlite(
       bench,
       "DELETE FROM grdb_migrations WHERE substr(identifier, 1, 1) NOT IN ('1', '2');"
-        + " DROP INDEX progress_inode; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
+        + " DROP INDEX progress_inode; DROP INDEX progress_begun; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
         + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent")
     try await expectGoesOn(bench)
   }
