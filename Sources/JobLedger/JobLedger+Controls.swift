@@ -69,15 +69,37 @@ extension JobLedger {
   package func matching(_ ids: [String], after seq: Int64, limit: Int) throws -> (
     page: [LedgerTransfer], next: Int64?
   ) {
-    let patterns = ids.map { (text: $0, pattern: try? GlobPattern($0)) }
+    let patterns = ids.map(Wanted.init)
     let page = try page(after: seq, onlyTouched: false, limit: limit)
     let wanted = page.filter { transfer in
-      patterns.isEmpty
-        || patterns.contains { text, pattern in
-          text == transfer.id || pattern?.matches(transfer.id) == true
-            || (pattern?.isLiteral == true && transfer.id.hasPrefix(text + "/"))
-        }
+      patterns.isEmpty || patterns.contains { $0.means(transfer.id) }
     }
     return (wanted, page.count == limit ? page.last?.seq : nil)
+  }
+
+  /// Those of the ids and globs of ids that mean no transfer of the plan.
+  package func unknown(_ ids: [String]) throws -> [String] {
+    guard !ids.isEmpty else { return [] }
+    return try read { db in
+      var open = ids.map(Wanted.init)
+      let rows = try String.fetchCursor(db, sql: "SELECT id FROM transfer WHERE live = 1")
+      while !open.isEmpty, let id = try rows.next() { open.removeAll { $0.means(id) } }
+      return open.map(\.text)
+    }
+  }
+
+  /// An id, or a glob of ids; a plain id also means what lies below it.
+  private struct Wanted {
+    let text: String
+    private let pattern: GlobPattern?
+
+    init(_ text: String) {
+      self.text = text
+      pattern = try? GlobPattern(text)
+    }
+
+    func means(_ id: String) -> Bool {
+      text == id || pattern?.matches(id) == true || (pattern?.isLiteral == true && id.hasPrefix(text + "/"))
+    }
   }
 }

@@ -10,6 +10,8 @@ package struct PlanStanding: Sendable, Hashable {
   package var plannedBytes: Int64 = 0
   /// Of those: bytes that are there, without the transfers in flight.
   package var doneBytes: Int64 = 0
+  /// Bytes of the transfers in flight that are on record.
+  package var recordedBytes: Int64 = 0
   /// Transfers among the planned whose size nobody knows yet.
   package var unknownSizes = 0
   package var retries = 0
@@ -29,8 +31,9 @@ extension JobLedger {
             CASE WHEN t.reason LIKE 'needs:%' THEN 'needs:' ELSE t.reason END AS why, count(*) AS n,
             sum(coalesce(p.size, t.known_size, 0)) AS planned, sum(coalesce(p.retries, 0)) AS retries,
             sum(coalesce(p.size, t.known_size) IS NULL) AS unknown,
-            sum(min(coalesce(p.size, t.known_size, 0),
-              coalesce(p.chunks_completed * p.chunk_size, p.contiguous_bytes, 0))) AS partial
+            sum(CASE WHEN p.transfer IS NULL OR t.state NOT IN ('queued', 'running', 'paused') THEN 0
+              ELSE min(coalesce(p.size, t.known_size, 0), max(p.contiguous_bytes,
+                (SELECT coalesce(sum(length), 0) FROM chunk WHERE transfer = t.seq))) END) AS partial
           FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1 GROUP BY 1, 2
           """)
       for row in rows {
@@ -51,7 +54,9 @@ extension JobLedger {
         case .queued:
           standing.doneBytes += row["partial"] as Int64
           standing.unknownSizes += row["unknown"] as Int
-        case .running: standing.unknownSizes += row["unknown"] as Int
+        case .running:
+          standing.recordedBytes += row["partial"] as Int64
+          standing.unknownSizes += row["unknown"] as Int
         }
         standing.plannedBytes += planned
       }

@@ -17,6 +17,12 @@ package struct LedgerTransfer: Sendable {
   package var hasChunks: Bool
   package var progress: TransferProgress
 
+  /// Something was begun for it, and is not forgotten.
+  package var hasProgress: Bool {
+    hasChunks || progress.session != nil || progress.chunksCompleted > 0 || progress.contiguousBytes > 0
+      || progress.completedAt != nil
+  }
+
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
     t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,

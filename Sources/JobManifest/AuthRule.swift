@@ -11,8 +11,8 @@ enum AuthRule {
     guard let node = parent.node("auth") else { return nil }
     if let scalar = node.scalar, !scalar.isMissing {
       if scalar.text == "none" { return Authentication.none }
-      parent.error(
-        "`auth` says how to authenticate, never the secret itself", at: "auth",
+      parent.scope.faults.secretError(
+        "`auth` says how to authenticate, never the secret itself", at: node.mark,
         hint: "like `auth: { bearer: { env: NAME } }`, or `auth: none`")
       return nil
     }

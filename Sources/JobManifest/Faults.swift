@@ -19,6 +19,17 @@ final class Faults {
     add(.error, message, at: mark, hint: hint)
   }
 
+  /// A fault of what stands on the command line beside the manifest.
+  func commandLineError(_ message: String, hint: String) {
+    errorCount += 1
+    diagnostics.append(Diagnostic(.error, message, hint: hint, cause: .commandLine))
+  }
+
+  /// A fault of a value that is a secret: it is not shown with its line.
+  func secretError(_ message: String, at mark: YAMLMark, hint: String?) {
+    add(.error, message, at: mark, hint: hint, hidesRest: true)
+  }
+
   func warning(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
     add(.warning, message, at: mark, hint: hint)
   }
@@ -37,12 +48,19 @@ final class Faults {
     return String(line.last == "\r" ? line.dropLast() : line)
   }
 
-  private func add(_ severity: Diagnostic.Severity, _ message: String, at mark: YAMLMark?, hint: String?) {
+  private func add(
+    _ severity: Diagnostic.Severity, _ message: String, at mark: YAMLMark?, hint: String?,
+    hidesRest: Bool = false
+  ) {
     let key = "\(mark?.line ?? 0):\(mark?.column ?? 0):\(message)"
     guard seen.insert(key).inserted else { return }
     if severity == .error { errorCount += 1 }
-    diagnostics.append(
-      Diagnostic(
-        severity, message, at: mark.map(sourceMark), lineText: mark.flatMap(lineText), hint: hint))
+    var line = mark.flatMap(lineText)
+    if hidesRest, let mark, let whole = line {
+      let lead = whole.unicodeScalars.prefix(max(0, mark.column - 1))
+      let count = whole.unicodeScalars.count - lead.count
+      line = String(lead) + String(repeating: "*", count: count)
+    }
+    diagnostics.append(Diagnostic(severity, message, at: mark.map(sourceMark), lineText: line, hint: hint))
   }
 }

@@ -61,7 +61,7 @@ enum HeaderRule {
         .map { HeaderTemplate(name: entry.key, value: .secret($0)) }
     }
     if secret.contains(entry.key.lowercased()) {
-      faults.error(
+      faults.secretError(
         "a secret is never written in the manifest", at: entry.value.mark,
         hint: "write `\(entry.key): { env: NAME }`, `{ file: PATH }` or `{ command: [program, argument] }`")
       return nil

@@ -29,9 +29,11 @@ enum JobRule {
       scope: scope, endpoints: endpoints, policies: policies, defaults: defaults ?? TransferLevel())
     let templates = transfers(top, rule)
     guard let name else { return nil }
-    return Job(
+    var job = Job(
       name: name, description: description, version: 1, manifestPath: path, directory: scope.directory,
       endpoints: endpoints.named, policies: policies.named, variables: scope.variables, templates: templates)
+    job.namePlace = top.marked("job", allowed: .settled)
+    return job
   }
 
   private static func name(_ text: String) throws(ValueFault) -> String {

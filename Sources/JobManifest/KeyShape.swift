@@ -57,6 +57,8 @@ struct KeyShape {
       (policyPart("timeouts", ["connect", "request", "stall"]), "`timeouts` of a policy"),
       (policyPart("retry", ["attempts", "initial", "max", "multiplier", "jitter"]), "`retry` of a policy"),
     ]
+    if ["id", "download", "upload", "to"].contains(key), shape.name != transfer.name { return "a transfer" }
+    if shape.name == defaults.name, transferLevel.contains(key) { return nil }
     return places.first { $0.0.name != shape.name && $0.0.keys.contains(key) }?.1
   }
 }

@@ -19,7 +19,7 @@ struct NeedsRule {
         guard let literal = need.text.literal, let pattern = try? GlobPattern(literal) else { continue }
         let targets = known.filter { matches(pattern, $0) && !(isOwnGlob(pattern, $0, of: item)) }
         if targets.isEmpty {
-          let near = NearMiss.of(literal, among: known.map(\.id))
+          let near = NearMiss.of(literal, among: known.map(\.id).filter { $0 != item.id })
           scope.faults.error(
             "`\(literal)` matches no transfer", at: need.mark.yaml,
             hint: near.map { "did you mean `\($0)`?" } ?? "name the id of a transfer, or a glob of ids")

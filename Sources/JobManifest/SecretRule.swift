@@ -14,7 +14,7 @@ enum SecretRule {
 
   static func read(_ node: YAMLNode, key: String, path: String, scope: Scope) -> SecretReference? {
     if node.scalar != nil {
-      scope.faults.error(
+      scope.faults.secretError(
         "a secret is never written in the manifest", at: node.mark,
         hint: "write `\(key): { env: NAME }`, `{ file: PATH }` or `{ command: [program, argument] }`")
       return nil

@@ -16,8 +16,8 @@ enum VariablesRule {
     let declared = Set(open.map(\.key))
     for name in overrides.keys.sorted() where !declared.contains(name) {
       let near = NearMiss.of(name, among: declared.sorted())
-      scope.faults.error(
-        "`--set \(name)=…`: the variable `\(name)` is not declared", at: nil,
+      scope.faults.commandLineError(
+        "`--set \(name)=…`: the variable `\(name)` is not declared",
         hint: near.map { "did you mean `\($0)`?" } ?? "declare it under `vars`")
     }
     for entry in open {

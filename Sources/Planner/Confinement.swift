@@ -17,6 +17,22 @@ enum Confinement {
     return nil
   }
 
+  /// Whether the path itself, not a folder on the way to it, is a link that leads out.
+  static func isEscapingLink(_ path: String, below directory: String) -> Bool {
+    let absolute = directory + "/" + path
+    guard FileStatus.isLink(absolute) else { return false }
+    let root = resolved(directory)
+    var target = resolved(absolute)
+    // What does not exist is not resolved: one step tells where it would be.
+    if FileStatus.isLink(target),
+      let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target)
+    {
+      let folder = (target as NSString).deletingLastPathComponent
+      target = resolved(((next.hasPrefix("/") ? next : folder + "/" + next) as NSString).standardizingPath)
+    }
+    return target != root && !target.hasPrefix(root + "/")
+  }
+
   private static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }

@@ -103,9 +103,13 @@ struct DestinationText {
   }
 
   func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {
-    guard !allowsOutside, direction == .download, case .local(let path) = place,
-      RelativePath.escapes(path)
-    else { return }
+    guard !allowsOutside, direction == .download, case .local(let path) = place else { return }
+    guard RelativePath.escapes(path) else {
+      guard Confinement.isEscapingLink(path, below: context.job.directory) else { return }
+      throw EntryFault(
+        message: "the destination `\(path)` is a symbolic link out of the manifest's folder",
+        hint: "remove the link, or write `allow_outside: true` if this is meant", place: Places.of(compiled))
+    }
     throw EntryFault(
       message: "the destination `\(path)` lies outside of the manifest's folder",
       hint: "write a path below it, or `allow_outside: true` if this is meant", place: Places.of(compiled))

@@ -74,6 +74,40 @@ final class EntryPlanner {
       takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : groups[remoteName(remote)])
   }
 
+  /// Every fault of an entry that `plan` refuses: its parts are looked at each by itself.
+  func faults(_ values: EntryValues, entry: Entry) -> [EntryFault] {
+    var found: [EntryFault] = []
+    func look(_ body: () throws(EntryFault) -> Void) {
+      do throws(EntryFault) { try body() } catch {
+        if !found.contains(where: { $0.message == error.message }) { found.append(error) }
+      }
+    }
+    do throws(EntryFault) { _ = try plan(values, entry: entry) } catch { found.append(error) }
+    var values = values
+    var hasSource = false
+    look { () throws(EntryFault) in
+      _ = try sourcePlace(&values, entry)
+      hasSource = true
+    }
+    var target = DestinationText(template: template, compiled: destination, context: context)
+    // A destination that is made of the source has no more to say than that one.
+    if hasSource || !usesSource {
+      look { () throws(EntryFault) in
+        values.id = try id(values, entry, target)
+        try target.evaluate(values)
+      }
+    }
+    for item in expect {
+      look { () throws(EntryFault) in
+        var expectation = Expectation()
+        try self.expect(item, values, &expectation)
+      }
+    }
+    var settings = template.settings.first?.value ?? TransferSettings(direction: template.direction)
+    look { () throws(EntryFault) in try decide(&settings, values) }
+    return found
+  }
+
   /// Where the id and the destination of a row come from, for a fault that shows only later.
   func places(_ expansion: TemplateExpansion, row: any RowReader, needs: [String]) -> EntryPlaces {
     let idCell = key?.firstCell ?? destination.firstCell ?? source.firstCell
@@ -176,24 +210,28 @@ final class EntryPlanner {
   private func expectation(_ values: EntryValues) throws(EntryFault) -> Expectation {
     if let constantExpect { return constantExpect }
     var expectation = Expectation()
-    for (key, text) in expect {
-      let value: String
-      do throws(EntryFault) {
-        value = try values.text(text)
-      } catch {
-        // An empty cell: nothing is expected of this row.
-        if error.isEmptyCell { continue }
-        throw error
-      }
-      if value.isEmpty { continue }
-      do throws(ValueFault) {
-        try key.apply(value, to: &expectation)
-      } catch {
-        throw EntryFault(
-          message: "`expect.\(key.word)`: \(error.message)", hint: error.hint, place: Places.of(text))
-      }
-    }
+    for item in expect { try self.expect(item, values, &expectation) }
     return expectation
+  }
+
+  private func expect(
+    _ item: (key: ExpectationKey, text: CompiledText), _ values: EntryValues, _ expectation: inout Expectation
+  ) throws(EntryFault) {
+    let value: String
+    do throws(EntryFault) {
+      value = try values.text(item.text)
+    } catch {
+      // An empty cell: nothing is expected of this row.
+      if error.isEmptyCell { return }
+      throw error
+    }
+    if value.isEmpty { return }
+    do throws(ValueFault) {
+      try item.key.apply(value, to: &expectation)
+    } catch {
+      throw EntryFault(
+        message: "`expect.\(item.key.word)`: \(error.message)", hint: error.hint, place: Places.of(item.text))
+    }
   }
 
   private func check(_ from: Place, _ to: Place) throws(EntryFault) {

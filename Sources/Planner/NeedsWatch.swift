@@ -16,8 +16,10 @@ final class NeedsWatch {
           continue
         }
         // An id of the manifest itself is there: only ids that rows and globs make are left to see.
+        // What none of the manifest's transfers can be is told where the manifest is read.
         guard let pattern = try? GlobPattern(literal),
-          !job.templates.contains(where: { pattern.matches($0.id) })
+          !job.templates.contains(where: { pattern.matches($0.id) }),
+          job.templates.contains(where: { $0.fanOut != .single && pattern.mayMatch(below: $0.id) })
         else { continue }
         open.append((pattern, TextPlace(need)))
       }

@@ -14,6 +14,12 @@ enum Places {
     if kind == .undecided {
       kind = PlaceTemplate.kind(of: text, isWhole: true)
       if case .remote(let name) = kind {
+        guard !text.dropFirst(name.utf8.count + 1).hasPrefix("//") else {
+          throw EntryFault(
+            message: "`\(name)://` is no scheme that haul speaks",
+            hint: "a URL begins with https:// or http://",
+            place: place)
+        }
         guard job.endpoints[name] != nil else {
           throw EntryFault(
             message: "the endpoint `\(name)` is not declared",

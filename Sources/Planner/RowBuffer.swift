@@ -1,4 +1,5 @@
 internal import Foundation
+internal import JobModel
 
 /// A file read in blocks of 1 MiB, of which the current row is always whole in memory.
 final class RowBuffer {

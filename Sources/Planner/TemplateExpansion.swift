@@ -179,7 +179,9 @@ final class TemplateExpansion {
     do throws(EntryFault) {
       return try planner.plan(values(row: row), entry: entry)
     } catch {
-      faults.error(error.message, at: place(of: error, row: row), hint: error.hint)
+      for fault in planner.faults(values(row: row), entry: entry) {
+        faults.error(fault.message, at: place(of: fault, row: row), hint: fault.hint)
+      }
       return nil
     }
   }

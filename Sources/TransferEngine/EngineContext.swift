@@ -36,6 +36,7 @@ package struct EngineContext: Sendable {
   let claims = DestinationClaims()
   let rests = EndpointRests()
   let silentHosts = SilentHosts()
+  let said = SaidOnce()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

@@ -162,6 +162,7 @@ final class TransferBook {
     case .failed(let failure):
       progress.failure = failure
       progress.failedAt = now
+      progress.lastHTTPStatus = failure.httpStatus ?? progress.lastHTTPStatus
       save()
       _ = take(.fail(failure.code))
     case .stopped:

@@ -9,7 +9,7 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Reports every fault of a manifest; touches neither network nor state.")
 
-  @Argument(help: "The manifest.")
+  @Argument(help: "The manifest; `-` is standard input.")
   var manifest: String
 
   @Option(name: .customLong("set"), help: ArgumentHelp("A value for ${var.NAME}.", valueName: "NAME=VALUE"))
@@ -18,7 +18,7 @@ struct CheckCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let file = try ManifestFile(manifest)
+    let file = try ManifestFile(manifest, takesStandardInput: true)
     let result = file.read(overrides: try Overrides.parse(overrides))
     var diagnostics = result.diagnostics
     var count = 0
@@ -40,13 +40,24 @@ struct CheckCommand: AsyncParsableCommand {
       try CheckJSON.write(head, isOK: errors.isEmpty) { Terminal.out($0) }
     }
     guard errors.isEmpty else {
-      let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
       throw End(
-        unreadable ? .noInput : .invalidManifest,
+        .of(errors),
         "`\(manifest)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
     }
     if !common.json {
       Terminal.out("`\(manifest)` is valid: \(count) \(count == 1 ? "transfer" : "transfers")\n")
+    }
+  }
+}
+
+extension ExitStatus {
+  /// How what can't be read or compiled ends: as the manifest's fault, unless all its errors have another cause.
+  static func of(_ errors: [Diagnostic]) -> ExitStatus {
+    let causes = Set(errors.map(\.cause))
+    return switch causes {
+    case [.unreadableInput]: .noInput
+    case [.commandLine]: .usage
+    default: .invalidManifest
     }
   }
 }

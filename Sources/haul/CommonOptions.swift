@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JobModel
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
@@ -24,10 +25,26 @@ struct CommonOptions: ParsableArguments {
   var stateFolder: StateFolder {
     let environment = ProcessInfo.processInfo.environment
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    // A relative one is to be ignored (XDG Base Directory Specification).
     let path =
-      stateDir ?? value("HAUL_STATE_DIR") ?? value("XDG_STATE_HOME").map { $0 + "/haul" }
+      stateDir ?? value("HAUL_STATE_DIR")
+      ?? value("XDG_STATE_HOME").flatMap { $0.hasPrefix("/") ? $0 + "/haul" : nil }
       ?? (value("HOME") ?? NSHomeDirectory()) + "/.local/state/haul"
     return StateFolder(path: Paths.absolute(path))
+  }
+
+  /// The state folder of commands that look at all jobs.
+  ///
+  /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read.
+  func existingState() throws -> StateFolder {
+    let state = stateFolder
+    guard FileManager.default.fileExists(atPath: state.path) else { return state }
+    do { _ = try FileManager.default.contentsOfDirectory(atPath: state.path) } catch {
+      throw End(
+        .cannotCreate, "the state folder `\(state.path)` can't be read",
+        hint: "give a folder with --state-dir")
+    }
+    return state
   }
 }
 

@@ -55,11 +55,23 @@ protocol ControlCommand: AsyncParsableCommand {
 
 extension ControlCommand {
   func run() async throws {
+    for id in target.ids {
+      do { _ = try GlobPattern(id) } catch {
+        throw End(.usage, "`\(id)` is no id and no glob of ids: \(error.message)", hint: error.hint)
+      }
+    }
     let state = target.common.stateFolder
     let name = try state.resolve(target.job)
     let ledger = try state.open(name)
     let changed: Int
     do {
+      let unknown = try ledger.unknown(target.ids)
+      guard unknown.isEmpty else {
+        throw End(
+          .noInput,
+          "the job `\(name)` has no transfer \(unknown.map { "`\($0)`" }.joined(separator: ", ")): nothing was changed",
+          hint: "`haul status \(name) --json` lists the ids")
+      }
       if let lock = try RunLock.take(state.folder(name), waiting: false) {
         defer { withExtendedLifetime(lock) {} }
         changed = try await atRest(name, ledger)

@@ -1,4 +1,5 @@
 import JobModel
+import Reporting
 import TransferEngine
 
 /// Diagnostics as the user reads them: place, line, caret, and what would be right.
@@ -20,14 +21,26 @@ enum DiagnosticText {
   static func text(_ diagnostic: Diagnostic, colour: Bool) -> String {
     let paint = diagnostic.severity == .error ? "\u{1b}[31m" : "\u{1b}[33m"
     let word = colour ? "\(paint)\(diagnostic.severity.rawValue)\u{1b}[0m" : diagnostic.severity.rawValue
-    var text = "\(diagnostic.mark.map { $0.text + ": " } ?? "")\(word): \(diagnostic.message)\n"
+    var text =
+      "\(diagnostic.mark.map { safe($0.text) + ": " } ?? "")\(word): \(safe(Masking.text(diagnostic.message)))\n"
     if let line = diagnostic.lineText, let mark = diagnostic.mark {
-      let lead = line.unicodeScalars.prefix(max(0, mark.column - 1))
+      let scalars = line.unicodeScalars
+      let lead = shown(String(String.UnicodeScalarView(scalars.prefix(max(0, mark.column - 1)))))
       // Tabs stay, so that the caret stands under what it points at.
-      let blanks = String(String.UnicodeScalarView(lead.map { $0 == "\t" ? "\t" : " " }))
-      text += "  \(line)\n  \(blanks)^\n"
+      let blanks = lead.map {
+        $0 == "\t" ? "\t" : String(repeating: " ", count: DisplayText.width(String($0)))
+      }
+      text += "  \(shown(line))\n  \(blanks.joined())^\n"
     }
-    if let hint = diagnostic.hint { text += "  hint: \(hint)\n" }
+    if let hint = diagnostic.hint { text += "  hint: \(safe(Masking.text(hint)))\n" }
     return text
+  }
+
+  private static func safe(_ text: String) -> String { DisplayText.safe(text, keepingNewlines: true) }
+
+  /// A line with everything escaped but its tabs.
+  private static func shown(_ line: String) -> String {
+    line.split(separator: "\t", omittingEmptySubsequences: false).map { DisplayText.safe(String($0)) }
+      .joined(separator: "\t")
   }
 }

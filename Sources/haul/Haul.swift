@@ -2,6 +2,7 @@ import ArgumentParser
 import CPosix
 import Foundation
 import JobModel
+import Reporting
 
 @main
 struct Haul: AsyncParsableCommand {
@@ -27,14 +28,17 @@ struct Haul: AsyncParsableCommand {
     haul_lean_malloc()
     signal(SIGPIPE, SIG_IGN)
     do {
+      try refuseUnknownHelp()
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {
         try command.run()
       }
+      exitIfUnwritten()
     } catch let end as End {
       if let message = end.message { Terminal.error(message, hint: end.hint) }
+      exitIfUnwritten()
       Terminal.exit(end.status)
     } catch {
       let code = exitCode(for: error)
@@ -45,6 +49,26 @@ struct Haul: AsyncParsableCommand {
       }
       exit(withError: error)
     }
+  }
+
+  /// `haul help WORD` shows the overview for any word otherwise, as if it had been understood.
+  private static func refuseUnknownHelp() throws {
+    let words = CommandLine.arguments.dropFirst()
+    guard words.first == "help", let word = words.dropFirst().first, !word.hasPrefix("-"), word != "help"
+    else {
+      return
+    }
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard !names.contains(word) else { return }
+    throw End(.usage, "there is no command `\(word)`", hint: "`haul help` lists them")
+  }
+
+  /// What was asked for and did not reach its reader is no success, whatever was done.
+  private static func exitIfUnwritten() {
+    guard let failure = Terminal.outFailure else { return }
+    // Whoever closed a pipe knows it.
+    if !failure.isReaderGone { Terminal.error(failure.description) }
+    Terminal.exit(.cannotCreate)
   }
 }
 

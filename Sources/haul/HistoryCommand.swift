@@ -15,6 +15,10 @@ struct HistoryCommand: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
+  func validate() throws {
+    guard limit >= 1 else { throw ValidationError("`--limit` is 1 or more") }
+  }
+
   func run() async throws {
     let state = common.stateFolder
     let name = try state.resolve(job)

@@ -132,7 +132,7 @@ struct JobOpening: Sendable {
     throw PlanCompiler.Faulty(diagnostics: [
       Diagnostic(
         .error, "the job `\(job.name)` is known to the state from another manifest, `\(known)`",
-        at: SourceMark(file: file.path, line: 1, column: 1),
+        at: job.namePlace?.mark, lineText: job.namePlace?.lineText,
         hint: "give the job another name, or `--adopt` to take its state over")
     ])
   }
@@ -150,13 +150,12 @@ struct JobOpening: Sendable {
     -> End
   {
     DiagnosticText.print(read.diagnostics)
-    try reports.writeEnd(
-      job: read.readable, file: file, outcome: .invalid, status: .invalidManifest,
-      diagnostics: read.diagnostics)
     let errors = read.diagnostics.filter { $0.severity == .error }
-    let unreadable = errors.allSatisfy { $0.cause == .unreadableInput }
+    let status = ExitStatus.of(errors)
+    try reports.writeEnd(
+      job: read.readable, file: file, outcome: .invalid, status: status, diagnostics: read.diagnostics)
     return End(
-      unreadable ? .noInput : .invalidManifest,
+      status,
       "`\(file.path)`: \(errors.count) \(errors.count == 1 ? "error" : "errors")")
   }
 }

@@ -10,9 +10,24 @@ struct ManifestFile {
   var sha256: String
   var directory: String
 
+  /// - Parameter takesStandardInput: reads it where the path is `-`; relative paths then start in the working folder.
   /// - Throws: `End` with 66 where it can't be read.
-  init(_ path: String) throws {
+  init(_ path: String, takesStandardInput: Bool = false) throws {
     self.path = path
+    if path == "-" {
+      guard takesStandardInput else {
+        throw End(
+          .usage, "a job is planned and run from a file, not from standard input",
+          hint: "its state remembers the manifest's path; `haul check -` reads standard input")
+      }
+      guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
+        throw End(.noInput, "standard input can't be read")
+      }
+      bytes = Array(data)
+      sha256 = try Digest.hex(of: bytes, .sha256)
+      directory = FileManager.default.currentDirectoryPath
+      return
+    }
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       throw End(.noInput, "the manifest `\(path)` does not exist")

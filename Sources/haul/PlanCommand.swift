@@ -28,7 +28,7 @@ struct PlanCommand: AsyncParsableCommand {
     let file = try ManifestFile(manifest)
     let opened = try await JobOpening.openApart(
       file, given: try Overrides.parse(overrides), state: common.stateFolder, adopt: adopt, startsNew: false,
-      ifRunning: .fail, reports: ReportSink(path: nil, json: false))
+      ifRunning: .fail, reports: ReportSink(path: nil, json: common.json, isPlan: true))
     guard let opened else { return }
     let (job, ledger) = (opened.job, opened.ledger)
     let lines = PlanLines(ledger: ledger, job: job, isNewRun: opened.continued == nil)
@@ -93,6 +93,7 @@ struct PlanLines {
       case .upToDate: .upToDate
       case .resume: .resume
       case .skip: .skip
+      case .unknown: .unknown
       }
     var line = PlanLine(
       id: transfer.id, direction: transfer.settings.direction, source: transfer.source,

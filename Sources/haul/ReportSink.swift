@@ -10,6 +10,8 @@ struct ReportSink {
   let path: String?
   /// `--json`.
   let json: Bool
+  /// What `--json` of `plan` says of a job without a plan is shaped like a plan.
+  var isPlan = false
 
   /// Writes the report of a run that has a plan.
   func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
@@ -39,6 +41,11 @@ struct ReportSink {
     head.startedAt = now
     head.endedAt = now
     head.diagnostics = diagnostics.prefix(1000).map(RecordedDiagnostic.init)
+    if isPlan {
+      let plan = PlanJSON { Terminal.out($0) }
+      try plan.begin(head)
+      return try plan.finish()
+    }
     let writer = ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) })
     try guarded { try deliver(writer) }
   }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JobLedger
 import JobModel
+import Reporting
 import TransferEngine
 
 struct RunCommand: AsyncParsableCommand {
@@ -17,6 +18,14 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async throws {
     let deadline = try options.deadline.map { text in try value("--deadline") { try Units.duration(text) } }
+    if let deadline, deadline <= 0 {
+      throw End(.usage, "`--deadline` is longer than nothing", hint: "like `90s`, `30m` or `6h`")
+    }
+    guard options.onlyGlobs.count < 2 else {
+      throw End(
+        .usage, "`--only` is given \(options.onlyGlobs.count) times",
+        hint: "write one glob for all: `--only '{\(options.onlyGlobs.joined(separator: ","))}'`")
+    }
     let scope = try options.only.map { text in try value("--only") { try Scope(text) } }
     let file = try ManifestFile(manifest)
     try checkWritable()
@@ -47,8 +56,12 @@ struct RunCommand: AsyncParsableCommand {
     for path in [options.report, options.events].compactMap({ $0 }) where path != "-" {
       let folder = (Paths.absolute(path) as NSString).deletingLastPathComponent
       let target = FileManager.default.fileExists(atPath: path) ? path : folder
+      var isFolder: ObjCBool = false
+      if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+        throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description)
+      }
       guard access(target, W_OK) == 0 else {
-        throw End(.cannotCreate, "`\(path)` can't be written: \(String(cString: strerror(errno)))")
+        throw End(.cannotCreate, OutputFileError(path, errno: errno).description)
       }
     }
   }

@@ -18,8 +18,12 @@ struct RunOptions: ParsableArguments {
   @Flag(help: "Take over a job that the state knows from another manifest's path.")
   var adopt = false
 
-  @Option(help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
-  var only: String?
+  @Option(
+    name: .customLong("only"),
+    help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
+  var onlyGlobs: [String] = []
+
+  var only: String? { onlyGlobs.first }
 
   @Option(help: "With `strict`, missing or changed sources stop the run before it starts.")
   var precheck = Precheck.warn

@@ -21,6 +21,7 @@ struct RunSession {
   func run() async throws {
     let now = Date().timeIntervalSince1970
     DiagnosticText.print(opened.diagnostics)
+    try checkScope()
     let remarks = try precheck()
     DiagnosticText.print(remarks)
     let run =
@@ -51,6 +52,17 @@ struct RunSession {
     try? writer.close()
     if let message = failed.value { throw End(.cannotCreate, message) }
     try finish(run, ended: cause, board: board, events: events)
+  }
+
+  /// A typing error in `--only` is no run of nothing.
+  private func checkScope() throws {
+    guard let only = options.only, try !ledger.unknown([only]).isEmpty else { return }
+    let message = "`--only \(only)` matches no transfer of the job `\(job.name)`"
+    try reports.writeEnd(
+      job: job, file: opened.file, outcome: .failed, status: .noInput,
+      diagnostics: [Diagnostic(.error, message)])
+    throw End(
+      .noInput, message, hint: "`haul plan` lists the ids; a glob's `*` stops at a `/`, `**` does not")
   }
 
   /// Sources that are not there, or not what was begun with, are named together, before a byte moves.
@@ -156,10 +168,14 @@ struct RunSession {
     let stored = state.folder(job.name) + "/reports/\(run.id).json"
     events.write(.runEnded(outcome, exitCode: status.rawValue, report: options.report ?? stored))
     events.flush()
-    try reports.write(job: job.name, ledger: ledger, run: run.number, storedAt: stored)
+    var unwritten: End?
+    do { try reports.write(job: job.name, ledger: ledger, run: run.number, storedAt: stored) } catch let end
+      as End
+    { unwritten = end }
     state.prune(job.name)
     Terminal.talk(try ReportSink.text(job.name, ledger, run.number, isColoured: Terminal.hasColour))
     try ledger.checkpoint()
+    if let unwritten { throw unwritten }
     if let message = events.failure { throw End(.cannotCreate, message) }
     if status != .success { throw End(status) }
   }

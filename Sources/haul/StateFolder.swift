@@ -8,7 +8,12 @@ struct StateFolder {
 
   func folder(_ job: String) -> String { path + "/" + job }
 
-  func exists(_ job: String) -> Bool { FileManager.default.fileExists(atPath: folder(job) + "/plan.sqlite") }
+  /// A plan whose file is gone while those beside it are there is damaged, not absent.
+  func exists(_ job: String) -> Bool {
+    ["plan.sqlite", "plan.sqlite-wal", "plan.commits"].contains {
+      FileManager.default.fileExists(atPath: folder(job) + "/" + $0)
+    }
+  }
 
   /// Names of the jobs that have state, sorted.
   var jobs: [String] {
@@ -68,6 +73,10 @@ struct StateFolder {
     for name in names.sorted().dropLast(count) {
       try? FileManager.default.removeItem(atPath: folder + "/" + name)
     }
+  }
+
+  func removeReport(_ job: String, run id: String) {
+    try? FileManager.default.removeItem(atPath: folder(job) + "/reports/\(id).json")
   }
 
   private func reason(_ error: any Error) -> String {

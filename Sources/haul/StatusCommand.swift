@@ -17,7 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let state = common.stateFolder
+    let state = try common.existingState()
     let names = try job.map { [try state.resolve($0)] } ?? state.jobs
     if names.isEmpty {
       Terminal.talk("haul: no job has state in `\(state.path)`\n")
@@ -26,21 +26,42 @@ struct StatusCommand: AsyncParsableCommand {
     // Several reports together are one JSON array.
     let isList = common.json && job == nil
     if isList { Terminal.out("[") }
+    var damaged: [End] = []
     for (index, name) in names.enumerated() {
       if isList, index > 0 { Terminal.out(",\n") }
-      let ledger = try state.open(name)
-      do {
-        while true {
-          let isRunning = try state.isRunning(name)
-          try show(name, ledger, isRunning: isRunning)
-          guard watch, isRunning else { break }
-          try await Task.sleep(for: .seconds(1))
-        }
-      } catch let error as LedgerError {
-        throw End(.cannotCreate, error.description)
+      do { try await show(name) } catch let end as End {
+        damaged.append(end)
+        if common.json { try showUnreadable(name, end) }
+        if job == nil, let message = end.message { Terminal.error(message, hint: end.hint) }
       }
     }
     if isList { Terminal.out("]\n") }
+    if job != nil, let end = damaged.first { throw end }
+    if !damaged.isEmpty {
+      throw End(.cannotCreate, "the state of \(Figures.count(damaged.count, "job")) can't be read")
+    }
+  }
+
+  /// - Throws: `End` where the job's state can't be used; nothing of the job was put out then.
+  private func show(_ name: String) async throws {
+    do {
+      let ledger = try common.stateFolder.open(name)
+      while true {
+        let isRunning = try common.stateFolder.isRunning(name)
+        try show(name, ledger, isRunning: isRunning)
+        guard watch, isRunning, Terminal.outFailure == nil else { break }
+        try await Task.sleep(for: .seconds(1))
+      }
+    } catch let error as LedgerError {
+      throw End(.cannotCreate, error.description)
+    }
+  }
+
+  /// A report of its own kind, so that the JSON is whole: no plan, and why.
+  private func showUnreadable(_ name: String, _ end: End) throws {
+    var head = ReportHead(toolVersion: Haul.version, jobName: name)
+    head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, end.message ?? "the state can't be read"))]
+    try ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) }).write { Terminal.out($0) }
   }
 
   private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool) throws {
@@ -51,9 +72,9 @@ struct StatusCommand: AsyncParsableCommand {
     }
     let head = try ReportSink.head(name, ledger, try ledger.lastRun())
     if common.json {
-      try ReportWriter(head, ledger: ledger, describe: try WireNames(ledger).describe).write {
-        Terminal.out($0)
-      }
+      let spool = try Spool()
+      try ReportWriter(head, ledger: ledger, describe: try WireNames(ledger).describe).write(to: spool.add)
+      try spool.read { Terminal.out($0) }
     } else {
       let clear = watch && Terminal.isTerminal(STDOUT_FILENO) ? "\u{1b}[H\u{1b}[2J" : ""
       let text = try StatusText(head, ledger: ledger, isColoured: Terminal.colours(STDOUT_FILENO))

@@ -1,14 +1,29 @@
 import Foundation
 import JobModel
+import Reporting
 
 /// Standard output and error: data goes to the one, talk to the other.
 enum Terminal {
-  static func out(_ text: String) { write(STDOUT_FILENO, Array(text.utf8)) }
-  static func out(_ bytes: [UInt8]) { write(STDOUT_FILENO, bytes) }
-  static func talk(_ text: String) { write(STDERR_FILENO, Array(text.utf8)) }
+  private static let failed = Latch<OutputFileError>()
+
+  /// Why standard output could not be written; what follows the first failure is not written either.
+  static var outFailure: OutputFileError? { failed.value }
+
+  static func out(_ text: String) { out(Array(text.utf8)) }
+
+  static func out(_ bytes: [UInt8]) {
+    guard outFailure == nil else { return }
+    do { try Descriptor.write(bytes, to: STDOUT_FILENO, path: "standard output") } catch { failed.set(error) }
+  }
+
+  /// Nobody can be told that standard error can't be written.
+  static func talk(_ text: String) {
+    try? Descriptor.write(Array(text.utf8), to: STDERR_FILENO, path: "standard error")
+  }
 
   static func error(_ message: String, hint: String? = nil) {
-    talk("haul: \(message)\n" + (hint.map { "hint: \($0)\n" } ?? ""))
+    func shown(_ text: String) -> String { DisplayText.safe(Masking.text(text), keepingNewlines: true) }
+    talk("haul: \(shown(message))\n" + (hint.map { "hint: \(shown($0))\n" } ?? ""))
   }
 
   static func exit(_ status: ExitStatus) -> Never { Foundation.exit(status.rawValue) }
@@ -21,18 +36,5 @@ enum Terminal {
   static func colours(_ descriptor: Int32) -> Bool {
     let environment = ProcessInfo.processInfo.environment
     return isTerminal(descriptor) && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
-  }
-
-  private static func write(_ descriptor: Int32, _ bytes: [UInt8]) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-      // A reader that went away is no reason to stop transferring.
-      if count <= 0 {
-        if count < 0, errno == EINTR { continue }
-        return
-      }
-      rest = rest.dropFirst(count)
-    }
   }
 }

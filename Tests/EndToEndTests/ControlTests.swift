@@ -63,6 +63,26 @@ struct ControlTests {
     #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))
   }
 
+  /// What waits already has progress to forget, too; an id that nothing has is no success.
+  @Test func retryFromScratchForgetsWhatIsQueued() async throws {
+    let (bench, depot) = try await slowBench()
+    #expect(try await Midway.stop(bench, after: 2, of: ["down", "up"]).status == 75)
+    let status = try await bench.haul(["status", "slow"])
+    // Two chunks each at the least, wherever they lie.
+    #expect(status.output.contains("MiB there") && !status.output.contains("  0/"), "\(status.output)")
+    for command in [["pause", "slow", "down", "nosuch"], ["retry", "slow", "zz/*"]] {
+      let end = try await bench.haul(command)
+      #expect(end.status == 66 && end.errors.contains(command.last ?? ""), "\(end.errors)")
+    }
+    #expect(try await bench.haul(["retry", "slow"]).errors.contains("2 transfers"))
+    #expect(!bench.parts().isEmpty)
+    let scratch = try await bench.haul(["retry", "slow", "--from-scratch"])
+    #expect(scratch.status == 0 && scratch.errors.contains("2 transfers"), "\(scratch.errors)")
+    #expect(bench.parts().isEmpty)
+    #expect(try await depot.log().contains { $0.method == "DELETE" && $0.status == 204 })
+    #expect(try await bench.haul(["retry", "slow", "--from-scratch"]).errors.contains("0 transfers"))
+  }
+
   @Test func cancelLeavesNothingBehind() async throws {
     let (bench, depot) = try await slowBench()
     let events = bench.scratch.path + "/events.jsonl"

@@ -11,6 +11,7 @@ struct RecompileTests {
     policies: { once: { retry: { attempts: 1 } } }
     defaults: { policy: once }
     transfers:
+      - { id: none, download: "http://127.0.0.1:1/", to: none, enabled: false }
       - id: rows
         for_each: { csv: rows.csv, key: "${each.name}" }
         download: "http://127.0.0.1:1/${env.FOLDER|default(none)}/${each.name}"
@@ -30,7 +31,7 @@ struct RecompileTests {
       .first { $0["event"].string == "plan_compiled" }
     let text = String(
       decoding: try #require(FileManager.default.contents(atPath: bench.reportPath)), as: UTF8.self)
-    let transfers = try JSON.parse(text)["transfers"].array
+    let transfers = try JSON.parse(text)["transfers"].array.filter { $0["id"].string != "none" }
     return (
       compiled?["unchanged"].bool, transfers.compactMap { $0["id"].string },
       Set(transfers.compactMap { $0["source"].string })
@@ -81,6 +82,7 @@ struct RecompileTests {
       version: 1
       job: again
       transfers:
+        - { id: none, download: "http://127.0.0.1:1/", to: none, enabled: false }
         - { id: up, upload: "*.bin", to: "http://127.0.0.1:1/" }
       """)
     #expect(try await look(bench).unchanged == false)

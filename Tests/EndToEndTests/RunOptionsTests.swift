@@ -55,7 +55,12 @@ struct RunOptionsTests {
         - { id: in/two, download: "depot:a.bin", to: two.bin }
         - { id: out, download: "depot:a.bin", to: out.bin }
       """)
+    // A typing error opens no run.
+    let none = try await bench.run(yaml, ["--only", "zz*"])
+    #expect(none.status == 66 && none.errors.contains("matches no transfer"), "\(none.errors)")
+    #expect(none.report["run"]["number"].isNull)
     let part = try await bench.run(yaml, ["--only", "in/*"])
+    #expect(part.report["run"]["number"].int == 1)
     #expect(part.faults == "")
     #expect(part.state("in/one") == "completed" && part.state("in/two") == "completed")
     #expect(!bench.exists("out.bin"))

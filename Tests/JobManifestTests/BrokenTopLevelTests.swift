@@ -174,3 +174,30 @@ func expectFault(_ broken: Broken, sourceLocation: SourceLocation = #_sourceLoca
   #expect(found, "wanted \(place): \(all)", sourceLocation: sourceLocation)
   #expect(result.job == nil, sourceLocation: sourceLocation)
 }
+
+extension BrokenTopLevelTests {
+  @Test(arguments: [
+    ("defaults: { id: x }", "it belongs into a transfer"),
+    ("  - { id: a, download: depot:x, to: x, needs: [b] }", "name the id of a transfer, or a glob of ids"),
+  ])
+  func hints(_ text: String, _ hint: String) {
+    #expect(read(Broken.frame(text)).diagnostics.map(\.hint) == [hint])
+  }
+
+  /// What stands on the command line is no fault of the manifest's.
+  @Test func undeclaredVariable() {
+    let result = read(Broken.frame("description: d"), overrides: ["nosuch": "1"])
+    #expect(result.job == nil && result.diagnostics.map(\.cause) == [.commandLine])
+  }
+
+  /// A literal secret is hidden also where its key stands on another line.
+  @Test func secretOnALineOfItsOwn() {
+    let result = read(
+      Broken.frame(
+        "endpoints:\n  web:\n    type: http\n    url: https://h\n    auth:\n      bearer:\n        LIT"
+      ).replacing(
+        Broken.head, with: "version: 1\njob: test\n"))
+    #expect(result.diagnostics.contains { $0.lineText == "        ***" }, "\(result.diagnostics)")
+    #expect(!result.diagnostics.contains { $0.lineText?.contains("LIT") == true })
+  }
+}

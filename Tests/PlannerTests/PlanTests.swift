@@ -111,6 +111,27 @@ import Testing
     #expect(outcome.destinations == ["out/y", "in/z"])
   }
 
+  @Test func `a link that leads out is no destination`() throws {
+    let fixture = try PlanFixture(["rows.txt": "f-dead\nf-in\n"])
+    defer { fixture.remove() }
+    for (name, target) in [("f-out", "/etc/hostname"), ("f-dead", "../nowhere"), ("f-in", "rows.txt")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.folder.appendingPathComponent(name).path, withDestinationPath: target)
+    }
+    let outcome = try fixture.plan(
+      """
+        - { id: a, download: "web:x", to: f-out }
+        - { id: b, for_each: { list: rows.txt }, download: "web:x", to: "${each.line}" }
+        - { id: c, download: "web:x", to: ./f-out, allow_outside: true, enabled: false }
+      """)
+    #expect(
+      outcome.errors.map(\.message) == [
+        "the destination `f-out` is a symbolic link out of the manifest's folder",
+        "the destination `f-dead` is a symbolic link out of the manifest's folder",
+      ])
+    #expect(outcome.destinations.contains("f-in"))
+  }
+
   @Test func `what each throws comes through`() throws {
     struct Stop: Error {}
     let fixture = try PlanFixture(["l": "a\nb\n"])

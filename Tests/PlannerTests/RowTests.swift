@@ -13,6 +13,17 @@ import Testing
 
     """
 
+  @Test func `every fault of a row is named`() throws {
+    let fixture = try PlanFixture(["f.csv": "k,path,sum,size\nb,,abc,x\n"])
+    defer { fixture.remove() }
+    #expect(
+      try fixture.plan(Self.rows).lines == [
+        "jobs/f.csv:2:3: error: `each.path` is empty in this row",
+        "jobs/f.csv:2:4: error: `expect.sha256`: a sha256 digest of 3 characters",
+        "jobs/f.csv:2:8: error: `expect.size`: `x` is not a size",
+      ])
+  }
+
   struct BadRow: CustomTestStringConvertible {
     var csv: String
     var line: String

@@ -38,6 +38,11 @@ import Testing
         == "3/12 done, 1 failed, 2 paused (retries 1, user 1)  1.5/4.0 GiB  24.0 MiB/s  1:47 left  2 retries")
   }
 
+  @Test func `a narrow line has whole facts`() {
+    let line = LiveFrame.lines(Self.state(["deck"]), columns: 40, rows: 24, isColoured: false)[0]
+    #expect(line == "deck  25%  1:04  12.0 MiB/s  1 retry")
+  }
+
   @Test func `what is unknown is not guessed`() {
     let total = LiveFrame.total(Self.state(["a"], unknown: 1))
     #expect(total.contains("/4.0+ GiB") && !total.contains("left"))

@@ -1,4 +1,5 @@
 import JobLedger
+import JobModel
 import Testing
 
 @Suite struct StandingTests {
@@ -10,11 +11,23 @@ import Testing
     // done 1200, same 1000, slow and held 1000 each, moving 1000; waiting has no size.
     #expect(standing.plannedBytes == 5200 && standing.unknownSizes == 1)
     #expect(standing.doneBytes == 2200 && standing.retries == 9)
+    #expect(standing.recordedBytes == 0)
+    // Two chunks of the one in flight and one of a paused one, wherever they lie.
+    let writer = LedgerWriter(job.ledger) { _ in }
+    for (seq, offset) in [(Int64(10), Int64(512)), (10, 128), (4, 640)] {
+      writer.submit(
+        .chunk(seq: seq, ChunkRecord(offset: offset, length: 128, digest: "d", receipt: nil, attempts: 1)))
+    }
+    try await writer.barrier()
+    try writer.close()
+    let later = try job.ledger.standing()
+    #expect(later.recordedBytes == 256 && later.doneBytes == 2328)
   }
 
   @Test func `failures come first among what needs attention`() async throws {
     let job = try await SampleJob()
-    #expect(try job.ledger.needingAttention(limit: 9).map(\.id) == ["broken", "orphan", "slow", "held"])
+    #expect(
+      try job.ledger.needingAttention(limit: 9).map(\.id) == ["broken", "orphan", "slow", "held", "waiting"])
     #expect(try job.ledger.needingAttention(limit: 2).map(\.id) == ["broken", "orphan"])
   }
 }

@@ -25,6 +25,9 @@ import Testing
       paused held (user)
         in/held -> store:held
         hint: `haul resume` lets it go on
+      queued waiting (needs:slow)
+        https://h.example/waiting?*** -> waiting
+        hint: it has its turn when that one is complete
 
       job.yaml:12:5: warning: redirected to https://h.example/a?***
         hint: name the target itself
@@ -48,7 +51,7 @@ import Testing
     try await writer.barrier()
     try writer.close()
     let text = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
-    #expect(text.contains("\n… and 14 more; the report has them all\n"))
+    #expect(text.contains("\n… and 15 more; the report has them all\n"))
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("failed ") }.count == 50)
   }
 

@@ -2,12 +2,13 @@
 package struct Diagnostic: Sendable, Hashable, Error {
   package enum Severity: String, Sendable, Hashable { case error, warning, note }
   /// An input that can't be read is not the manifest's fault: it has an exit status of its own (66).
-  package enum Cause: Sendable, Hashable { case manifest, unreadableInput }
+  /// Nor is a mistake on the command line (64).
+  package enum Cause: Sendable, Hashable { case manifest, unreadableInput, commandLine }
 
   package var severity: Severity
   package var message: String
   package var mark: SourceMark?
-  /// The text of the marked line, to print with a caret; nil where there is none.
+  /// The text of the marked line, to print with a caret, secrets hidden; nil where there is none.
   package var lineText: String?
   package var hint: String?
   package var cause: Cause
@@ -19,7 +20,7 @@ package struct Diagnostic: Sendable, Hashable, Error {
     self.severity = severity
     self.message = message
     self.mark = mark
-    self.lineText = lineText
+    self.lineText = lineText.map(EchoedLine.masked)
     self.hint = hint
     self.cause = cause
   }

@@ -12,6 +12,8 @@ package struct Job: Sendable {
   /// Values after `--set`.
   package var variables: [String: String]
   package var templates: [TransferTemplate]
+  /// Where its name is written.
+  package var namePlace: MarkedText?
 
   package init(
     name: String, description: String?, version: Int, manifestPath: String, directory: String,

@@ -86,7 +86,7 @@ package final class EventLog: Sendable {
       try Descriptor.write(bytes, to: descriptor, path: path)
     } catch {
       state.withLock { $0.hasFailed = true }
-      onFailure(error as? OutputFileError ?? OutputFileError(path, errno: EIO))
+      onFailure(error)
     }
   }
 }

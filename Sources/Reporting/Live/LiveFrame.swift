@@ -66,16 +66,27 @@ package enum LiveFrame {
     let right = facts.joined(separator: "  ")
     let id = DisplayText.safe(line.id)
     let left = width - DisplayText.width(right) - 2
-    // Too narrow for all: the id, then as much of the rest as fits.
-    guard left >= 12 else {
-      let name = DisplayText.elided(id, to: max(8, width / 3))
-      return DisplayText.truncated(name + " " + facts.joined(separator: " "), to: width)
-    }
+    guard left >= 12 else { return narrow(line, id, share, width) }
     let barWidth = share == nil || left < 36 ? 0 : min(24, left - 24)
     let name = left - (barWidth > 0 ? barWidth + 4 : 0)
     var text = DisplayText.padded(DisplayText.elided(id, to: name), to: name)
     if barWidth > 0, let share { text += "  " + bar(share, barWidth, isColoured) }
     return text + "  " + right
+  }
+
+  /// Too narrow for all: the id, then those facts that fit whole, the share and the time left first.
+  private static func narrow(_ line: LiveLine, _ id: String, _ share: Double?, _ width: Int) -> String {
+    let facts: [String?] = [
+      share.map { "\(Int($0 * 100))%" }, line.timeLeft.map(Figures.clock), line.rate.map(Figures.rate),
+      line.size.map { Figures.bytes(line.done, of: $0) } ?? Figures.bytes(line.done),
+      line.retries > 0 ? Figures.count(line.retries, "retry") : nil,
+    ]
+    var text = DisplayText.truncated(DisplayText.elided(id, to: max(8, width / 3)), to: width)
+    for fact in facts.compactMap({ $0 })
+    where DisplayText.width(text) + 2 + DisplayText.width(fact) <= width {
+      text += "  " + fact
+    }
+    return text
   }
 
   private static func bar(_ share: Double, _ width: Int, _ isColoured: Bool) -> String {

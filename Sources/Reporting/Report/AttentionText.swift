@@ -9,7 +9,8 @@ struct AttentionText {
 
   /// Lines about the first transfers that failed, wait, or were skipped for another; then how many more there are.
   func lines(_ ledger: JobLedger, _ counts: StateCounts) throws -> [String] {
-    let total = counts.failed + counts.paused + counts.skippedForNeeds
+    let waiting = counts.queued > 0 ? try ledger.queuedForReasons() : 0
+    let total = counts.failed + counts.paused + counts.skippedForNeeds + waiting
     guard total > 0 else { return [] }
     let shown = try ledger.needingAttention(limit: Self.limit)
     var lines = shown.flatMap(lines)
@@ -45,7 +46,9 @@ struct AttentionText {
     switch state {
     case .skipped(.needs): ErrorCode.needsFailed.hint
     case .paused(let reason): hint(reason)
-    case .queued, .running, .completed, .upToDate, .failed, .canceled, .skipped: nil
+    case .queued(.needs): "it has its turn when that one is complete"
+    case .queued(.failFast): "a failure ended the run before its turn; the next run goes on with it"
+    case .queued(nil), .running, .completed, .upToDate, .failed, .canceled, .skipped: nil
     }
   }
 
@@ -54,7 +57,7 @@ struct AttentionText {
     case .retries, .interrupted: "run the same command again: it goes on from what is there"
     case .user: "`haul resume` lets it go on"
     case .window: "run again inside the policy's `window`"
-    case .deadline: "the policy's `deadline` was reached; run again to go on"
+    case .deadline: "the `deadline` (the policy's, or --deadline) was reached; run again to go on"
     case .budget: "the policy's `budget` is used up; run again in its next period"
     case .interface: "the policy's `interface` is not there; connect it, then run again"
     case .metered: "the network is metered and the policy says to wait; run again on another"

@@ -1,11 +1,11 @@
 import Glibc
 
 /// Writing to file descriptors.
-enum Descriptor {
+package enum Descriptor {
   /// Writes all bytes, however often it takes.
   ///
   /// - Throws: `OutputFileError`, naming `path`.
-  static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
+  package static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(OutputFileError) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -4,14 +4,27 @@ import Glibc
 package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertible {
   package var path: String
   package var detail: String
+  /// Nobody reads any more what is written.
+  package var isReaderGone: Bool
+  /// What would be right; nil where nothing is to be said.
+  package var advice: String?
 
   package var description: String {
-    "`\(path)` can't be written: \(detail); give a path in a folder that exists and may be written"
+    "`\(path)` can't be written: \(detail)" + (advice.map { "; " + $0 } ?? "")
   }
 
-  init(_ path: String, errno code: Int32) {
+  package init(_ path: String, errno code: Int32) {
     self.path = path
     detail = String(cString: strerror(code))
+    isReaderGone = code == EPIPE
+    advice =
+      switch code {
+      case ENOENT, ENOTDIR: "give a path in a folder that exists"
+      case EACCES, EPERM, EROFS: "give a path that may be written"
+      case EISDIR: "it is a folder: give a file's path"
+      case ENOSPC, EDQUOT: "make room there"
+      default: nil
+      }
   }
 }
 

@@ -26,7 +26,8 @@ package struct StatusText {
       lines.append(
         "  "
           + Figures.bytes(
-            standing.doneBytes, of: standing.plannedBytes, isAtLeast: standing.unknownSizes > 0) + " there")
+            standing.doneBytes + standing.recordedBytes, of: standing.plannedBytes,
+            isAtLeast: standing.unknownSizes > 0) + " there")
     }
     if let bytes = summary.bytes { lines.append("  " + bytes) }
     if let limit = head.limit { lines.append("  bandwidth \(Figures.bandwidth(limit)) (`haul limit`)") }

@@ -43,7 +43,7 @@ final class TransferJSON {
     try stream.member("etag", .text(progress.remote.etag))
     try stream.member("content_type", .text(progress.remote.contentType ?? transfer.settings.contentType))
     try stream.member("size", .int(progress.size ?? transfer.knownSize))
-    try stream.member("chunk_size", .int(progress.chunkSize ?? configuredChunkSize(transfer)))
+    try stream.member("chunk_size", .int(chunkSize(transfer)))
     try stream.member("chunks", chunks(progress))
     try stream.member("contiguous_bytes", .integer(progress.contiguousBytes))
     try stream.member(
@@ -73,11 +73,19 @@ final class TransferJSON {
     stream.end()
   }
 
-  private func configuredChunkSize(_ transfer: LedgerTransfer) -> Int64? {
-    switch transfer.settings.chunkSize {
-    case .bytes(let size): size
-    case .auto: nil
-    }
+  /// The size that is in use; nil where it is another one than was asked for, and nobody has kept it.
+  private func chunkSize(_ transfer: LedgerTransfer) -> Int64? {
+    let progress = transfer.progress
+    if let session = progress.session, session.chunkSize > 0 { return session.chunkSize }
+    let size = progress.size ?? transfer.knownSize
+    let wanted: Int64? =
+      switch transfer.settings.chunkSize {
+      case .bytes(let bytes): bytes
+      case .auto: size.map { ChunkLayout.automatic(size: $0) }
+      }
+    guard let used = progress.chunkSize ?? wanted else { return nil }
+    guard let size, progress.chunksTotal > 0 else { return used }
+    return ChunkLayout(size: size, chunkSize: used).count == progress.chunksTotal ? used : nil
   }
 
   private func chunks(_ progress: TransferProgress) -> JSON {

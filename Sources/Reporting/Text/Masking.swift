@@ -22,6 +22,7 @@ package enum Masking {
   /// The place as a manifest writes it; a URL without what may be secret in it.
   package static func place(_ place: Place) -> String {
     switch place {
+    case .local(""): return "./"
     case .local, .remote: return place.text
     case .url(let url):
       // A whole URL ends where it ends, whatever characters its query has.

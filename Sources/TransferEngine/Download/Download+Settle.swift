@@ -145,10 +145,23 @@ extension Download {
 
   private func sourceIsUnchanged() async throws -> Bool {
     // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
-    guard book.progress.remote.isIdentified else { return !expect.digests.isEmpty }
+    guard book.progress.remote.isIdentified else {
+      if expect.digests.isEmpty { warnOfNoVersion() }
+      return !expect.digests.isEmpty
+    }
     let seen = try await probe()
     object = RemoteObject()
+    if !seen.isIdentified { warnOfNoVersion() }
     return seen.isIdentified && book.progress.remote.isSameVersion(as: seen)
+  }
+
+  /// Once a run and server: a plan may have a million such files.
+  private func warnOfNoVersion() {
+    let origin = "\(remote.url.origin)"
+    guard context.said.isFirst(origin) else { return }
+    book.warn(
+      "\(origin) tells no version of it (no ETag, no Last-Modified, no digest), so that it is fetched again in each run; so are others from there",
+      hint: "give `expect` a digest, or write `refresh: never`")
   }
 
   private func forgetCompletion() {

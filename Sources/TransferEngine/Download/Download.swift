@@ -102,6 +102,9 @@ actor Download {
     guard let size = object.size else { return }
     book.progress.size = size
     book.progress.chunksCompleted = map.chunks(size: size, chunkSize: chunkSize)
+    // A broken connection leaves several records of one chunk.
+    let most = Int((book.progress.reused + chunkSize - 1) / chunkSize)
+    book.progress.chunksReused = min(book.progress.chunksReused, most, book.progress.chunksCompleted)
   }
 
   /// Opens the destination's folder and decides the name.

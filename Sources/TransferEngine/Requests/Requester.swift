@@ -228,11 +228,14 @@ final class Requester {
         followsRedirects: remote.followsRedirects, inner: sink())
       tally.requests += 1
       origin = url.origin
-      do { try await context.transport.send(wire, sink: guarded) } catch is PlaceLost {
+      do {
+        // Also where the answer is not read to its end.
+        defer { tally.lastStatus = guarded.status ?? tally.lastStatus }
+        try await context.transport.send(wire, sink: guarded)
+      } catch is PlaceLost {
         try rewind(body)
         continue
       }
-      tally.lastStatus = guarded.status ?? tally.lastStatus
       if let status = guarded.status, status >= 400 {
         clockOffset = guarded.date.map { $0 - context.clock.now() }
       }

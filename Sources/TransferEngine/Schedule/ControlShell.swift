@@ -7,10 +7,11 @@ package enum ControlShell {
   nonisolated(nonsending) static func apply(
     _ control: Control, to transfer: LedgerTransfer, context: EngineContext, authenticator: Authenticator
   ) async throws -> Bool {
-    guard let next = StateMachine.next(transfer.state, control.event), next.state != transfer.state else {
-      return false
-    }
-    if next.actions.contains(.dropProgress) {
+    guard let next = StateMachine.next(transfer.state, control.event) else { return false }
+    // What waits already may still have progress to forget.
+    let drops = next.actions.contains(.dropProgress)
+    guard next.state != transfer.state || (drops && transfer.hasProgress) else { return false }
+    if drops {
       let retirement = Retirement(context, authenticator)
       _ = await retirement.clear(transfer, isRetired: false)
       var progress = transfer.progress

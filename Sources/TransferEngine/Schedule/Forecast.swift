@@ -4,7 +4,7 @@ import Protocols
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct Forecast: Sendable, Hashable {
-  package enum Action: Sendable, Hashable { case transfer, upToDate, resume, skip }
+  package enum Action: Sendable, Hashable { case transfer, upToDate, resume, skip, unknown }
   package var action: Action
   package var reason: String?
   /// Bytes; nil while nobody knows.
@@ -70,11 +70,22 @@ package struct Forecast: Sendable, Hashable {
     case .skipped where !isNewRun: (forecast.action, forecast.reason) = (.skip, transfer.state.reason)
     case .completed where !isNewRun, .upToDate where !isNewRun: forecast.action = .upToDate
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
+      let isNever = transfer.settings.refresh == .never
       if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
-        remote.map({ progress.remote.isSameVersion(as: $0) }) ?? true
+        isNever || (remote.map({ progress.remote.isSameVersion(as: $0) }) ?? true)
       {
+        guard isNever || isToldApart(transfer, remote) else {
+          forecast.reason = "the server tells no version of it: it is fetched again"
+          return
+        }
         forecast.action = .upToDate
         forecast.reason = remote == nil ? "as recorded; the server was not asked" : nil
+      } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder) {
+        // One that matches a digest is adopted: that shows when it is read.
+        let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
+        let isKept = transfer.settings.ifExists == .keep
+        forecast.action = isKept && !isOpen ? .skip : .unknown
+        forecast.reason = isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
       } else if progress.completedAt == nil, progress.chunksCompleted > 0 || progress.session != nil {
         forecast.action = .resume
         if transfer.settings.direction == .upload, source == nil { forecast.reason = "the source is missing" }
@@ -82,6 +93,24 @@ package struct Forecast: Sendable, Hashable {
         forecast.reason = "the source is missing"
       }
     }
+  }
+
+  /// Whether a run could tell that the source of a completed download is still the same.
+  private static func isToldApart(_ transfer: LedgerTransfer, _ remote: RemoteObject?) -> Bool {
+    guard transfer.settings.direction == .download else { return true }
+    guard transfer.progress.remote.isIdentified else { return !transfer.expect.digests.isEmpty }
+    return remote?.isIdentified ?? true
+  }
+
+  /// A file that this job did not write has the download's name.
+  private static func isTaken(_ transfer: LedgerTransfer, _ folder: Folder) -> Bool {
+    let progress = transfer.progress
+    guard transfer.settings.direction == .download,
+      !transfer.takesSourceName || progress.resolvedDestination != nil,
+      let now = facts(.local(progress.resolvedDestination ?? transfer.destination.text), folder)
+    else { return false }
+    guard progress.completedAt != nil else { return progress.intendedInode != now.inode }
+    return now.inode != progress.destination?.inode || now.mtime != progress.destination?.mtime
   }
 
   /// The local side is as it was recorded.
@@ -94,8 +123,10 @@ package struct Forecast: Sendable, Hashable {
       recorded = transfer.progress.destination
       now = facts(.local(transfer.progress.resolvedDestination ?? transfer.destination.text), folder)
     }
+    // `never` asks for the file, whatever is in it.
+    if transfer.settings.refresh == .never { return now != nil }
     guard let recorded, let now else { return false }
-    return recorded.size == now.size && (transfer.settings.refresh == .never || recorded.mtime == now.mtime)
+    return recorded.size == now.size && recorded.mtime == now.mtime
   }
 
   private static func facts(_ place: Place, _ folder: Folder) -> FileFacts? {

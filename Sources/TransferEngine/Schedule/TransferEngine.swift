@@ -154,6 +154,7 @@ package actor TransferEngine {
       give: { [self] in assumeIsolated { $0.freed(key) } },
       take: { [self] slot in assumeIsolated { $0.wish(slot) } })
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
+    if let size = transfer.progress.size ?? transfer.knownSize { live.setSize(size) }
     let throttle = group.throttle
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
     let requester = { [context, authenticator] (remote: any RemoteProtocol) in

@@ -1,17 +1,19 @@
 /// Hides what may be secret in the URLs of a row that is shown: queries, which may be signatures, and user info.
-struct Masked {
+package struct Masked {
   /// What ends a URL in the line.
-  enum Line {
+  package enum Line {
     /// A comma outside of quotes, a quote, a blank (RFC 4180).
     case csv
     /// A quote.
     case json
+    /// A blank, or a double quote.
+    case yaml
     /// A blank: all else may be part of it.
     case text
   }
 
   /// Each hidden scalar becomes `*`, so that columns stay where they were.
-  static func text(_ text: String, in line: Line = .text) -> String {
+  package static func text(_ text: String, in line: Line = .text) -> String {
     guard text.utf8.contains(UInt8(ascii: ":")) else { return text }
     var masked = Masked(shown: Array(text.unicodeScalars), line: line)
     masked.hideAll()
@@ -68,6 +70,7 @@ struct Masked {
     let next = position + 1 < shown.count ? shown[position + 1] : nil
     switch line {
     case .text: return scalar.properties.isWhitespace
+    case .yaml: return scalar == "\"" || scalar.properties.isWhitespace
     case .json:
       guard scalar == "\\", next != nil else { return scalar == "\"" }
     case .csv:

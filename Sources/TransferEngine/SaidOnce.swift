@@ -1,0 +1,9 @@
+import Synchronization
+
+/// What is said once in a run, however many transfers it is true of.
+final class SaidOnce: Sendable {
+  private let said = Mutex<Set<String>>([])
+
+  /// True for the first who asks.
+  func isFirst(_ what: String) -> Bool { said.withLock { $0.insert(what).inserted } }
+}
