@@ -7,6 +7,8 @@ final class SessionStore: Sendable {
     var sessions: [String: UploadSession] = [:]
     /// Ids by the key that a session was created under.
     var keys: [String: String] = [:]
+    /// When all were last looked at for their expiry, in seconds since 1970.
+    var lastSweep = 0
 
     mutating func add(_ session: UploadSession) {
       sessions[session.id] = session
@@ -98,8 +100,12 @@ final class SessionStore: Sendable {
     }
   }
 
+  /// Once a second: with ten thousand sessions a look at each would take longer than what it is made for.
   private func removeExpired(except kept: String?) {
-    let expired = table.withLock { table in
+    let expired = table.withLock { table -> [UploadSession] in
+      let now = HTTPDate.now
+      guard now != table.lastSweep else { return [] }
+      table.lastSweep = now
       let expired = table.sessions.values.filter { $0.id != kept && $0.record.isExpired }
       return expired.compactMap { table.remove($0.id) }
     }
