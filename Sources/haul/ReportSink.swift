@@ -19,8 +19,13 @@ struct ReportSink {
     let writer = ReportWriter(
       try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
     try guarded {
-      try ReportFile.write(stored, writer.write)
-      try deliver(writer)
+      do { try ReportFile.write(stored, writer.write) } catch {
+        // Whoever asked for the report is to have it all the same.
+        try deliver(writer.write)
+        throw error
+      }
+      // Making it costs more than copying it.
+      try deliver { sink in try ReportFile.read(stored, into: sink) }
     }
   }
 
@@ -47,7 +52,7 @@ struct ReportSink {
       return try plan.finish()
     }
     let writer = ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) })
-    try guarded { try deliver(writer) }
+    try guarded { try deliver(writer.write) }
   }
 
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
@@ -72,9 +77,9 @@ struct ReportSink {
       .text()
   }
 
-  private func deliver(_ writer: ReportWriter) throws {
-    if let path, path != "-" { try ReportFile.write(path, writer.write) }
-    if path == "-" || json { try writer.write { Terminal.out($0) } }
+  private func deliver(_ report: (_ sink: @escaping ByteSink) throws -> Void) throws {
+    if let path, path != "-" { try ReportFile.write(path, report) }
+    if path == "-" || json { try report { Terminal.out($0) } }
   }
 
   private func guarded(_ body: () throws -> Void) throws {

@@ -61,6 +61,26 @@ package enum ReportFile {
     syncFolder(folder)
   }
 
+  /// Gives a file's bytes to the sink, in blocks.
+  ///
+  /// - Throws: `OutputFileError` where the file can't be read, or what the sink throws.
+  package static func read(_ path: String, into sink: ByteSink) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
+    defer { close(descriptor) }
+    while true {
+      var code: Int32 = 0
+      let block = [UInt8](unsafeUninitializedCapacity: 1 << 18) { buffer, filled in
+        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        (filled, code) = count < 0 ? (0, errno) : (count, 0)
+      }
+      if code == EINTR { continue }
+      guard code == 0 else { throw OutputFileError(path, errno: code) }
+      if block.isEmpty { return }
+      try sink(block)
+    }
+  }
+
   /// Follows a link, so that the link stays and its file is replaced.
   private static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
