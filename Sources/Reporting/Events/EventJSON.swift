@@ -7,8 +7,8 @@ struct EventJSON {
   let run: String
   let attempt: Int
 
-  /// The line, newline included.
-  func line(_ event: RunEvent, seq: Int, at time: Double) -> [UInt8] {
+  /// Appends the line, newline included.
+  func write(_ event: RunEvent, seq: Int, at time: Double, to bytes: inout [UInt8]) {
     let (name, members) = content(event)
     let all: [JSON.Member] =
       [
@@ -16,10 +16,8 @@ struct EventJSON {
         .init("run", .string(run)), .init("attempt", .int(attempt)), .init("seq", .int(seq)),
         .init("event", .string(name)),
       ] + members
-    var bytes: [UInt8] = []
     JSON.object(all).write(to: &bytes)
     bytes.append(UInt8(ascii: "\n"))
-    return bytes
   }
 
   private func content(_ event: RunEvent) -> (String, [JSON.Member]) {

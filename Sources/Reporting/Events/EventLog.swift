@@ -3,20 +3,26 @@ import Glibc
 import JobModel
 import Synchronization
 
-/// Appends events as JSON lines; whoever tells of one waits for no disk.
+/// Appends events as JSON lines; whoever tells of one waits neither for its text nor for a disk.
 ///
-/// Lines go out whole, together, at the latest 250 ms after the first of them or when 64 KiB have come together.
+/// Lines go out whole, together, at the latest 250 ms after the first of them or when 256 have come together.
 package final class EventLog: Sendable {
+  private struct Told {
+    var event: RunEvent
+    var seq: Int
+    var at: Double
+  }
+
   private struct State {
-    var pending: [UInt8] = []
+    var pending: [Told] = []
     var nextSeq: Int
     var isScheduled = false
     var hasFailed = false
   }
 
-  private static let group = 1 << 16
+  private static let group = 256
   /// A reader that does not read holds the run up from here on, rather than filling the memory.
-  private static let most = 4 << 20
+  private static let most = 1 << 14
 
   private let state: Mutex<State>
   private let queue = DispatchQueue(label: "haul.events")
@@ -55,7 +61,7 @@ package final class EventLog: Sendable {
     // Number and time are given under one lock, so that lines are in the order of both.
     let (count, isFirst) = state.withLock { state -> (Int, Bool) in
       guard !state.hasFailed else { return (0, false) }
-      state.pending += encoder.line(event, seq: state.nextSeq, at: now())
+      state.pending.append(Told(event: event, seq: state.nextSeq, at: now()))
       state.nextSeq += 1
       let isFirst = !state.isScheduled
       state.isScheduled = true
@@ -64,7 +70,7 @@ package final class EventLog: Sendable {
     if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in writeOut() } }
     if count >= Self.most {
       flush()
-    } else if count >= Self.group {
+    } else if count == Self.group {
       queue.async { [self] in writeOut() }
     }
   }
@@ -74,16 +80,18 @@ package final class EventLog: Sendable {
 
   /// Runs on the queue, so that groups stay in order.
   private func writeOut() {
-    let bytes = state.withLock { state -> [UInt8] in
+    let told = state.withLock { state -> [Told] in
       defer {
         state.pending = []
         state.isScheduled = false
       }
       return state.hasFailed ? [] : state.pending
     }
-    guard !bytes.isEmpty else { return }
+    guard !told.isEmpty else { return }
+    var lines: [UInt8] = []
+    for one in told { encoder.write(one.event, seq: one.seq, at: one.at, to: &lines) }
     do {
-      try Descriptor.write(bytes, to: descriptor, path: path)
+      try Descriptor.write(lines, to: descriptor, path: path)
     } catch {
       state.withLock { $0.hasFailed = true }
       onFailure(error)
