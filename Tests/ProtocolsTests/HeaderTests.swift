@@ -116,7 +116,9 @@ struct HeaderTests {
       "", "yesterday", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 08:49 GMT",
       "06 Nov 1994 08:49:37 GMT", "Sun, x Nov 1994 08:49:37 GMT", "Sun, 46 Nov 1994 08:49:37 GMT",
-      "Sun, 06 Nov 1994 28:49:37 GMT",
+      "Sun, 06 Nov 1994 28:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
+      "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 0994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT",
+      "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT",
     ] {
       #expect(HTTPDate.seconds(text) == nil, "`\(text)` was read")
     }

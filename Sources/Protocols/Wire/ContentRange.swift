@@ -12,36 +12,43 @@ package struct ContentRange: Sendable, Hashable {
 
   /// Reads a header's value; nil for another unit, numbers that overflow, last < first, or total <= last.
   package init?(_ text: String) {
-    let trimmed = text.drop { $0 == " " }
-    guard trimmed.lowercased().hasPrefix("bytes ") else { return nil }
-    let rest = trimmed.dropFirst(6).drop { $0 == " " }
-    let halves = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard halves.count == 2 else { return nil }
-    let totalText = halves[1].trimmingBlanks()
+    // Every answer to a range has one: read by bytes.
+    let trimmed = Substring(text).utf8.drop { $0 == UInt8(ascii: " ") }
+    guard let unit = trimmed.firstIndex(of: UInt8(ascii: " ")), trimmed[..<unit].isBytes else { return nil }
+    let rest = trimmed[unit...].drop { $0 == UInt8(ascii: " ") }
+    guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+    let (range, totalText) = (rest[..<slash].trimmed, rest[rest.index(after: slash)...].trimmed)
     var total: Int64?
-    if totalText != "*" {
-      guard let number = ByteCount.read(totalText) else { return nil }
+    if !totalText.isStar {
+      guard let number = ByteCount.read(Substring(totalText)) else { return nil }
       total = number
     }
-    if halves[0].trimmingBlanks() == "*" {
+    if range.isStar {
       guard total != nil else { return nil }
       self.init(range: nil, total: total)
       return
     }
-    let ends = halves[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = ByteCount.read(ends[0].trimmingBlanks()),
-      let last = ByteCount.read(ends[1].trimmingBlanks()), first <= last, last < Int64.max
+    guard let dash = range.firstIndex(of: UInt8(ascii: "-")),
+      let first = ByteCount.read(Substring(range[..<dash].trimmed)),
+      let last = ByteCount.read(Substring(range[range.index(after: dash)...].trimmed)), first <= last,
+      last < Int64.max
     else { return nil }
     if let total, total <= last { return nil }
     self.init(range: first..<(last + 1), total: total)
   }
 }
 
-extension Substring {
-  fileprivate func trimmingBlanks() -> Substring {
-    var text = self
-    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+extension Substring.UTF8View {
+  /// The unit, in whatever case.
+  fileprivate var isBytes: Bool { lazy.map { $0 | 0x20 }.elementsEqual("bytes".utf8) }
+
+  fileprivate var isStar: Bool { elementsEqual("*".utf8) }
+
+  /// Without the blanks around it.
+  fileprivate var trimmed: Substring.UTF8View {
+    func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var text = drop(while: isBlank)
+    while let last = text.last, isBlank(last) { text.removeLast() }
     return text
   }
 }

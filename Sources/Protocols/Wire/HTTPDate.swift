@@ -1,26 +1,46 @@
 import JobModel
 
-/// HTTP dates in their preferred form (RFC 9110, 5.6.7).
+/// HTTP dates in their preferred form (RFC 9110, 5.6.7), of fixed length.
 package enum HTTPDate {
-  private static let months: [Substring] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
-
   /// Seconds since 1970; nil for another form.
   package static func seconds(_ text: String) -> Double? {
-    // Sun, 06 Nov 1994 08:49:37 GMT
-    let pieces = text.split(separator: " ")
-    guard pieces.count == 6, pieces[5] == "GMT", let day = Int64(pieces[1]), let year = Int64(pieces[3]),
-      (1000...9999).contains(year)
-    else {
-      return nil
-    }
-    guard let month = months.firstIndex(of: pieces[2]) else { return nil }
-    let clock = pieces[4].split(separator: ":").compactMap { Int64($0) }
-    guard clock.count == 3, (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]),
-      (0...60).contains(clock[2])
-    else { return nil }
-    let days = Timestamp.days(year: year, month: Int64(month + 1), day: day)
-    return Double(days * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2])
+    // Every answer has one or two: read by bytes.
+    var text = text
+    return text.withUTF8(read)
   }
+
+  private static func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    guard bytes.count == 29, bytes[3...4].elementsEqual(", ".utf8), bytes[25...].elementsEqual(" GMT".utf8),
+      bytes[7] == space, bytes[11] == space, bytes[16] == space, bytes[19] == colon, bytes[22] == colon,
+      let day = number(bytes[5...6]), let month = month(bytes[8...10]), let year = number(bytes[12...15]),
+      let hour = number(bytes[17...18]), let minute = number(bytes[20...21]),
+      let second = number(bytes[23...24]),
+      year >= 1000, (1...31).contains(day), hour <= 23, minute <= 59, second <= 60
+    else { return nil }
+    let days = Timestamp.days(year: year, month: month, day: day)
+    return Double(days * 86_400 + hour * 3600 + minute * 60 + second)
+  }
+
+  private static let space = UInt8(ascii: " ")
+  private static let colon = UInt8(ascii: ":")
+
+  private static func number(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+    var number: Int64 = 0
+    for byte in bytes {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      number = number * 10 + Int64(byte - UInt8(ascii: "0"))
+    }
+    return number
+  }
+
+  /// 1 to 12.
+  private static func month(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+    for (index, name) in months.enumerated() where bytes.elementsEqual(name.utf8) { return Int64(index + 1) }
+    return nil
+  }
+
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
 }

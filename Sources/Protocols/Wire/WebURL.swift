@@ -51,8 +51,9 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// What can't be part of a host: user info, a path for some readers, blanks, controls.
   private static func endsHost(_ scalar: Unicode.Scalar) -> Bool {
-    scalar == "@" || scalar == "\\" || scalar.value < 0x20 || scalar.value == 0x7F
-      || scalar.properties.isWhitespace
+    // The properties of what is not ASCII alone are looked up.
+    scalar == "@" || scalar == "\\" || scalar.value <= 0x20 || scalar.value == 0x7F
+      || scalar.value > 0x7F && scalar.properties.isWhitespace
   }
 
   /// Everything before the path: what credentials belong to (RFC 6454).
