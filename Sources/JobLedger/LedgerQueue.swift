@@ -88,6 +88,11 @@ extension JobLedger {
     }
   }
 
+  /// Transfers for which such a session is on record.
+  package func intended() throws -> Set<Int64> {
+    try read { db in try Int64.fetchSet(db, sql: "SELECT transfer FROM session_intent") }
+  }
+
   /// Profiles of queued transfers that need others.
   package func waitingProfiles() throws -> [(id: Int64, settings: TransferSettings)] {
     try read { db in

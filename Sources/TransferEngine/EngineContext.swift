@@ -37,6 +37,7 @@ package struct EngineContext: Sendable {
   let rests = EndpointRests()
   let silentHosts = SilentHosts()
   let said = SaidOnce()
+  let intents = KnownIntents()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

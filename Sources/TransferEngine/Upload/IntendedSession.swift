@@ -40,10 +40,12 @@ extension Upload {
   func intend(_ key: String) async throws {
     let intent = SessionIntent(
       key: key, size: source.size, contentType: source.contentType, chunkSize: source.chunkSize)
-    let old = try context.ledger.intent(of: book.transfer.seq)
+    let seq = book.transfer.seq
+    let old = try context.intents.mayHave(seq, in: context.ledger) ? context.ledger.intent(of: seq) : nil
     guard old != intent else { return }
     if let old, old.key != key { try await recall(old, by: requester) }
-    context.writer.submit(.intent(seq: book.transfer.seq, intent))
+    context.intents.add(seq)
+    context.writer.submit(.intent(seq: seq, intent))
     // The server is not asked before it is on record.
     try await context.writer.barrier()
   }
@@ -53,6 +55,7 @@ extension Upload {
     let found = try await IntendedSession.find(intent, at: remote, by: requester, now: context.clock.now())
     book.progress.session = found
     if let found { context.writer.submit(.abandoned(seq: book.transfer.seq, found)) }
+    context.intents.remove(book.transfer.seq)
     context.writer.submit(.intent(seq: book.transfer.seq, nil))
     if found != nil { await abandonSession() }
   }

@@ -240,7 +240,10 @@ extension Upload {
     book.progress.sessionState = .open
     book.progress.source = currentFacts
     book.save()
-    if source.key != nil { context.writer.submit(.intent(seq: book.transfer.seq, nil)) }
+    if source.key != nil {
+      context.intents.remove(book.transfer.seq)
+      context.writer.submit(.intent(seq: book.transfer.seq, nil))
+    }
     // One that an earlier attempt could not end, and that is gone on with now.
     if isReplayed { context.writer.submit(.ended(seq: book.transfer.seq, session)) }
     return session
