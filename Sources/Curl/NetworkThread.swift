@@ -7,6 +7,8 @@ import Synchronization
 package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
   private let queue = JobQueue()
   private let thread = Atomic<UInt>(0)
+  /// Nanoseconds of the monotonic clock since when it sleeps; 0 while it works.
+  private let asleepSince = Atomic<UInt64>(0)
 
   // Touched on the thread only.
   nonisolated(unsafe) let multi: Multi
@@ -47,6 +49,12 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
 
   /// Whether the caller runs on this thread.
   package var isCurrent: Bool { thread.load(ordering: .acquiring) == UInt(pthread_self()) }
+
+  /// Whether it works, or slept for less than half a millisecond: what it waits for comes from others.
+  package var isBusy: Bool {
+    let since = asleepSince.load(ordering: .relaxed)
+    return since == 0 || Monotonic.now - Double(since) / 1e9 < 0.0005
+  }
 
   /// Runs the work on the thread: at once where the caller is there, else in its next turn.
   func onThread(_ work: @escaping @Sendable () -> Void) {
@@ -100,7 +108,10 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
         continue
       }
       let deadline = min(timers.next ?? .infinity, multi.deadline ?? .infinity)
-      multi.poll(seconds: deadline - Monotonic.now)
+      let asleep = Monotonic.now
+      asleepSince.store(UInt64(asleep * 1e9), ordering: .relaxed)
+      multi.poll(seconds: deadline - asleep)
+      asleepSince.store(0, ordering: .relaxed)
     }
   }
 

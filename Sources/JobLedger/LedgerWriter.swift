@@ -8,19 +8,24 @@ import Synchronization
 /// A lost group only repeats work, so nobody waits for a commit but who must: `barrier` returns when all that was
 /// submitted before it is on disk.
 package final class LedgerWriter: Sendable {
+  /// Called with the failure of what it waited for, if it failed.
+  private typealias Waiter = @Sendable ((any Error)?) -> Void
+
   private struct State {
     var pending: [LedgerChange] = []
-    var waiters: [CheckedContinuation<Void, any Error>] = []
+    var waiters: [Waiter] = []
     var isUrgent = false
     /// A waiter wants all that was submitted on disk.
     var isWhole = false
     var isClosing = false
     var hasEnded = false
     var error: (any Error)?
+    var isBusy: @Sendable () -> Bool = { true }
   }
 
   /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
   private static let longestGathering = 0.01
+  private static let gatheringStep = 0.00025
   private static let mostKept = 2
 
   private let ledger: JobLedger
@@ -38,6 +43,9 @@ package final class LedgerWriter: Sendable {
     thread.start()
   }
 
+  /// Says who could bring waiters company: while they are not busy, and wait themselves, nobody waits for them.
+  package func gathers(while isBusy: @escaping @Sendable () -> Bool) { state.withLock { $0.isBusy = isBusy } }
+
   package func submit(_ change: LedgerChange) {
     let first = state.withLock { state in
       state.pending.append(change)
@@ -51,16 +59,29 @@ package final class LedgerWriter: Sendable {
   /// - Parameter keepingStarts: what says only that a transfer runs may stay behind for some milliseconds: mostly the
   ///   next group says that it has ended.
   package func barrier(keepingStarts: Bool = false) async throws {
+    try await barrier(keepingStarts: keepingStarts) {}
+  }
+
+  /// The same; then does the work on the ledger's thread, before it returns: what is short and may not be done sooner
+  /// is done there without a way through another thread.
+  package func barrier<Value: Sendable>(
+    keepingStarts: Bool = false, then work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      let failed = state.withLock { state -> (any Error)? in
-        if let error = state.error { return error }
-        if state.hasEnded { return LedgerError.unwritable(path: ledger.path, detail: "it is closed") }
-        state.waiters.append(continuation)
-        state.isUrgent = true
-        if !keepingStarts { state.isWhole = true }
-        return nil
+      let waiter: Waiter = { failure in
+        continuation.resume(with: Result { if let failure { throw failure } else { try work() } })
       }
-      if let failed { continuation.resume(throwing: failed) } else { wake.signal() }
+      let (failed, isFirst) = state.withLock { state -> ((any Error)?, Bool) in
+        if let error = state.error { return (error, false) }
+        if state.hasEnded {
+          return (LedgerError.unwritable(path: ledger.path, detail: "it is closed"), false)
+        }
+        state.waiters.append(waiter)
+        if !keepingStarts { state.isWhole = true }
+        defer { state.isUrgent = true }
+        return (nil, !state.isUrgent)
+      }
+      if let failed { waiter(failed) } else if isFirst { wake.signal() }
     }
   }
 
@@ -82,7 +103,9 @@ package final class LedgerWriter: Sendable {
       // A little patience makes groups of what comes in quick succession; waiters end it.
       let idle = state.withLock { !$0.isUrgent && !$0.isClosing }
       if idle { _ = wake.wait(timeout: .now() + .milliseconds(20)) }
-      if crowd > 1 { Thread.sleep(forTimeInterval: min(Self.longestGathering, Double(crowd) * 0.0005)) }
+      gather(crowd)
+      // What was said so far goes with this group.
+      while wake.wait(timeout: .now()) == .success {}
       let (changes, waiters, isClosing) = state.withLock { state in
         var changes = Self.lasting(state.pending)
         state.pending = []
@@ -100,7 +123,7 @@ package final class LedgerWriter: Sendable {
       }
       if kept > 0 { wake.signal() }
       commit(changes, waiters)
-      crowd = waiters.count
+      if !changes.isEmpty { crowd = waiters.count }
       // Closing waits for what was submitted while the last group was written.
       let isDone = state.withLock { state in
         guard isClosing, state.pending.isEmpty, state.waiters.isEmpty else { return false }
@@ -115,7 +138,15 @@ package final class LedgerWriter: Sendable {
     }
   }
 
-  private func commit(_ changes: [LedgerChange], _ waiters: [CheckedContinuation<Void, any Error>]) {
+  /// Waits for as many as came last time, while somebody could bring more.
+  private func gather(_ crowd: Int) {
+    guard crowd > 1 else { return }
+    let isBusy = state.withLock { $0.isBusy }
+    let end = DispatchTime.now() + min(Self.longestGathering, Double(crowd) * 0.0005)
+    while DispatchTime.now() < end, isBusy() { Thread.sleep(forTimeInterval: Self.gatheringStep) }
+  }
+
+  private func commit(_ changes: [LedgerChange], _ waiters: [Waiter]) {
     var failure = state.withLock { $0.error }
     if failure == nil, !changes.isEmpty {
       do {
@@ -128,9 +159,7 @@ package final class LedgerWriter: Sendable {
         onFailure(error)
       }
     }
-    for waiter in waiters {
-      if let failure { waiter.resume(throwing: failure) } else { waiter.resume() }
-    }
+    for waiter in waiters { waiter(failure) }
   }
 
   /// The changes of a group without those that a later one of the same transfer writes over.

@@ -21,6 +21,7 @@ struct EngineSetUp {
     }
     let most = max(16, policies.values.reduce(0) { $0 + $1 })
     thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
+    writer.gathers { [thread] in thread.isBusy }
     let curl = CurlTransport(
       thread: thread, userAgent: "haul/\(Haul.version)",
       proxies: ProxyEnvironment(ProcessInfo.processInfo.environment))

@@ -117,6 +117,33 @@ struct WriterTests {
     #expect(try ledger.chunks(of: 1).map(\.offset) == [0], "a failed group must leave nothing behind")
   }
 
+  /// What is to follow a record is done once that is there, and never where it could not be made.
+  @Test func workThatFollowsARecord() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { _ in }
+    for offset in 0..<5 {
+      writer.submit(.chunk(seq: 1, ChunkRecord(offset: Int64(offset), length: 1, digest: "")))
+      let seen = try await writer.barrier { try ledger.chunks(of: 1).count }
+      #expect(seen == offset + 1)
+    }
+    await #expect(throws: Failure(.ioError, "no")) {
+      try await writer.barrier { throw Failure(.ioError, "no") }
+    }
+    try await ledger.pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA max_page_count = 1")
+    }
+    writer.submit(
+      .chunk(seq: 1, ChunkRecord(offset: 9, length: 1, digest: String(repeating: "x", count: 100_000))))
+    let isDone = Mutex(false)
+    await #expect(throws: LedgerError.self) {
+      try await writer.barrier { isDone.withLock { $0 = true } }
+    }
+    #expect(!isDone.withLock { $0 })
+    #expect(throws: LedgerError.self) { try writer.close() }
+  }
+
   @Test func serversThatRestAreTold() async throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -147,13 +147,18 @@ extension Download {
     book.count(requester.takeTally())
     noteProgress()
     book.save()
-    try await context.writer.barrier(keepingStarts: true)
-    // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
-    _ = try folder.facts(name)
-    try context.folder.expect(folder, beneath: !settings.allowsOutside)
-    try folder.rename(part.name, to: name, keepingOld: settings.ifExists != .replace && !isReplacingOwn)
-    try part.file.setMode(settings.mode)
-    book.progress.destination = try part.file.facts()
+    let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
+    let (replaces, recorded) = (settings.ifExists == .replace, book.progress.destination)
+    book.progress.destination = try await context.writer.barrier(keepingStarts: true) {
+      // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
+      let present = try folder.facts(name)
+      try home.expect(folder, beneath: beneath)
+      // Its own file, as it wrote it before, is replaced.
+      let isOwn = present != nil && present?.inode == recorded?.inode && present?.mtime == recorded?.mtime
+      try folder.rename(part.name, to: name, keepingOld: !replaces && !isOwn)
+      try part.file.setMode(mode)
+      return try part.file.facts()
+    }
     book.progress.remoteID = remote.remoteID(of: object)
     book.progress.bootID = context.bootID
     book.progress.isSynced = false
@@ -172,13 +177,5 @@ extension Download {
   /// Seconds since 1970, where the file is to have its source's time.
   private var sourceTime: Double? {
     settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
-  }
-
-  /// The file that stands at the destination is one that this transfer wrote before.
-  private var isReplacingOwn: Bool {
-    guard let recorded = book.progress.destination, let present = try? folder?.facts(name) else {
-      return false
-    }
-    return present.inode == recorded.inode && present.mtime == recorded.mtime
   }
 }
