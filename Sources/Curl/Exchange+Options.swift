@@ -2,7 +2,7 @@ import CCurl
 
 extension Exchange {
   /// Of received bytes, in a handle's buffer; the same for every request, as handles are used again.
-  private static let receiveBuffer = 512 * 1024
+  private static let receiveBuffer = 128 * 1024
   private static let largestSendBuffer: Int64 = 256 * 1024
   private static let smallestSendBuffer: Int64 = 16 * 1024
 

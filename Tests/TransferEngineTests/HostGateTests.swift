@@ -119,7 +119,7 @@ extension HostGate {
     for speaks in [true, false] {
       let crowd = Crowd()
       let (given, taken) = (Counter(), Counter())
-      let key = PolicyGroup.Key.inline(policy())
+      let key = PolicyGroup.Key(number: 0)
       let slot = Slot(1, key, connections: ConnectionUse(), give: { given.add() }, take: { _ in taken.add() })
       let pass = try await crowd.gate.enter(host, policy(), slot)
       if speaks { await crowd.gate.answered(pass, status: 200, retryAfter: nil) }
@@ -144,7 +144,7 @@ extension HostGate {
     let crowd = Crowd()
     let (given, taken) = (Counter(), Counter())
     let slot = Slot(
-      1, .inline(policy()), connections: ConnectionUse(), give: { given.add() },
+      1, PolicyGroup.Key(number: 0), connections: ConnectionUse(), give: { given.add() },
       take: { slot in
         taken.add()
         if isFree { slot.granted() }

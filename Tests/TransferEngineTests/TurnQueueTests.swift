@@ -13,6 +13,7 @@ struct TurnQueueTests {
     private let path: String
     var queue = TurnQueue(prefix: "")
     var full: Set<String> = []
+    var awaited: Set<String> = []
     var shut: Set<String> = []
     private let words: [String]
 
@@ -37,7 +38,9 @@ struct TurnQueueTests {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func group(_ name: String) -> PolicyGroup.Key { .named(name, PolicyGroup.Terms(EffectivePolicy())) }
+    func group(_ name: String) -> PolicyGroup.Key {
+      PolicyGroup.Key(number: name.utf8.reduce(0) { $0 * 256 + Int($1) })
+    }
 
     /// The next one's place in the plan; nil where nobody has a turn.
     func next() throws -> Int? {
@@ -45,7 +48,8 @@ struct TurnQueueTests {
         let parts = words[Int(transfer.seq) - 1].split(separator: "@").map(String.init)
         return TurnQueue.Key(group: group(parts[0]), host: parts[1])
       } state: { key in
-        if case .named(let name, _) = key.group, full.contains(name) { return .full }
+        if full.contains(where: { group($0) == key.group }) { return .full }
+        if awaited.contains(key.host ?? "") { return .awaited }
         return shut.contains(key.host ?? "") ? .shut : .free
       }
       return found.map { Int($0.seq) }
@@ -100,6 +104,20 @@ struct TurnQueueTests {
     #expect(try plan.all() == [length + 1, length + 2])
     plan.full = []
     #expect(try plan.all() == Array(1...length))
+  }
+
+  /// A host that has just been asked for the first time is waited for, with two pages at hand.
+  @Test func aHostThatIsAwaitedIsNotReadFarPast() throws {
+    let plan = try Plan(Array(repeating: "p@new", count: 3000) + ["p@b"])
+    plan.awaited = ["new"]
+    #expect(try plan.all() == [])
+    (plan.awaited, plan.shut) = ([], ["new"])
+    #expect(try plan.all() == [3001])
+    let short = try Plan(Array(repeating: "p@new", count: 300) + ["p@b"])
+    short.awaited = ["new"]
+    #expect(try short.all() == [301])
+    short.awaited = []
+    #expect(try short.all() == Array(1...300))
   }
 
   @Test func aHostThatShutsMeanwhileKeepsItsPlaces() throws {

@@ -48,6 +48,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   /// Up to here the trailing digest has been given blocks.
   private var hashed: Int64 = 0
   private var begun: Busy?
+  private static let leastForShare: Int64 = 4 << 20
 
   init(
     blocks: BlockPool, decide: @escaping (AnswerHead) throws -> BodyPlace,
@@ -84,7 +85,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
 
   /// The share of the time since the head that this thread computed in; nil where too little came to tell.
   var busyShare: Double? {
-    guard let begun, written >= 4 << 20 else { return nil }
+    guard let begun, written >= Self.leastForShare else { return nil }
     return begun.share()
   }
 
@@ -95,7 +96,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
       position = body.start
       hashed = body.start
       chunk = OpenChunk(offset: body.start)
-      begun = Busy()
+      if body.end - body.start >= Self.leastForShare { begun = Busy() }
     }
   }
 

@@ -88,13 +88,12 @@ package final class Folder: Sendable {
       throw FileFault.failure(errno, "open `\(shown)`")
     }
     let file = OpenFile(descriptor: descriptor, path: shown)
-    _ = try file.facts()
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_nlink == 1 else {
+    let status = try file.status()
+    guard status.st_nlink == 1 else {
       throw Failure(.ioError, "`\(shown)` is known by another name as well; haul does not write into it")
     }
     // It holds unverified bytes, perhaps secret ones.
-    fchmod(descriptor, 0o600)
+    if status.st_mode & 0o7777 != 0o600 { fchmod(descriptor, 0o600) }
     return file
   }
 

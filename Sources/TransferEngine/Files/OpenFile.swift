@@ -28,13 +28,15 @@ package final class OpenFile: Sendable {
   }
 
   /// Size, times and inode; refuses what is no regular file.
-  package func facts() throws(Failure) -> FileFacts {
+  package func facts() throws(Failure) -> FileFacts { FileFacts(try status()) }
+
+  func status() throws(Failure) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(path)`") }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw Failure(.ioError, "`\(path)` is no regular file")
     }
-    return FileFacts(status)
+    return status
   }
 
   /// Writes all bytes at an offset.

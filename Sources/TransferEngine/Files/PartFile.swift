@@ -42,8 +42,7 @@ package final class PartFile: Sendable {
     guard fstatvfs(file.descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the space left")
     }
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
+    let status = try file.status()
     let free = Int64(space.f_bavail) * Int64(space.f_frsize)
     let missing = max(0, size - Int64(status.st_blocks) * 512)
     guard free - missing < minimum else { return }

@@ -87,6 +87,11 @@ package actor HostGate {
     return true
   }
 
+  /// It has been asked for the first time, and its silence is short yet.
+  func isAwaited(_ host: String) -> Bool {
+    hosts[host]?.breaker == .unproven && firsts.values.contains(false)
+  }
+
   /// Waits until the request may be sent.
   ///
   /// - Throws: `TransportError` where its host is not tried any more; `CancellationError`.
@@ -205,6 +210,8 @@ package actor HostGate {
       firsts[pass.id] = true
       slot.end()
       slot.park()
+      // Others may have its place, and those of other hosts are looked for from now on.
+      onOpening?()
     }
   }
 

@@ -6,9 +6,18 @@ import JobModel
 /// Belongs to the engine.
 final class PolicyGroup {
   /// Those of one name share, unless a level refines what is shared; those without a name where all is equal.
-  enum Key: Hashable, Sendable {
+  enum Sharing: Hashable, Sendable {
     case named(String, Terms)
     case inline(EffectivePolicy)
+
+    init(_ settings: TransferSettings) {
+      self = settings.policyName.map { .named($0, Terms(settings.policy)) } ?? .inline(settings.policy)
+    }
+  }
+
+  /// Stands for a sharing in one run: policies are long, and looked up several times a transfer.
+  struct Key: Hashable, Sendable {
+    let number: Int
   }
 
   /// What is shared.
@@ -66,10 +75,6 @@ final class PolicyGroup {
   private var used = 0
   private var failed = 0
   private var ended = 0
-
-  static func key(_ settings: TransferSettings) -> Key {
-    settings.policyName.map { .named($0, Terms(settings.policy)) } ?? .inline(settings.policy)
-  }
 
   /// - Parameters:
   ///   - began: when the attempt began, seconds since 1970.

@@ -3,9 +3,11 @@ import JobModel
 
 /// Turns while hosts rest: nothing is begun for a host that is shut, and places are lent meanwhile.
 extension TransferEngine {
-  func isShut(_ host: String?, _ policy: EffectivePolicy) -> Bool {
-    guard let host, let gate = context.gate else { return false }
-    return gate.assumeIsolated { $0.isShut(host, policy) }
+  func state(_ host: String?, _ policy: EffectivePolicy) -> TurnQueue.LineState {
+    guard let host, let gate = context.gate else { return .free }
+    return gate.assumeIsolated { gate in
+      gate.isShut(host, policy) ? gate.isAwaited(host) ? .awaited : .shut : .free
+    }
   }
 
   /// A transfer that lent its place wants it back.

@@ -5,7 +5,9 @@ package import JobModel
 extension TransferEngine {
   func key(_ transfer: LedgerTransfer) -> PolicyGroup.Key {
     if let known = keys[transfer.profile] { return known }
-    let key = PolicyGroup.key(transfer.settings)
+    let sharing = PolicyGroup.Sharing(transfer.settings)
+    let key = sharings[sharing] ?? PolicyGroup.Key(number: sharings.count)
+    sharings[sharing] = key
     keys[transfer.profile] = key
     return key
   }

@@ -16,7 +16,9 @@ package actor TransferEngine {
   /// False for `--no-wait`: what is held for a time ends the run rather than being waited for.
   let waits: Bool
   var groups: [PolicyGroup.Key: PolicyGroup] = [:]
+  /// By profile.
   var keys: [Int64: PolicyGroup.Key] = [:]
+  var sharings: [PolicyGroup.Sharing: PolicyGroup.Key] = [:]
   let jobLimits = (down: RateLimit(), up: RateLimit())
   /// What `haul limit` says in place of the policies.
   var limit: Bandwidth?
@@ -132,7 +134,7 @@ package actor TransferEngine {
           // What is held is read as well, a part at a time: it is to say so.
           if group.hold != nil { return heldInTurn < Self.mostHeldInTurn ? .free : .full }
           guard group.isFree else { return .full }
-          return isShut(key.host, group.policy) ? .shut : .free
+          return self.state(key.host, group.policy)
         })
       guard let next else { break }
       if try !keepBack(next) { try begin(next) }

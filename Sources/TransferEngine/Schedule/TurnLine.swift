@@ -12,7 +12,7 @@ struct TurnLine {
   private var behind: [(seq: Int64, profile: Int64)] = []
   private var behindHead = 0
   /// Two pages of the queue's reading: in a line that moves on, nothing is read twice.
-  private static let inFront = 512
+  static let inFront = 512
 
   private var frontCount: Int { front.count - frontHead }
   private var behindCount: Int { behind.count - behindHead }

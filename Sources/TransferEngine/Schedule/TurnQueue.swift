@@ -16,6 +16,8 @@ struct TurnQueue {
     case full
     /// Its host rests.
     case shut
+    /// Its host has just been asked for the first time: it will speak in a moment, or count as shut.
+    case awaited
   }
   private var lines: [Key: TurnLine] = [:]
   /// Profiles that are read by themselves, and how far: the common reading leaves them out.
@@ -115,9 +117,10 @@ struct TurnQueue {
     let waiting = waiting
     if waiting >= Self.enough {
       // Those behind may ask another host, or be under another policy.
-      guard waiting < Self.mostWaiting,
+      let most =
         try states.values.contains(.shut) || isMixed(ledger)
-      else { return false }
+        ? Self.mostWaiting : states.values.contains(.awaited) ? TurnLine.inFront : 0
+      guard waiting < most else { return false }
       // A long line whose policy has no turn left is left out of the reading.
       for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
         for profile in line.profiles where parked[name.group]?[profile] == nil {
