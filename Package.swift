@@ -29,6 +29,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let sqlite = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqliteC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let lifecycle = "swift-service-lifecycle"
@@ -89,7 +90,7 @@ let package = Package(
     layer("Protocols", ["Digests", "JobModel"]),
 
     // What touches disk and network.
-    layer("JobLedger", ["JobModel", sqlite]),
+    layer("JobLedger", ["JobModel", sqlite, sqliteC]),
     layer("TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Protocols"]),
     layer("Reporting", ["JobLedger", "JobModel", "TransferEngine"]),
     layer(

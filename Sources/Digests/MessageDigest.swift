@@ -34,6 +34,12 @@ final class MessageDigest {
     }
   }
 
+  /// Begins anew, with nothing given.
+  func restart() {
+    let done = EVP_DigestInit_ex(context, nil, nil)
+    precondition(done == 1, "OpenSSL could not begin again with \(kind.rawValue)")
+  }
+
   func copy() throws(DigestError) -> MessageDigest {
     let twin = try MessageDigest(kind)
     guard EVP_MD_CTX_copy_ex(twin.context, context) == 1 else { throw .unavailable(kind) }

@@ -2,12 +2,32 @@ import JobModel
 
 /// `expect` as a column's JSON.
 enum ExpectationRow {
-  static func write(_ expect: Expectation) -> String? {
-    guard !expect.isEmpty else { return nil }
+  private static func json(_ expect: Expectation) -> JSON {
     var members = digests(expect.digests)
     if let size = expect.size { members.append(.init("size", .integer(size))) }
     if let type = expect.type { members.append(.init("type", .string(type))) }
-    return JSON.object(members).text
+    return JSON.object(members)
+  }
+
+  /// The UTF-8 of `write`'s text; nothing where nothing is expected.
+  static func write(_ expect: Expectation, to bytes: inout [UInt8]) {
+    guard !expect.isEmpty else { return }
+    // Nearly all of a long plan say one digest: no tree of values for each.
+    if let (algorithm, digest) = expect.digests.first, expect.digests.count == 1, expect.size == nil,
+      expect.type == nil, digest.utf8.allSatisfy(isHex)
+    {
+      bytes += "{\"".utf8
+      bytes += algorithm.rawValue.utf8
+      bytes += "\":\"".utf8
+      bytes += digest.utf8
+      bytes += "\"}".utf8
+    } else {
+      json(expect).write(to: &bytes)
+    }
+  }
+
+  private static func isHex(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
   }
 
   static func read(_ text: String) -> Expectation {

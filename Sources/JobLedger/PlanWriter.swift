@@ -20,14 +20,32 @@ extension JobLedger {
   ///
   /// - Parameters:
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
-  ///   - fill: called with a function that adds one transfer; `identity` is 8 bytes.
+  ///   - fill: called with a function that adds some transfers.
   package func compile(
-    from mark: () -> String? = { nil },
+    from mark: () -> String? = { nil }, batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
+  ) throws -> PlanChange {
+    try compile(from: mark) { writer in try fill { try writer.add($0) } }
+  }
+
+  /// As above, one transfer at a time; `identity` is 8 bytes.
+  package func compile(
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
+  ) throws -> PlanChange {
+    try compile(from: { nil }) { writer in
+      try fill { transfer, identity in
+        var one = PlanBatch()
+        one.append(transfer, identity: identity)
+        try writer.add(one)
+      }
+    }
+  }
+
+  private func compile(
+    from mark: () -> String?, with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db)
-      try fill { transfer, identity in try writer.add(transfer, identity: identity) }
+      try fill(writer)
       let change = try writer.finish()
       // In the same transaction: a mark never speaks of another plan.
       try db.execute(sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count')")
@@ -62,7 +80,7 @@ private final class PlanWriter {
   private var profiles: [TransferSettings: Int64] = [:]
   /// By `PlannedTransfer.settingsGroup`.
   private var groups: [Int: Int64] = [:]
-  private let insert: Statement
+  private let insert: TransferInsert
   private let find: Statement
   private let adjust: Statement
 
@@ -70,11 +88,7 @@ private final class PlanWriter {
     self.db = db
     isFirst = try Int.fetchOne(db, sql: "SELECT 1 FROM transfer LIMIT 1") == nil
     if !isFirst { try db.execute(sql: Schema.indexes) }
-    insert = try db.makeStatement(
-      sql: """
-        INSERT INTO transfer (id, identity, profile, source, destination, takes_source_name, expect,
-          known_size, state, reason) VALUES (?,?,?,?,?,?,?,?,?,?)
-        """)
+    insert = try TransferInsert(db)
     find = try db.makeStatement(
       sql: """
         SELECT seq, profile, source, destination, expect, known_size, state, reason, live
@@ -87,41 +101,43 @@ private final class PlanWriter {
         """)
   }
 
-  func add(_ transfer: PlannedTransfer, identity: [UInt8]) throws {
-    let profile = try profile(transfer)
-    let expect = ExpectationRow.write(transfer.expect)
-    let source = transfer.source.text
-    let destination = transfer.destination.text
-    let fresh: TransferState = transfer.settings.isEnabled ? .queued(nil) : .skipped(.disabled)
-    if !isFirst {
-      try find.setArguments([transfer.id, Data(identity)])
-      if let row = try Row.fetchOne(find) {
-        let seq: Int64 = row["seq"]
-        seen.insert(seq)
-        let old = TransferState(word: row["state"], reason: row["reason"]) ?? fresh
-        let sameExpect = row["expect"] as String? == expect
-        let sameRest =
-          row["profile"] as Int64 == profile && row["source"] as String == source
-          && row["destination"] as String == destination && row["live"] as Int == 1
-        let sameSize = row["known_size"] as Int64? == transfer.knownSize
-        if sameExpect && sameRest && sameSize {
-          change.kept += 1
-          return
-        }
-        let state = (sameExpect && sameRest) ? old : reopened(old, transfer, newExpectation: !sameExpect)
-        if sameExpect && sameRest { change.kept += 1 } else { change.adjusted += 1 }
-        try adjust.execute(arguments: [
-          profile, source, destination, expect, transfer.knownSize, state.word, state.reason, seq,
-        ])
-        return
-      }
+  func add(_ batch: PlanBatch) throws {
+    let profiles = try batch.settings.map { try profile($0.value, group: $0.group) }
+    if isFirst {
+      try insert.insert(0..<batch.count, of: batch, profiles: profiles)
+      change.added += batch.count
+      return
     }
-    try insert.execute(arguments: [
-      transfer.id, Data(identity), profile, source, destination, transfer.takesSourceName, expect,
-      transfer.knownSize, fresh.word, fresh.reason,
+    for index in 0..<batch.count where try !keep(index, of: batch, profiles) {
+      try insert.insert(index..<index + 1, of: batch, profiles: profiles)
+      seen.insert(db.lastInsertedRowID)
+      change.added += 1
+    }
+  }
+
+  /// Brings the plan's row of the same id and identity up to date; false where there is none.
+  private func keep(_ index: Int, of batch: PlanBatch, _ profiles: [Int64]) throws -> Bool {
+    let new = batch.rows[index]
+    try find.setArguments([batch.id(new), Data(batch.identity(new))])
+    guard let row = try Row.fetchOne(find) else { return false }
+    let (source, destination, expect) = (batch.source(new), batch.destination(new), batch.expect(new))
+    let settings = batch.settings[new.settings].value
+    let profile = profiles[new.settings]
+    let seq: Int64 = row["seq"]
+    seen.insert(seq)
+    let old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
+    let sameExpect = row["expect"] as String? == expect
+    let sameRest =
+      row["profile"] as Int64 == profile && row["source"] as String == source
+      && row["destination"] as String == destination && row["live"] as Int == 1
+    let sameSize = row["known_size"] as Int64? == new.knownSize
+    if sameExpect && sameRest { change.kept += 1 } else { change.adjusted += 1 }
+    if sameExpect && sameRest && sameSize { return true }
+    let state = (sameExpect && sameRest) ? old : reopened(old, settings, newExpectation: !sameExpect)
+    try adjust.execute(arguments: [
+      profile, source, destination, expect, new.knownSize, state.word, state.reason, seq,
     ])
-    if !isFirst { seen.insert(db.lastInsertedRowID) }
-    change.added += 1
+    return true
   }
 
   func finish() throws -> PlanChange {
@@ -147,9 +163,9 @@ private final class PlanWriter {
 
   /// What a changed manifest does to where a transfer stood: failures and new expectations are looked at again.
   private func reopened(
-    _ old: TransferState, _ transfer: PlannedTransfer, newExpectation: Bool
+    _ old: TransferState, _ settings: TransferSettings, newExpectation: Bool
   ) -> TransferState {
-    guard transfer.settings.isEnabled else { return .skipped(.disabled) }
+    guard settings.isEnabled else { return .skipped(.disabled) }
     switch old {
     case .failed, .skipped: return .queued(nil)
     case .completed, .upToDate: return newExpectation ? .queued(nil) : old
@@ -157,10 +173,10 @@ private final class PlanWriter {
     }
   }
 
-  private func profile(_ transfer: PlannedTransfer) throws -> Int64 {
-    guard let group = transfer.settingsGroup else { return try profile(transfer.settings) }
+  private func profile(_ settings: TransferSettings, group: Int?) throws -> Int64 {
+    guard let group else { return try profile(settings) }
     if let known = groups[group] { return known }
-    let profile = try profile(transfer.settings)
+    let profile = try profile(settings)
     groups[group] = profile
     return profile
   }
@@ -179,6 +195,13 @@ private final class PlanWriter {
     if profiles.count > 10_000 { profiles.removeAll() }
     profiles[settings] = id
     return id
+  }
+}
+
+extension TransferState {
+  /// Where a transfer stands that is new in the plan.
+  static func fresh(_ settings: TransferSettings) -> TransferState {
+    settings.isEnabled ? .queued(nil) : .skipped(.disabled)
   }
 }
 

@@ -66,6 +66,13 @@ final class CSVReader: RowReader {
 
   func value(_ index: Int) throws(ValueFault) -> String { try text(cells[bound[index]]) }
 
+  func append(_ index: Int, to bytes: inout [UInt8]) -> Bool {
+    let cell = cells[bound[index]]
+    guard !cell.hasDoubledQuotes, cell.start < cell.end else { return false }
+    bytes += buffer.bytes[cell.start..<cell.end]
+    return true
+  }
+
   func place(_ index: Int?) -> RowPlace {
     let cell = index.flatMap { bound[$0] < cells.count ? cells[bound[$0]].start : nil }
     return buffer.place(of: cell ?? rowStart, from: rowStart, line: rowLine)

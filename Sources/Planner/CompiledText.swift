@@ -8,12 +8,24 @@ struct CompiledText {
     case reference(InterpolatedText.Reference)
   }
 
+  /// A part that is put in as it stands.
+  enum PlainPart {
+    case literal([UInt8])
+    case cell(Int)
+  }
+
   let parts: [Part]
+  /// Nil where a part is more than that.
+  let plainParts: [PlainPart]?
   let place: TextPlace
   /// The first column that it uses: where a fault of the result is marked.
   let firstCell: Int?
   let usesRun: Bool
   let usesSource: Bool
+  /// The whole text where no entry and no run has a part in it.
+  let constant: String?
+  /// Whether an entry has a part in it.
+  let isOfEntry: Bool
 
   init(_ text: MarkedText, columns: [String]) {
     var firstCell: Int?
@@ -29,20 +41,21 @@ struct CompiledText {
       }
     }
     self.firstCell = firstCell
+    let plain = parts.compactMap { part -> PlainPart? in
+      switch part {
+      case .literal(let text): .literal(Array(text.utf8))
+      case .cell(let index, let reference): reference.filters.isEmpty ? .cell(index) : nil
+      case .reference: nil
+      }
+    }
+    plainParts = plain.count == parts.count ? plain : nil
     place = TextPlace(text)
     usesSource = text.text.references.contains { reference in
       if case .source = reference.name { true } else { false }
     }
     usesRun = text.text.references.contains { $0.name == .runID || $0.name == .runDate }
-  }
-
-  /// The whole text where no entry and no run has a part in it.
-  var constant: String? {
-    switch parts.count {
-    case 0: ""
-    case 1: if case .literal(let text) = parts[0] { text } else { nil }
-    default: nil
-    }
+    constant = text.text.literal
+    isOfEntry = usesSource || firstCell != nil
   }
 }
 

@@ -6,26 +6,22 @@ struct DestinationText {
   private let direction: Direction
   private let compiled: CompiledText
   private let context: PlanContext
-  private var text = ""
   /// Bytes of the part that no row and no found file has a say in, up to its last `/`.
-  private var fixedBytes = 0
+  private let fixedBytes: Int
 
   init(template: TransferTemplate, compiled: CompiledText, context: PlanContext) {
     kind = template.destination.kind
     direction = template.direction
     self.compiled = compiled
     self.context = context
+    if case .literal(let prefix)? = compiled.parts.first, let slash = prefix.utf8.lastIndex(of: 0x2F) {
+      fixedBytes = prefix.utf8.distance(from: prefix.utf8.startIndex, to: slash) + 1
+    } else {
+      fixedBytes = 0
+    }
   }
 
-  mutating func evaluate(_ values: EntryValues) throws(EntryFault) {
-    text = try values.text(compiled)
-    guard case .literal(let prefix)? = compiled.parts.first else {
-      fixedBytes = 0
-      return
-    }
-    let slash = prefix.utf8.lastIndex(of: 0x2F)
-    fixedBytes = slash.map { prefix.utf8.distance(from: prefix.utf8.startIndex, to: $0) + 1 } ?? 0
-  }
+  func text(_ values: EntryValues) throws(EntryFault) -> String { try values.text(compiled) }
 
   /// What a row without a key is known by: its destination, tidied, without a query.
   func known(_ text: String) -> String {
@@ -40,7 +36,9 @@ struct DestinationText {
   }
 
   /// `below`: the path of a found file below its fixed part, which a folder as destination keeps.
-  func place(source: Place, below: String?) throws(EntryFault) -> (place: Place, takesName: Bool) {
+  func place(_ text: String, source: Place, below: String?) throws(EntryFault) -> (
+    place: Place, takesName: Bool
+  ) {
     let place = try Places.decide(kind, text, context.job, at: Places.of(compiled))
     switch place {
     case .local(let path):
@@ -72,19 +70,8 @@ struct DestinationText {
     PercentEncoding.isIDByte(byte) || byte == 0x7E
   }
 
-  private var isOfEntry: Bool {
-    compiled.parts.contains { part in
-      switch part {
-      case .literal: false
-      case .cell: true
-      case .reference(let reference):
-        if case .source = reference.name { true } else { false }
-      }
-    }
-  }
-
   private func refuseClimbing(_ path: String, isURL: Bool = false) throws(EntryFault) {
-    guard isOfEntry else { return }
+    guard compiled.isOfEntry else { return }
     // `https://host/`: what a row gives may not begin before the path.
     let fixed = isURL ? max(fixedBytes, 8) : fixedBytes
     guard RelativePath.climbs(path, afterBytes: min(fixed, path.utf8.count)) else { return }
@@ -105,7 +92,7 @@ struct DestinationText {
   func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {
     guard !allowsOutside, direction == .download, case .local(let path) = place else { return }
     guard RelativePath.escapes(path) else {
-      guard Confinement.isEscapingLink(path, below: context.job.directory) else { return }
+      guard context.links.isEscaping(path) else { return }
       throw EntryFault(
         message: "the destination `\(path)` is a symbolic link out of the manifest's folder",
         hint: "remove the link, or write `allow_outside: true` if this is meant", place: Places.of(compiled))

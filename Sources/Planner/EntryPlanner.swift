@@ -22,6 +22,11 @@ final class EntryPlanner {
   private let rowNeeds: [CompiledText]
   private let usesSource: Bool
   private let groups: [String: Int]
+  private let target: DestinationText
+  /// The template's id, for those of its entries.
+  private let idPrefix: String
+  private let rowFile: String?
+  private let isDecidedByRows: Bool
 
   init(template: TransferTemplate, index: Int, context: PlanContext, columns: [String]) {
     self.template = template
@@ -52,15 +57,17 @@ final class EntryPlanner {
     let width = context.job.endpoints.count + 1
     groups = Dictionary(
       uniqueKeysWithValues: names.enumerated().map { ($0.element, index * width + $0.offset) })
+    target = DestinationText(template: template, compiled: destination, context: context)
+    idPrefix = template.id + "/"
+    if case .rows(let rows, _) = template.fanOut { rowFile = context.shown(rows.path) } else { rowFile = nil }
+    isDecidedByRows = !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty
   }
 
   func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
     var values = values
     let from = try sourcePlace(&values, entry)
-    var target = DestinationText(template: template, compiled: destination, context: context)
-    values.id = try id(values, entry, target)
-    try target.evaluate(values)
-    let (place, takesName) = try target.place(source: from, below: below(entry))
+    values.id = try id(values, entry)
+    let (place, takesName) = try target.place(try target.text(values), source: from, below: below(entry))
     let remote = template.direction == .download ? from : place
     try check(from, place)
     var settings = try settings(for: remote)
@@ -89,12 +96,11 @@ final class EntryPlanner {
       _ = try sourcePlace(&values, entry)
       hasSource = true
     }
-    var target = DestinationText(template: template, compiled: destination, context: context)
     // A destination that is made of the source has no more to say than that one.
     if hasSource || !usesSource {
       look { () throws(EntryFault) in
-        values.id = try id(values, entry, target)
-        try target.evaluate(values)
+        values.id = try id(values, entry)
+        _ = try target.text(values)
       }
     }
     for item in expect {
@@ -109,16 +115,11 @@ final class EntryPlanner {
   }
 
   /// Where the id and the destination of a row come from, for a fault that shows only later.
-  func places(_ expansion: TemplateExpansion, row: any RowReader, needs: [String]) -> EntryPlaces {
-    let idCell = key?.firstCell ?? destination.firstCell ?? source.firstCell
-    let toCell = destination.firstCell ?? source.firstCell
-    return EntryPlaces(
-      id: { [template] in expansion.rowPlace(row, idCell) ?? TextPlace(template.destination.text) },
-      destination: { [template] in expansion.rowPlace(row, toCell) ?? TextPlace(template.destination.text) },
-      rowNeeds: { needs })
+  func places(_ expansion: TemplateExpansion, row: any RowReader) -> any EntryPlaces {
+    RowPlaces(
+      expansion: expansion, row: row, idCell: key?.firstCell ?? destination.firstCell ?? source.firstCell,
+      toCell: destination.firstCell ?? source.firstCell)
   }
-
-  private var isDecidedByRows: Bool { !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty }
 
   private func below(_ entry: Entry) -> String? {
     if case .found(_, let below, _) = entry { below } else { nil }
@@ -136,18 +137,16 @@ final class EntryPlanner {
     return place
   }
 
-  private func id(_ values: EntryValues, _ entry: Entry, _ target: DestinationText) throws(EntryFault)
-    -> String
-  {
+  private func id(_ values: EntryValues, _ entry: Entry) throws(EntryFault) -> String {
     switch entry {
     case .single: return template.id
-    case .found(_, let below, _): return "\(template.id)/\(PercentEncoding.id(below))"
+    case .found(_, let below, _): return idPrefix + PercentEncoding.id(below)
     case .row:
-      if let key { return "\(template.id)/\(PercentEncoding.id(try values.text(key)))" }
+      if let key { return idPrefix + PercentEncoding.id(try values.text(key)) }
       var values = values
       values.keepsRun = true
       let text = try values.text(destination)
-      return "\(template.id)/\(PercentEncoding.id(target.known(text)))"
+      return idPrefix + PercentEncoding.id(target.known(text))
     }
   }
 
@@ -158,9 +157,8 @@ final class EntryPlanner {
     guard destination.usesRun else { return Places.withoutQuery(place) }
     var values = values
     values.keepsRun = true
-    var target = DestinationText(template: template, compiled: destination, context: context)
-    try target.evaluate(values)
-    return Places.withoutQuery(try target.place(source: from, below: below(entry)).place)
+    let text = try target.text(values)
+    return Places.withoutQuery(try target.place(text, source: from, below: below(entry)).place)
   }
 
   private func settings(for remote: Place) throws(EntryFault) -> TransferSettings {
@@ -294,7 +292,22 @@ final class EntryPlanner {
   }
 
   private func mark(_ row: (any RowReader)?) -> SourceMark {
-    guard let row, case .rows(let rows, _) = template.fanOut else { return template.mark }
-    return SourceMark(file: context.shown(rows.path), line: row.line, column: 1)
+    guard let row, let rowFile else { return template.mark }
+    return SourceMark(file: rowFile, line: row.line, column: 1)
+  }
+}
+
+private struct RowPlaces: EntryPlaces {
+  let expansion: TemplateExpansion
+  let row: any RowReader
+  let idCell: Int?
+  let toCell: Int?
+
+  var id: TextPlace { place(idCell) }
+  var destination: TextPlace { place(toCell) }
+  var haveRowNeeds: Bool { true }
+
+  private func place(_ cell: Int?) -> TextPlace {
+    expansion.rowPlace(row, cell) ?? TextPlace(expansion.template.destination.text)
   }
 }

@@ -1,10 +1,16 @@
 internal import JobModel
 
+/// Room to put texts together in, again and again.
+final class TextScratch {
+  var bytes: [UInt8] = []
+}
+
 /// What one entry of a fan-out puts into the texts of its template.
 struct EntryValues {
   let run: RunValues
   let uuid: (String) -> String
   let row: (any RowReader)?
+  let scratch: TextScratch
   /// The path that `${source.…}` is about.
   var sourcePath: String?
   var id: String?
@@ -13,6 +19,7 @@ struct EntryValues {
 
   func text(_ compiled: CompiledText) throws(EntryFault) -> String {
     if let constant = compiled.constant { return constant }
+    if let text = plainText(compiled) { return text }
     var result = ""
     for part in compiled.parts {
       switch part {
@@ -22,6 +29,19 @@ struct EntryValues {
       }
     }
     return result
+  }
+
+  /// The text in one copy of the row's bytes; nil where a cell is empty, faulty or more than its bytes.
+  private func plainText(_ compiled: CompiledText) -> String? {
+    guard let row, let parts = compiled.plainParts else { return nil }
+    scratch.bytes.removeAll(keepingCapacity: true)
+    for part in parts {
+      switch part {
+      case .literal(let bytes): scratch.bytes += bytes
+      case .cell(let index): guard row.append(index, to: &scratch.bytes) else { return nil }
+      }
+    }
+    return String(validating: scratch.bytes, as: UTF8.self)
   }
 
   private func cell(_ index: Int, _ reference: InterpolatedText.Reference) throws(EntryFault) -> String {

@@ -53,12 +53,15 @@ final class PlanContext {
   let run: RunValues
   let uuid: (String) -> String
   let lister: RemoteLister?
+  let links: DestinationLinks
+  let scratch = TextScratch()
 
   init(job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?) {
     self.job = job
     self.run = run
     self.uuid = uuid
     self.lister = lister
+    links = DestinationLinks(below: job.directory)
   }
 
   /// A local path as the file system takes it.
@@ -71,4 +74,4 @@ final class PlanContext {
   }
 }
 
-typealias Visit = (PlannedTransfer, EntryPlaces) throws -> Void
+typealias Visit = (PlannedTransfer, any EntryPlaces) throws -> Void

@@ -28,6 +28,11 @@ final class ListReader: RowReader {
     return text
   }
 
+  func append(_ index: Int, to bytes: inout [UInt8]) -> Bool {
+    bytes += buffer.bytes[current]
+    return true
+  }
+
   func place(_ index: Int?) -> RowPlace {
     buffer.place(of: current.lowerBound, from: current.lowerBound, line: line)
   }

@@ -49,10 +49,10 @@ struct TextPlace {
   }
 }
 
-/// Where an entry's id and its destination come from, worked out only for a fault.
-struct EntryPlaces {
-  var id: () -> TextPlace
-  var destination: () -> TextPlace
-  /// Whose id it is made of: the plan's own names.
-  var rowNeeds: () -> [String]
+/// Where the id and the destination of the entry at hand come from, worked out only for a fault.
+protocol EntryPlaces {
+  var id: TextPlace { get }
+  var destination: TextPlace { get }
+  /// Whether a row gives what the entry needs.
+  var haveRowNeeds: Bool { get }
 }

@@ -19,12 +19,13 @@ struct RowExpansion {
     let columns = columns()
     guard try bind(reader, columns) else { return }
     let planner = expansion.planner(columns: columns)
+    let places = planner.places(expansion, row: reader)
     var count = 0
     while let isRow = next(reader) {
       guard isRow else { continue }
       count += 1
       guard let planned = expansion.planned(planner, .row, row: reader) else { continue }
-      try visit(planned, planner.places(expansion, row: reader, needs: planned.settings.needs))
+      try visit(planned, places)
     }
     if count == 0, expansion.faults.errorCount == 0 {
       expansion.empty("`\(expansion.context.shown(source.path))` has no rows", rule, at: place)

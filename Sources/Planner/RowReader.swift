@@ -8,10 +8,16 @@ protocol RowReader: AnyObject {
   func next() throws(RowFault) -> Bool
   /// A bound column of the current row; "" where it is empty.
   func value(_ index: Int) throws(ValueFault) -> String
+  /// Appends a bound column of the current row as it stands in the file; false where its value is to be read.
+  func append(_ index: Int, to bytes: inout [UInt8]) -> Bool
   /// The current row's first line.
   var line: Int { get }
   /// Where a bound column of the current row begins; nil: the row itself.
   func place(_ index: Int?) -> RowPlace
+}
+
+extension RowReader {
+  func append(_ index: Int, to bytes: inout [UInt8]) -> Bool { false }
 }
 
 /// A place in a row file: 1-based, the column in Unicode scalars.

@@ -32,11 +32,7 @@ final class TemplateExpansion {
     }
   }
 
-  var templatePlaces: EntryPlaces {
-    EntryPlaces(
-      id: { [template] in TextPlace(mark: template.mark, lineText: template.lineText) },
-      destination: { [template] in TextPlace(template.destination.text) }, rowNeeds: { [] })
-  }
+  private var templatePlaces: TemplatePlaces { TemplatePlaces(expansion: self) }
 
   /// Fails or warns, as `if_empty` says.
   func empty(_ message: String, _ rule: EmptyRule, at place: TextPlace) {
@@ -51,7 +47,7 @@ final class TemplateExpansion {
   }
 
   func values(row: (any RowReader)? = nil) -> EntryValues {
-    EntryValues(run: context.run, uuid: context.uuid, row: row)
+    EntryValues(run: context.run, uuid: context.uuid, row: row, scratch: context.scratch)
   }
 
   private var anySettings: TransferSettings {
@@ -216,6 +212,13 @@ final class TemplateExpansion {
       at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")
     return false
   }
+}
+
+private struct TemplatePlaces: EntryPlaces {
+  let expansion: TemplateExpansion
+  var id: TextPlace { TextPlace(mark: expansion.template.mark, lineText: expansion.template.lineText) }
+  var destination: TextPlace { TextPlace(expansion.template.destination.text) }
+  var haveRowNeeds: Bool { false }
 }
 
 /// Names that end in `/`: stores keep them to show empty folders, and no file can be called so.

@@ -95,8 +95,14 @@ struct FileStatus {
     size = Int64(status.st_size)
   }
 
-  static func isLink(_ path: String) -> Bool {
+  enum Kind { case link, absent, other }
+
+  /// What the path itself is, not what it leads to.
+  static func kind(_ path: String) -> Kind {
     var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    guard lstat(path, &status) == 0 else { return errno == ENOENT ? .absent : .other }
+    return status.st_mode & S_IFMT == S_IFLNK ? .link : .other
   }
+
+  static func isLink(_ path: String) -> Bool { kind(path) == .link }
 }

@@ -26,9 +26,9 @@ final class Uniqueness {
 
   var hasSuspects: Bool { !suspectIDs.isEmpty || !suspectDestinations.isEmpty || !missingNeeds.isEmpty }
 
-  func confirm(_ planned: PlannedTransfer, _ places: EntryPlaces, _ faults: PlanFaults) {
+  func confirm(_ planned: PlannedTransfer, _ places: any EntryPlaces, _ faults: PlanFaults) {
     if suspectIDs.contains(NameHash.of(planned.id)) {
-      let place = places.id()
+      let place = places.id
       if let first = firstIDs[Array(planned.id.utf8)] {
         faults.error(
           "the id `\(planned.id)` is taken already, by \(first.text)", at: place,
@@ -38,7 +38,7 @@ final class Uniqueness {
       }
     }
     if let key = Self.key(planned), suspectDestinations.contains(NameHash.of(key)) {
-      let place = places.destination()
+      let place = places.destination
       if let first = firstDestinations[Array(key.utf8)] {
         faults.error(
           "`\(Masked.text(key))` is the destination of another transfer too, of \(first.text)", at: place,
@@ -47,10 +47,10 @@ final class Uniqueness {
         firstDestinations[Array(key.utf8)] = place.mark
       }
     }
-    guard !missingNeeds.isEmpty else { return }
-    for need in places.rowNeeds() where missingNeeds.contains(NameHash.of(need)) {
+    guard !missingNeeds.isEmpty, places.haveRowNeeds else { return }
+    for need in planned.settings.needs where missingNeeds.contains(NameHash.of(need)) {
       faults.error(
-        "`\(need)` in `needs` matches no transfer", at: places.id(), hint: "name the id of a transfer")
+        "`\(need)` in `needs` matches no transfer", at: places.id, hint: "name the id of a transfer")
     }
   }
 

@@ -20,16 +20,8 @@ enum PlanCompiler {
     var missingCount: Int
   }
 
-  /// An object: handing it on counts one reference, and not all of a transfer's, which two cores share.
-  private final class Row: Sendable {
-    let transfer: PlannedTransfer
-    let identity: [UInt8]
-
-    init(_ transfer: PlannedTransfer, identity: [UInt8]) {
-      self.transfer = transfer
-      self.identity = identity
-    }
-  }
+  /// Transfers that are handed on at a time.
+  private static let batch = 128
 
   /// Missing sources are named up to this many, and counted beyond.
   static let missingLimit = 100
@@ -42,25 +34,41 @@ enum PlanCompiler {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
-    var diagnostics: [Diagnostic] = []
-    var missing: [String] = []
-    var missingCount = 0
-    let change = try ledger.compile(from: { diagnostics.isEmpty ? mark : nil }) { add in
-      // Rows are read and put together on one core while the other stores them.
-      diagnostics = try Relay<Row>.run { give in
-        try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list) {
-          try give(Row($0, identity: try identity($0, job)))
+    var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
+    let change = try ledger.compile(
+      from: { compiled.diagnostics.isEmpty ? mark : nil },
+      batches: { add in
+        // Rows are read and put together on one core while the other stores them.
+        compiled = try Relay<PlanBatch>.run(
+          make: { give in try expand(job, run: run, lister: lister, give) }, use: add)
+        if compiled.diagnostics.contains(where: { $0.severity == .error }) {
+          throw Faulty(diagnostics: compiled.diagnostics)
         }
-      } use: { row in
-        if isMissing(row.transfer) {
-          missingCount += 1
-          if missing.count < missingLimit { missing.append(row.transfer.id) }
-        }
-        try add(row.transfer, row.identity)
+      })
+    compiled.change = change
+    return compiled
+  }
+
+  private static func expand(
+    _ job: Job, run: RunValues, lister: PrefixLister?, _ give: (PlanBatch) throws -> Void
+  ) throws -> Compiled {
+    let identity = try ProgressIdentity(job)
+    var batch = PlanBatch()
+    var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
+    compiled.diagnostics = try JobPlanner.expand(
+      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list
+    ) { transfer in
+      if isMissing(transfer) {
+        compiled.missingCount += 1
+        if compiled.missing.count < missingLimit { compiled.missing.append(transfer.id) }
       }
-      if diagnostics.contains(where: { $0.severity == .error }) { throw Faulty(diagnostics: diagnostics) }
+      batch.append(transfer, identity: identity.of(transfer))
+      guard batch.count >= Self.batch else { return }
+      try give(batch)
+      batch = PlanBatch()
     }
-    return Compiled(change: change, diagnostics: diagnostics, missing: missing, missingCount: missingCount)
+    try give(batch)
+    return compiled
   }
 
   private static func isMissing(_ transfer: PlannedTransfer) -> Bool {
@@ -72,22 +80,6 @@ enum PlanCompiler {
     var count = 0
     let diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }) { _ in count += 1 }
     return (count, diagnostics)
-  }
-
-  /// Eight bytes of what progress belongs to: source, destination and endpoint. A URL's query may be a signature
-  /// that is new each day, so it does not count.
-  private static func identity(_ transfer: PlannedTransfer, _ job: Job) throws -> [UInt8] {
-    let remote = transfer.settings.direction == .download ? transfer.source : transfer.destination
-    var source = transfer.source.text
-    if case .url(let text) = transfer.source, let cut = text.utf8.firstIndex(of: UInt8(ascii: "?")) {
-      source = String(text[..<cut])
-    }
-    var parts = [transfer.settings.direction.rawValue, source, transfer.destinationIdentity]
-    if case .remote(let name, _) = remote, let endpoint = job.endpoints[name] {
-      parts += [endpoint.kind.word, endpoint.url] + endpoint.kind.scope
-    }
-    let digest = try Digest.bytes(of: Array(parts.joined(separator: "\0").utf8), .sha256)
-    return Array(digest.prefix(8))
   }
 
   /// A UUID that is fixed for a transfer (RFC 9562, version 8: our own digest).

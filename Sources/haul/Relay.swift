@@ -2,14 +2,13 @@ import Dispatch
 import Synchronization
 
 /// Hands what one thread makes on to another that uses it, so that both work at a time: whoever makes is at most a few
-/// batches ahead.
+/// elements ahead. Each hand-over may wake a thread: elements are best batches.
 final class Relay<Element: Sendable>: Sendable {
   private struct State {
-    var batches: [[Element]] = []
+    var elements: [Element] = []
     var end: Result<Void, any Error>?
     var isAbandoned = false
   }
-  private static var batch: Int { 128 }
   private static var ahead: Int { 4 }
   private let state = Mutex(State())
   private let filled = DispatchSemaphore(value: 0)
@@ -27,10 +26,10 @@ final class Relay<Element: Sendable>: Sendable {
     let relay = Relay<Element>()
     let result = Latch<Value>()
     OwnThread.start {
-      relay.close(Result { result.set(try relay.fill(make)) })
+      relay.close(Result { result.set(try make(relay.put)) })
     }
     do {
-      while let batch = try relay.take() { for element in batch { try use(element) } }
+      while let element = try relay.take() { try use(element) }
     } catch {
       relay.abandon()
       throw error
@@ -44,24 +43,12 @@ final class Relay<Element: Sendable>: Sendable {
     for _ in 0..<Self.ahead { room.signal() }
   }
 
-  private func fill<Value>(_ make: ((Element) throws -> Void) throws -> Value) throws -> Value {
-    var batch: [Element] = []
-    let value = try make { element in
-      batch.append(element)
-      guard batch.count >= Self.batch else { return }
-      try put(batch)
-      batch.removeAll(keepingCapacity: true)
-    }
-    try put(batch)
-    return value
-  }
-
-  private func put(_ batch: [Element]) throws {
+  private func put(_ element: Element) throws {
     if state.withLock({ $0.isAbandoned }) { throw Abandoned() }
     room.wait()
     try state.withLock { state in
       guard !state.isAbandoned else { throw Abandoned() }
-      state.batches.append(batch)
+      state.elements.append(element)
     }
     filled.signal()
   }
@@ -72,15 +59,15 @@ final class Relay<Element: Sendable>: Sendable {
   }
 
   /// Nil at the end.
-  private func take() throws -> [Element]? {
+  private func take() throws -> Element? {
     filled.wait()
-    let batch = try state.withLock { state -> [Element]? in
-      if !state.batches.isEmpty { return state.batches.removeFirst() }
+    let element = try state.withLock { state -> Element? in
+      if !state.elements.isEmpty { return state.elements.removeFirst() }
       try state.end?.get()
       return nil
     }
     room.signal()
-    return batch
+    return element
   }
 
   /// Lets the maker go on to its next step, where it ends, and waits for it.

@@ -32,7 +32,7 @@ package enum ExpectationKey: Sendable, Hashable {
     guard text.utf8.count == algorithm.hexLength else {
       throw ValueFault("a \(algorithm.rawValue) digest of \(text.utf8.count) characters", hint: form)
     }
-    return text.lowercased()
+    return text.utf8.contains { (0x41...0x46).contains($0) } ? text.lowercased() : text
   }
 
   private static func type(_ text: String) throws(ValueFault) -> String {

@@ -43,26 +43,28 @@ package enum URLRule {
   private static let plain = Array("http://".utf8)
 
   private static func checkHost(_ authority: Substring) throws(ValueFault) {
-    let isSimple = authority.utf8.allSatisfy {
-      PercentEncoding.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x2D
-    }
-    if isSimple, !authority.isEmpty { return }
-    var host = authority
+    // By bytes: a plan of a million rows asks a million times.
+    let bytes = authority.utf8
+    let isSimple = bytes.allSatisfy { PercentEncoding.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x2D }
+    if isSimple, !bytes.isEmpty { return }
+    var host = bytes
     var port: Substring?
-    if authority.first == "[" {
-      guard let close = authority.firstIndex(of: "]") else { throw ValueFault("the URL's `[` is not closed") }
-      host = authority[...close]
-      let rest = authority[authority.index(after: close)...]
-      if rest.first == ":" {
-        port = rest.dropFirst()
+    if bytes.first == UInt8(ascii: "[") {
+      guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else {
+        throw ValueFault("the URL's `[` is not closed")
+      }
+      host = bytes[...close]
+      let rest = bytes[bytes.index(after: close)...]
+      if rest.first == UInt8(ascii: ":") {
+        port = Substring(rest.dropFirst())
       } else if !rest.isEmpty {
         throw ValueFault("the URL's host is malformed")
       }
-    } else if let colon = authority.lastIndex(of: ":") {
-      host = authority[..<colon]
-      port = authority[authority.index(after: colon)...]
+    } else if let colon = bytes.lastIndex(of: UInt8(ascii: ":")) {
+      host = bytes[..<colon]
+      port = Substring(bytes[bytes.index(after: colon)...])
     }
-    guard !host.isEmpty, host == authority.prefix(host.count), !host.dropFirst().contains("[") else {
+    guard !host.isEmpty, !host.dropFirst().contains(UInt8(ascii: "[")) else {
       throw ValueFault("the URL has no host", hint: "like `https://files.example.net/api`")
     }
     if let port {

@@ -1,0 +1,66 @@
+package import JobModel
+
+/// Some transfers on their way into the plan, as bytes: what one thread puts together, another binds to SQLite as it lies.
+package struct PlanBatch: Sendable {
+  struct Row {
+    /// Where each text ends in `bytes`; it begins where the one before ends.
+    var id: Int
+    var source: Int
+    var destination: Int
+    /// As `destination` where nothing is expected.
+    var expect: Int
+    /// Eight bytes that begin here are the identity, before the id.
+    var start: Int
+    var knownSize: Int64?
+    var takesSourceName: Bool
+    /// Index in `settings`.
+    var settings: Int
+  }
+
+  private(set) var bytes: [UInt8] = []
+  private(set) var rows: [Row] = []
+  /// With the number of the group that shares them (`PlannedTransfer.settingsGroup`).
+  private(set) var settings: [(value: TransferSettings, group: Int?)] = []
+
+  package init() {}
+
+  package var count: Int { rows.count }
+
+  /// - Parameter identity: 8 bytes of what progress belongs to.
+  package mutating func append(_ transfer: PlannedTransfer, identity: some Collection<UInt8>) {
+    precondition(identity.count == 8)
+    if rows.isEmpty {
+      rows.reserveCapacity(128)
+      bytes.reserveCapacity(48 << 10)
+    }
+    let start = bytes.count
+    bytes += identity
+    bytes += transfer.id.utf8
+    let id = bytes.count
+    bytes += transfer.source.text.utf8
+    let source = bytes.count
+    bytes += transfer.destination.text.utf8
+    let destination = bytes.count
+    ExpectationRow.write(transfer.expect, to: &bytes)
+    if settings.isEmpty || transfer.settingsGroup == nil || settings.last?.group != transfer.settingsGroup {
+      settings.append((transfer.settings, transfer.settingsGroup))
+    }
+    rows.append(
+      Row(
+        id: id, source: source, destination: destination, expect: bytes.count, start: start,
+        knownSize: transfer.knownSize, takesSourceName: transfer.takesSourceName, settings: settings.count - 1
+      ))
+  }
+
+  func identity(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.start + 8] }
+  func id(_ row: Row) -> String { text(row.start + 8, row.id) }
+  func source(_ row: Row) -> String { text(row.id, row.source) }
+  func destination(_ row: Row) -> String { text(row.source, row.destination) }
+  func expect(_ row: Row) -> String? {
+    row.expect == row.destination ? nil : text(row.destination, row.expect)
+  }
+
+  private func text(_ start: Int, _ end: Int) -> String {
+    String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+}
