@@ -21,8 +21,7 @@ enum AbandonedSession {
     var progress = TransferProgress()
     progress.session = session
     progress.sessionState = .open
-    try db.execute(
-      sql: ProgressRow.upsert, arguments: ProgressRow.arguments(db.lastInsertedRowID, progress))
+    try ProgressRow.write(db.lastInsertedRowID, progress, db)
   }
 
   static func forget(_ session: RemoteSession, of seq: Int64, _ db: Database) throws {

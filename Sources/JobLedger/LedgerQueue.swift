@@ -228,8 +228,7 @@ extension JobLedger {
         progress.failure = failure
         progress.failedAt = now
         progress.updatedAt = now
-        try db.cachedStatement(sql: ProgressRow.upsert).execute(
-          arguments: ProgressRow.arguments(seq, progress))
+        try ProgressRow.write(seq, progress, db)
       }
     }
   }

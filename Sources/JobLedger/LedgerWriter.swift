@@ -179,23 +179,33 @@ package final class LedgerWriter: Sendable {
   private func apply(_ change: LedgerChange, _ db: Database) throws {
     switch change {
     case .state(let seq, let state):
-      try db.cachedStatement(
-        sql: "UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?"
-      ).execute(arguments: [state.word, state.reason, state.isNews, seq])
+      try db.run("UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?") {
+        row in
+        row.add(state.word)
+        row.add(state.reason)
+        row.add(state.isNews)
+        row.add(seq)
+      }
     case .progress(let seq, let progress):
-      try db.cachedStatement(sql: ProgressRow.upsert).execute(arguments: ProgressRow.arguments(seq, progress))
+      try ProgressRow.write(seq, progress, db)
     case .chunk(let seq, let chunk):
-      try db.cachedStatement(sql: "INSERT OR REPLACE INTO chunk VALUES (?,?,?,?,?,?)").execute(
-        arguments: [seq, chunk.offset, chunk.length, chunk.digest, chunk.receipt, chunk.attempts])
+      try db.run("INSERT OR REPLACE INTO chunk VALUES (?,?,?,?,?,?)") { row in
+        row.add(seq)
+        row.add(chunk.offset)
+        row.add(chunk.length)
+        row.add(chunk.digest)
+        row.add(chunk.receipt)
+        row.add(chunk.attempts)
+      }
     case .noChunks(let seq):
       try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ?").execute(arguments: [seq])
     case .lostChunks(let seq, let offsets):
       let statement = try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ? AND \"offset\" = ?")
       for offset in offsets { try statement.execute(arguments: [seq, offset]) }
     case .synced(let seqs):
-      let statement = try db.cachedStatement(
-        sql: "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?")
-      for seq in seqs { try statement.execute(arguments: [seq]) }
+      for seq in seqs {
+        try db.run("UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?") { $0.add(seq) }
+      }
     case .fileSystems(let seq, let home, let away):
       try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
         arguments: [seq, home, away])

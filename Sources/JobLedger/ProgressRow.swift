@@ -3,7 +3,7 @@ import JobModel
 
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
-  static let upsert = """
+  private static let upsert = """
     INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
     ON CONFLICT (transfer) DO UPDATE SET
       size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
@@ -23,19 +23,44 @@ enum ProgressRow {
       synced = excluded.synced, boot_id = excluded.boot_id
     """
 
-  static func arguments(_ seq: Int64, _ p: TransferProgress) -> StatementArguments {
-    [
-      seq, p.size, p.chunkSize, p.remote == RemoteObject() ? nil : remote(p.remote).text,
-      p.session.map { session($0).text }, p.sessionState.rawValue, p.remoteID, p.resolvedDestination,
-      p.source.map { facts($0).text }, p.destination.map { facts($0).text },
-      p.digests.isEmpty ? nil : JSON.object(ExpectationRow.digests(p.digests)).text,
-      p.verification.isEmpty ? nil : verification(p.verification).text, p.chunksTotal, p.chunksCompleted,
-      p.chunksReused, p.contiguousBytes, p.transferred, p.reused, p.discarded, p.requests, p.retries,
-      p.attempts,
-      p.maxChunkAttempts, p.lastHTTPStatus, p.startedAt, p.endedAt, p.updatedAt, p.duration,
-      p.failure.map { failure($0).text }, p.failedAt, p.freshStarts,
-      p.intendedInode.map { Int64(bitPattern: $0) }, p.completedAt, p.isSynced, p.bootID,
-    ]
+  static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
+    try db.run(upsert) { row in
+      row.add(seq)
+      row.add(p.size)
+      row.add(p.chunkSize)
+      row.add(p.remote == RemoteObject() ? nil : remote(p.remote).text)
+      row.add(p.session.map { session($0).text })
+      row.add(p.sessionState.rawValue)
+      row.add(p.remoteID)
+      row.add(p.resolvedDestination)
+      row.add(p.source.map { facts($0).text })
+      row.add(p.destination.map { facts($0).text })
+      row.add(p.digests.isEmpty ? nil : JSON.object(ExpectationRow.digests(p.digests)).text)
+      row.add(p.verification.isEmpty ? nil : verification(p.verification).text)
+      row.add(p.chunksTotal)
+      row.add(p.chunksCompleted)
+      row.add(p.chunksReused)
+      row.add(p.contiguousBytes)
+      row.add(p.transferred)
+      row.add(p.reused)
+      row.add(p.discarded)
+      row.add(p.requests)
+      row.add(p.retries)
+      row.add(p.attempts)
+      row.add(p.maxChunkAttempts)
+      row.add(p.lastHTTPStatus)
+      row.add(p.startedAt)
+      row.add(p.endedAt)
+      row.add(p.updatedAt)
+      row.add(p.duration)
+      row.add(p.failure.map { failure($0).text })
+      row.add(p.failedAt)
+      row.add(p.freshStarts)
+      row.add(p.intendedInode.map { Int64(bitPattern: $0) })
+      row.add(p.completedAt)
+      row.add(p.isSynced)
+      row.add(p.bootID)
+    }
   }
 
   /// Reads the table's columns from number `first` on; everything at its default where the transfer has no progress
