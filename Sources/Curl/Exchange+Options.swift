@@ -56,10 +56,11 @@ extension Exchange {
 
   /// libcurl's spelling: `Name;` sends an empty value, `Name:` keeps libcurl from sending its own.
   private func headerLines() throws(CurlError) -> [String] {
-    let expects = request.headers.contains { $0.0.lowercased() == "expect" }
+    let expects = request.headers.contains { $0.0.utf8.count == 6 && $0.0.lowercased() == "expect" }
     var lines: [String] = []
     for (name, value) in request.headers {
-      let isSafe = !name.isEmpty && !(name + value).utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+      let isSafe =
+        !name.isEmpty && ![name, value].contains { $0.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
       guard isSafe, !name.utf8.contains(UInt8(ascii: ":")) else {
         throw CurlError(
           kind: .badRequest, message: "the header \(name.debugDescription) holds what a header cannot carry")

@@ -104,6 +104,12 @@ final class Exchange: @unchecked Sendable {
   }
 
   private static func origin(of url: String) -> String {
-    url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
+    var slashes = 0
+    return String(
+      Substring(
+        url.utf8.prefix { byte in
+          if byte == UInt8(ascii: "/") { slashes += 1 }
+          return slashes < 3
+        }))
   }
 }

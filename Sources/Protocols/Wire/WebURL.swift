@@ -3,10 +3,12 @@ import JobModel
 /// An absolute http(s) URL in its parts, as text: nothing is decoded or normalised, so that what a user wrote is
 /// what is sent. It prints without its query and user info, which may be secrets.
 package struct WebURL: Sendable, Hashable, CustomStringConvertible {
-  package var scheme: String
+  package let scheme: String
   /// Without user info or port; an IPv6 address keeps its brackets.
-  package var host: String
-  package var port: Int
+  package var host: String { didSet { origin = Self.origin(scheme, host, port) } }
+  package let port: Int
+  /// Everything before the path: what credentials belong to (RFC 6454).
+  package private(set) var origin: String
   /// Begins with `/`; percent-encoded.
   package var path: String
   /// Without the `?`; nil where there is none.
@@ -45,6 +47,7 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
     self.scheme = scheme
     self.host = String(host).lowercased()
     self.port = port
+    origin = Self.origin(scheme, self.host, port)
     path = tail[..<question].isEmpty ? "/" : String(tail[..<question])
     query = question < tail.endIndex ? String(tail[tail.index(after: question)...]) : nil
   }
@@ -56,11 +59,16 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
       || scalar.value > 0x7F && scalar.properties.isWhitespace
   }
 
-  /// Everything before the path: what credentials belong to (RFC 6454).
-  package var origin: String { "\(scheme)://\(authority)" }
+  private static func origin(_ scheme: String, _ host: String, _ port: Int) -> String {
+    "\(scheme)://\(authority(scheme, host, port))"
+  }
 
   /// Host, and port where it is not the scheme's own: what goes in `Host` (RFC 9110, 7.2).
-  package var authority: String { port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)" }
+  package var authority: String { Self.authority(scheme, host, port) }
+
+  private static func authority(_ scheme: String, _ host: String, _ port: Int) -> String {
+    port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)"
+  }
 
   /// The URL as it is sent: not for logs.
   package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
