@@ -34,7 +34,9 @@ final class TransferInsert {
           try bind(batch.settings[row.settings].value, profile: profiles[row.settings])
         }
         try bind(text: 1, bytes[row.start + 8..<row.id])
-        try check(sqlite3_bind_blob(handle, 2, bytes.baseAddress! + row.start, 8, nil))
+        try check(
+          sqlite3_bind_blob(
+            handle, 2, UnsafeRawBufferPointer(rebasing: bytes[row.start...]).baseAddress, 8, nil))
         try bind(text: 4, bytes[row.id..<row.source])
         try bind(text: 5, bytes[row.source..<row.destination])
         try check(sqlite3_bind_int(handle, 6, row.takesSourceName ? 1 : 0))

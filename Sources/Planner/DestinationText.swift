@@ -39,7 +39,7 @@ struct DestinationText {
   func place(_ text: String, source: Place, below: String?) throws(EntryFault) -> (
     place: Place, takesName: Bool
   ) {
-    let place = try Places.decide(kind, text, context.job, at: Places.of(compiled))
+    let place = try Places.decide(kind, text, context, at: Places.of(compiled))
     switch place {
     case .local(let path):
       try refuseClimbing(path)

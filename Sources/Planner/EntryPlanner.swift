@@ -22,6 +22,8 @@ final class EntryPlanner {
   private let rowNeeds: [CompiledText]
   private let usesSource: Bool
   private let groups: [String: Int]
+  /// Of the transfer before, as most rows name one endpoint.
+  private var last: (remote: String, settings: TransferSettings, group: Int?)?
   private let target: DestinationText
   /// The template's id, for those of its entries.
   private let idPrefix: String
@@ -70,7 +72,7 @@ final class EntryPlanner {
     let (place, takesName) = try target.place(try target.text(values), source: from, below: below(entry))
     let remote = template.direction == .download ? from : place
     try check(from, place)
-    var settings = try settings(for: remote)
+    var (settings, group) = try settings(for: remoteName(remote))
     try decide(&settings, values)
     try target.confine(place, allowsOutside: settings.allowsOutside)
     try checkProof(settings, remote)
@@ -78,7 +80,7 @@ final class EntryPlanner {
       id: values.id ?? template.id, source: from, destination: place,
       destinationIdentity: try identity(place, takesName, values, from, entry), settings: settings,
       expect: try expectation(values), knownSize: try knownSize(from, entry), mark: mark(values.row),
-      takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : groups[remoteName(remote)])
+      takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : group)
   }
 
   /// Every fault of an entry that `plan` refuses: its parts are looked at each by itself.
@@ -131,7 +133,7 @@ final class EntryPlanner {
       return place
     }
     let text = try values.text(source)
-    let place = try Places.decide(template.source.kind, text, context.job, at: Places.of(source))
+    let place = try Places.decide(template.source.kind, text, context, at: Places.of(source))
     if case .row = entry, usesSource { values.sourcePath = Places.sourcePath(place) }
     if case .local(let path) = place { return .local(RelativePath.tidy(path)) }
     return place
@@ -161,11 +163,13 @@ final class EntryPlanner {
     return Places.withoutQuery(try target.place(text, source: from, below: below(entry)).place)
   }
 
-  private func settings(for remote: Place) throws(EntryFault) -> TransferSettings {
-    guard let settings = template.settings[remoteName(remote)] else {
-      throw EntryFault(message: "the endpoint `\(remoteName(remote))` is not declared", place: .row)
+  private func settings(for remote: String) throws(EntryFault) -> (TransferSettings, group: Int?) {
+    if let last, last.remote == remote { return (last.settings, last.group) }
+    guard let settings = template.settings[remote] else {
+      throw EntryFault(message: "the endpoint `\(remote)` is not declared", place: .row)
     }
-    return settings
+    last = (remote, settings, groups[remote])
+    return (settings, groups[remote])
   }
 
   private func remoteName(_ remote: Place) -> String {

@@ -41,7 +41,9 @@ struct EntryValues {
       case .cell(let index): guard row.append(index, to: &scratch.bytes) else { return nil }
       }
     }
-    return String(validating: scratch.bytes, as: UTF8.self)
+    // What is ASCII needs no other look.
+    return scratch.bytes.allSatisfy { $0 < 0x80 }
+      ? String(decoding: scratch.bytes, as: UTF8.self) : String(validating: scratch.bytes, as: UTF8.self)
   }
 
   private func cell(_ index: Int, _ reference: InterpolatedText.Reference) throws(EntryFault) -> String {

@@ -7,7 +7,7 @@ enum Places {
   }
 
   static func decide(
-    _ kind: PlaceTemplate.Kind, _ text: String, _ job: Job, at place: EntryFault.Place
+    _ kind: PlaceTemplate.Kind, _ text: String, _ context: PlanContext, at place: EntryFault.Place
   ) throws(EntryFault) -> Place {
     var kind = kind
     var rest = text
@@ -20,7 +20,7 @@ enum Places {
             hint: "a URL begins with https:// or http://",
             place: place)
         }
-        guard job.endpoints[name] != nil else {
+        guard context.job.endpoints[name] != nil else {
           throw EntryFault(
             message: "the endpoint `\(name)` is not declared",
             hint: "declare it under `endpoints`; a file of that name is written with `./` before it",

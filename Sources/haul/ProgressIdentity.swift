@@ -21,11 +21,11 @@ final class ProgressIdentity {
     bytes.removeAll(keepingCapacity: true)
     bytes += direction.rawValue.utf8
     bytes.append(0)
-    if case .url(let text) = transfer.source {
-      // A query may be a signature that is new each day, so it does not count.
-      bytes += text.utf8.prefix { $0 != UInt8(ascii: "?") }
-    } else {
-      bytes += transfer.source.text.utf8
+    let source = bytes.count
+    bytes += transfer.source.text.utf8
+    // A query may be a signature that is new each day, so it does not count.
+    if case .url = transfer.source, let query = bytes[source...].firstIndex(of: UInt8(ascii: "?")) {
+      bytes.removeSubrange(query...)
     }
     bytes.append(0)
     bytes += transfer.destinationIdentity.utf8

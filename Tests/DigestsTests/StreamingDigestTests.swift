@@ -52,6 +52,15 @@ struct StreamingDigestTests {
     }
   }
 
+  @Test(arguments: [DigestKind.sha256, .md5])
+  func `one after another each is of its own bytes`(kind: DigestKind) throws {
+    let digest = try RepeatedDigest(kind)
+    for count in [3, 0, 100, 64, 1000, 3] {
+      #expect(digest.bytes(of: pattern(count)) == (try Digest.bytes(of: pattern(count), kind)))
+    }
+    #expect(throws: DigestError.self) { try RepeatedDigest(.crc32c) }
+  }
+
   @Test(arguments: DigestKind.allCases)
   func `a copy goes its own way`(kind: DigestKind) throws {
     let first = try StreamingDigest(kind)

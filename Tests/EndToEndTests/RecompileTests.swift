@@ -44,6 +44,34 @@ struct RecompileTests {
     usleep(200_000)
   }
 
+  /// Plans that were made before are known again by what progress belongs to: its value stays as it was.
+  @Test func identityIsWhatItWas() async throws {
+    let bench = try Bench()
+    try bench.writeJob(
+      """
+      version: 1
+      job: known
+      endpoints:
+        web: { type: http, url: "https://w.example.net/base" }
+        store:
+          type: s3
+          url: "https://s3.example.net"
+          region: eu-central-1
+          bucket: media
+          auth: { aws: { profile: p } }
+      defaults: { enabled: false }
+      transfers:
+        - { id: url, download: "https://h.example.net/a?sig=1", to: out/a }
+        - { id: named, download: "web:x/ü", to: "./b:c" }
+        - { id: up, upload: src/f, to: "store:up/f" }
+      """)
+    #expect(try await bench.haul(["run", "job.yaml"]).status == 0)
+    let found = try Sums.shell(
+      "sqlite3 plan.sqlite 'SELECT id, hex(identity) FROM transfer ORDER BY seq'", in: bench.state + "/known")
+    // By Python's hashlib: the first eight bytes of the SHA-256 of the parts with NULs between them.
+    #expect(found == "url|0114F1C8C7D55711\nnamed|0018DCECC43EF8F9\nup|3B069B069DAC39A8\n")
+  }
+
   @Test func everyInputCounts() async throws {
     let bench = try Bench()
     try bench.writeJob(yaml)

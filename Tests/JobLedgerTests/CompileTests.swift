@@ -113,6 +113,46 @@ struct CompileTests {
     #expect(try ledger.all().map(\.id) == ["a", "b"] && progressIsKept(ledger))
   }
 
+  /// Rows of a batch share what is bound: none may keep a value of the one before.
+  @Test(arguments: [false, true])
+  func rowsOfABatchKeepTheirOwn(_ isLater: Bool) throws {
+    var off = TransferSettings(direction: .download)
+    off.isEnabled = false
+    let hex = String(repeating: "0a", count: 32)
+    let entries = [
+      Entry(id: "a", destination: "ü/1", expect: Expectation(digests: [.sha256: hex]), knownSize: 7),
+      Entry(id: "b", destination: "o/2"),
+      Entry(id: "c", expect: Expectation(size: 5, type: "application/pdf"), settings: off),
+      Entry(id: "d", expect: Expectation(digests: [.sha256: hex, .md5: "ab"], size: 0), knownSize: 0),
+      Entry(id: "e", source: "s3:x y\"z", expect: Expectation(digests: [.md5: "\"\u{1}"])),
+    ]
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    // A plan that has rows already is changed row by row.
+    if isLater { try ledger.compile([Entry(id: "z")]) }
+    let change = try ledger.compile(batches: { add in
+      var batch = PlanBatch()
+      for (index, entry) in entries.enumerated() {
+        var planned = entry.planned
+        planned.takesSourceName = index == 3
+        planned.settingsGroup = index == 2 ? nil : 1
+        batch.append(planned, identity: [UInt8](repeating: UInt8(index), count: 8))
+      }
+      try add(batch)
+    })
+    #expect(change.added == entries.count && change.retired == (isLater ? 1 : 0))
+    let stored = try ledger.all().filter { $0.id != "z" }
+    #expect(stored.map(\.id) == entries.map(\.id))
+    #expect(stored.map(\.source.text) == entries.map(\.source))
+    #expect(stored.map(\.destination.text) == entries.map(\.destination))
+    #expect(stored.map(\.expect) == entries.map(\.expect))
+    #expect(stored.map(\.knownSize) == entries.map(\.knownSize))
+    #expect(stored.map(\.settings) == entries.map(\.settings))
+    #expect(stored.map(\.takesSourceName) == [false, false, false, true, false])
+    #expect(
+      stored.map(\.state) == [.queued(nil), .queued(nil), .skipped(.disabled), .queued(nil), .queued(nil)])
+  }
+
   @Test func aLongPlanIsSmall() throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -132,6 +132,27 @@ import Testing
     #expect(outcome.destinations.contains("f-in"))
   }
 
+  /// Below a folder that is not there nothing is looked at; beside it everything is, in whatever order rows come.
+  @Test func `a folder that is not there hides no link beside it`() throws {
+    let fixture = try PlanFixture([
+      "rows.txt": "no/a/x\nno/a/y\nno/b\nlinks/out\nno\nnone\nno/../out\nnob\nno/c\n"
+    ])
+    defer { fixture.remove() }
+    try fixture.write("links/in", Data())
+    for name in ["links/out", "out", "nob"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.folder.appendingPathComponent(name).path, withDestinationPath: "/etc/hostname")
+    }
+    let outcome = try fixture.plan(
+      "  - { id: b, for_each: { list: rows.txt }, download: \"web:x\", to: \"${each.line}\" }")
+    #expect(
+      outcome.errors.map(\.message)
+        == ["links/out", "out", "nob"].map {
+          "the destination `\($0)` is a symbolic link out of the manifest's folder"
+        })
+    #expect(outcome.destinations == ["no/a/x", "no/a/y", "no/b", "no", "none", "no/c"])
+  }
+
   @Test func `what each throws comes through`() throws {
     struct Stop: Error {}
     let fixture = try PlanFixture(["l": "a\nb\n"])

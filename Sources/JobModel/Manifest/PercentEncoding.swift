@@ -13,7 +13,7 @@ package enum PercentEncoding {
   package static func id(_ text: String) -> String { encode(text, keeping: isIDByte) }
 
   package static func encode(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
-    if text.utf8.allSatisfy(isKept) { return text }
+    if text.allBytes(isKept) { return text }
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count + 16)

@@ -41,9 +41,14 @@ package enum RelativePath {
 
   /// Whether what follows a path's fixed part (its first bytes, up to a `/`) ever climbs above it.
   package static func climbs(_ path: String, afterBytes fixed: Int) -> Bool {
-    let rest = path.utf8.dropFirst(fixed)
-    if fixed == 0, rest.first == 0x2F { return true }
-    return leavesFolder(Substring(rest))
+    if fixed == 0, path.utf8.first == 0x2F { return true }
+    // Nearly every path has neither: two dots in a row, or a percent sign.
+    var wasDot = false
+    let isPlain = path.allBytes { byte in
+      defer { wasDot = byte == 0x2E }
+      return byte != 0x25 && !(byte == 0x2E && wasDot)
+    }
+    return !isPlain && leavesFolder(Substring(path.utf8.dropFirst(fixed)))
   }
 
   package static func baseName(_ path: String) -> String {
@@ -58,13 +63,6 @@ package enum RelativePath {
   }
 
   private static func leavesFolder(_ path: Substring) -> Bool {
-    // Nearly every path has neither: two dots in a row, or a percent sign.
-    var wasDot = false
-    let isSuspect = path.utf8.contains { byte in
-      defer { wasDot = byte == 0x2E }
-      return byte == 0x25 || (byte == 0x2E && wasDot)
-    }
-    guard isSuspect else { return false }
     var depth = 0
     for segment in path.utf8.split(separator: 0x2F, omittingEmptySubsequences: true).map(Substring.init) {
       switch segment.lowercased() {
@@ -81,12 +79,12 @@ package enum RelativePath {
   private static func isTidy(_ path: String) -> Bool {
     var isStart = true
     var isFirst = true
-    for byte in path.utf8 {
+    return path.allBytes { byte in
       if isStart, byte == 0x2E || (byte == 0x2F && !isFirst) { return false }
       isStart = byte == 0x2F
       isFirst = false
+      return true
     }
-    return true
   }
 
   private static func segments(_ path: String) -> [Substring] {

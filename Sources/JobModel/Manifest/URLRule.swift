@@ -5,7 +5,7 @@ package enum URLRule {
     guard let scheme = schemeLength(text) else {
       throw ValueFault("`\(text)` is not an absolute http or https URL", hint: form)
     }
-    guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == 0x5C }) else {
+    guard text.allBytes({ $0 > 0x20 && $0 != 0x7F && $0 != 0x5C }) else {
       throw ValueFault("the URL holds a space, a backslash or a control character", hint: "percent-encode it")
     }
     let authority = Substring(text.utf8.dropFirst(scheme).prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 })
@@ -30,17 +30,15 @@ package enum URLRule {
 
   /// Bytes of `http://` or `https://` in any case, at the start of a text.
   package static func schemeLength(_ text: String) -> Int? {
-    for scheme in [secure, plain] {
-      let head = text.utf8.prefix(scheme.count)
-      if head.count == scheme.count, zip(head, scheme).allSatisfy({ $0 == $1 || ($0 | 0x20) == $1 }) {
-        return scheme.count
-      }
-    }
-    return nil
+    begins(text, "https://") ? 8 : begins(text, "http://") ? 7 : nil
   }
 
-  private static let secure = Array("https://".utf8)
-  private static let plain = Array("http://".utf8)
+  private static func begins(_ text: String, _ scheme: StaticString) -> Bool {
+    guard text.utf8.count >= scheme.utf8CodeUnitCount else { return false }
+    return scheme.withUTF8Buffer { scheme in
+      zip(text.utf8, scheme).allSatisfy { $0 == $1 || ($0 | 0x20) == $1 }
+    }
+  }
 
   private static func checkHost(_ authority: Substring) throws(ValueFault) {
     // By bytes: a plan of a million rows asks a million times.
