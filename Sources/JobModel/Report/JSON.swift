@@ -42,11 +42,11 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
   /// Appends the value's UTF-8; `indent` of nil writes one line.
   package func write(to out: inout [UInt8], indent: Int? = nil) {
     switch self {
-    case .null: out += Array("null".utf8)
-    case .bool(let value): out += Array((value ? "true" : "false").utf8)
-    case .integer(let value): out += Array(String(value).utf8)
-    case .number(let value): out += Array(Self.decimal(value).utf8)
-    case .exact(let value): out += Array((value.isFinite ? "\(value)" : "null").utf8)
+    case .null: out += "null".utf8
+    case .bool(let value): out += (value ? "true" : "false").utf8
+    case .integer(let value): out += String(value).utf8
+    case .number(let value): out += Self.decimal(value).utf8
+    case .exact(let value): out += (value.isFinite ? "\(value)" : "null").utf8
     case .string(let value): Self.quote(value, to: &out)
     case .array(let values):
       Self.list(values.count, "[", "]", indent, &out) { index, inner, out in
@@ -92,7 +92,7 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
 
   private static func quote(_ text: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
-    let isPlain = text.utf8.allSatisfy { byte in
+    let isPlain = text.allBytes { byte in
       byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7f
     }
     if isPlain {
