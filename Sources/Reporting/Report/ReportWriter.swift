@@ -81,12 +81,17 @@ package struct ReportWriter {
     guard let ledger else { return }
     let writer = TransferJSON(
       stream, createdAt: head.run?.startedAt, describe: describe, resumesAt: head.resumesAt)
-    var last: Int64 = 0
+    // A page is read while the one before is written.
+    let read = { @Sendable [pageSize] (last: Int64) in
+      try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize)
+    }
+    var page = try read(0)
     while true {
-      let page = try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize)
+      let next =
+        page.count == pageSize ? page.last.map { last in Ahead { [seq = last.seq] in try read(seq) } } : nil
       for transfer in page { try writer.write(transfer) }
-      guard page.count == pageSize, let seq = page.last?.seq else { return }
-      last = seq
+      guard let next else { return }
+      page = try next.value()
     }
   }
 }

@@ -1,0 +1,26 @@
+import Foundation
+import Synchronization
+
+/// A value that another thread makes meanwhile.
+final class Ahead<Value: Sendable>: Sendable {
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let isMade = DispatchSemaphore(value: 0)
+
+  init(_ make: @escaping @Sendable () throws -> Value) {
+    // A thread of its own: whoever waits may hold one of the few that are shared.
+    Thread.detachNewThread { [self] in
+      let made = Result { try make() }
+      result.withLock { $0 = made }
+      isMade.signal()
+    }
+  }
+
+  /// Waits for it; asked once.
+  func value() throws -> Value {
+    isMade.wait()
+    guard let made = result.withLock({ $0 }) else {
+      preconditionFailure("the semaphore is raised by a result")
+    }
+    return try made.get()
+  }
+}
