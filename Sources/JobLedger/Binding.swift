@@ -61,8 +61,12 @@ extension Database {
       sqlite3_reset(binding.handle)
     }
     guard binding.result == SQLITE_DONE else {
-      throw DatabaseError(
-        resultCode: ResultCode(rawValue: binding.result), message: lastErrorMessage, sql: sql)
+      throw failure(binding.result, of: sql)
     }
+  }
+
+  /// What SQLite said about a statement that it did not run.
+  func failure(_ result: CInt, of sql: String) -> DatabaseError {
+    DatabaseError(resultCode: ResultCode(rawValue: result), message: lastErrorMessage, sql: sql)
   }
 }

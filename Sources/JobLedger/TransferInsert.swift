@@ -53,7 +53,7 @@ final class TransferInsert {
         let result = sqlite3_step(handle)
         // Repeats what the step said.
         sqlite3_reset(handle)
-        guard result == SQLITE_DONE else { throw error(result) }
+        guard result == SQLITE_DONE else { throw db.failure(result, of: statement.sql) }
       }
     }
   }
@@ -84,10 +84,6 @@ final class TransferInsert {
   }
 
   private func check(_ result: CInt) throws {
-    guard result == SQLITE_OK else { throw error(result) }
-  }
-
-  private func error(_ result: CInt) -> DatabaseError {
-    DatabaseError(resultCode: ResultCode(rawValue: result), message: db.lastErrorMessage, sql: statement.sql)
+    guard result == SQLITE_OK else { throw db.failure(result, of: statement.sql) }
   }
 }
