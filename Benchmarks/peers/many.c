@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum step { OPEN, CHUNK, FINALIZE, DONE };
+/* By sessions: what stands there, open, chunk, finalize. By PUT: the file, then a HEAD that proves its size. */
+enum step { LOOK, OPEN, CHUNK, FINALIZE, PROVE, DONE };
 
 struct job {
   CURL *curl;
@@ -62,7 +63,12 @@ static void prepare(struct job *job) {
   curl_easy_reset(job->curl);
   curl_slist_free_all(job->headers);
   job->headers = curl_slist_append(NULL, "Expect:");
-  if (job->step == CHUNK || !by_sessions) {
+  if (job->step == LOOK) {
+    snprintf(url, sizeof url, "%s/files/%s/%06ld/meta", base, there, job->index);
+  } else if (job->step == PROVE) {
+    snprintf(url, sizeof url, "%s/%s/%06ld", base, there, job->index);
+    curl_easy_setopt(job->curl, CURLOPT_NOBODY, 1L);
+  } else if (job->step == CHUNK) {
     if (by_sessions) {
       snprintf(url, sizeof url, "%s/uploads/sessions/%s/chunks/0", base, job->session);
       snprintf(range, sizeof range, "Content-Range: bytes 0-%zu/%zu", job->size - 1, job->size);
@@ -102,7 +108,7 @@ static void prepare(struct job *job) {
 static int begin(struct job *job) {
   if (begun == count) return 0;
   job->index = begun++;
-  job->step = by_sessions ? OPEN : CHUNK;
+  job->step = by_sessions ? LOOK : CHUNK;
   load(job);
   prepare(job);
   return 1;
@@ -112,14 +118,21 @@ static int begin(struct job *job) {
 static int advance(struct job *job) {
   long status = 0;
   curl_easy_getinfo(job->curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status / 100 != 2) { fprintf(stderr, "HTTP %ld: %s\n", status, job->answer); exit(1); }
+  if (status / 100 != 2 && !(job->step == LOOK && status == 404)) { fprintf(stderr, "HTTP %ld: %s\n", status, job->answer); exit(1); }
   if (by_sessions && job->step == OPEN) {
     const char *at = strstr(job->answer, "\"sessionId\":\"");
     if (!at) exit(1);
     at += 13;
     snprintf(job->session, sizeof job->session, "%.*s", (int)strcspn(at, "\""), at);
   }
-  job->step = by_sessions ? job->step + 1 : DONE;
+  if (job->step == PROVE) {
+    curl_off_t size = -1;
+    curl_easy_getinfo(job->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &size);
+    if (size != (curl_off_t)job->size) { fprintf(stderr, "%06ld has another size there\n", job->index); exit(1); }
+  }
+  if (job->step == FINALIZE) job->step = DONE;
+  else if (job->step == CHUNK && !by_sessions) job->step = PROVE;
+  else job->step++;
   if (job->step != DONE) { prepare(job); return 1; }
   finished++;
   return begin(job);
