@@ -8,8 +8,12 @@ import Synchronization
 /// A lost group only repeats work, so nobody waits for a commit but who must: `barrier` returns when all that was
 /// submitted before it is on disk.
 package final class LedgerWriter: Sendable {
-  /// Called with the failure of what it waited for, if it failed.
-  private typealias Waiter = @Sendable ((any Error)?) -> Void
+  private struct Waiter {
+    /// It does more than to go on.
+    let works: Bool
+    /// Called with the failure of what it waited for, if it failed.
+    let goOn: @Sendable ((any Error)?) -> Void
+  }
 
   private struct State {
     var pending: [LedgerChange] = []
@@ -27,6 +31,8 @@ package final class LedgerWriter: Sendable {
   private static let longestGathering = 0.01
   private static let gatheringStep = 0.00025
   private static let mostKept = 2
+  /// Seconds of work behind a group; on a slow file system the rest goes elsewhere, and the next group is not late.
+  private static let longestWork = 0.02
 
   private let ledger: JobLedger
   private let state = Mutex(State())
@@ -59,7 +65,7 @@ package final class LedgerWriter: Sendable {
   /// - Parameter keepingStarts: what says only that a transfer runs may stay behind for some milliseconds: mostly the
   ///   next group says that it has ended.
   package func barrier(keepingStarts: Bool = false) async throws {
-    try await barrier(keepingStarts: keepingStarts) {}
+    try await wait(keepingStarts, works: false) {}
   }
 
   /// The same; then does the work on the ledger's thread, before it returns: what is short and may not be done sooner
@@ -67,8 +73,14 @@ package final class LedgerWriter: Sendable {
   package func barrier<Value: Sendable>(
     keepingStarts: Bool = false, then work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
+    try await wait(keepingStarts, works: true, work)
+  }
+
+  private func wait<Value: Sendable>(
+    _ keepingStarts: Bool, works: Bool, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      let waiter: Waiter = { failure in
+      let waiter = Waiter(works: works) { failure in
         continuation.resume(with: Result { if let failure { throw failure } else { try work() } })
       }
       let (failed, isFirst) = state.withLock { state -> ((any Error)?, Bool) in
@@ -81,7 +93,7 @@ package final class LedgerWriter: Sendable {
         defer { state.isUrgent = true }
         return (nil, !state.isUrgent)
       }
-      if let failed { waiter(failed) } else if isFirst { wake.signal() }
+      if let failed { waiter.goOn(failed) } else if isFirst { wake.signal() }
     }
   }
 
@@ -159,7 +171,15 @@ package final class LedgerWriter: Sendable {
         onFailure(error)
       }
     }
-    for waiter in waiters { waiter(failure) }
+    for waiter in waiters where !waiter.works { waiter.goOn(failure) }
+    let end = DispatchTime.now() + Self.longestWork
+    for waiter in waiters where waiter.works {
+      if DispatchTime.now() < end {
+        waiter.goOn(failure)
+      } else {
+        DispatchQueue.global().async { [failure] in waiter.goOn(failure) }
+      }
+    }
   }
 
   /// The changes of a group without those that a later one of the same transfer writes over.

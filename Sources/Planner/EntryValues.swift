@@ -31,7 +31,8 @@ struct EntryValues {
     return result
   }
 
-  /// The text in one copy of the row's bytes; nil where a cell is empty, faulty or more than its bytes.
+  /// The text in one copy of the row's bytes; nil where a cell is empty, faulty or more than its bytes, or no ASCII, of
+  /// which each cell is to be looked at by itself.
   private func plainText(_ compiled: CompiledText) -> String? {
     guard let row, let parts = compiled.plainParts else { return nil }
     scratch.bytes.removeAll(keepingCapacity: true)
@@ -41,9 +42,8 @@ struct EntryValues {
       case .cell(let index): guard row.append(index, to: &scratch.bytes) else { return nil }
       }
     }
-    // What is ASCII needs no other look.
-    return scratch.bytes.allSatisfy { $0 < 0x80 }
-      ? String(decoding: scratch.bytes, as: UTF8.self) : String(validating: scratch.bytes, as: UTF8.self)
+    guard scratch.bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+    return String(decoding: scratch.bytes, as: UTF8.self)
   }
 
   private func cell(_ index: Int, _ reference: InterpolatedText.Reference) throws(EntryFault) -> String {

@@ -19,9 +19,9 @@ struct ReportSink {
     let writer = ReportWriter(
       try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
     try guarded {
-      do { try ReportFile.write(stored, writer.write) } catch {
+      do { try ReportFile.write(stored, writer.write) } catch let error as OutputFileError {
         // Whoever asked for the report is to have it all the same.
-        try deliver(writer.write)
+        try? deliver(writer.write)
         throw error
       }
       // Making it costs more than copying it.
@@ -78,8 +78,9 @@ struct ReportSink {
   }
 
   private func deliver(_ report: (_ sink: @escaping ByteSink) throws -> Void) throws {
-    if let path, path != "-" { try ReportFile.write(path, report) }
+    let file = Result { if let path, path != "-" { try ReportFile.write(path, report) } }
     if path == "-" || json { try report { Terminal.out($0) } }
+    try file.get()
   }
 
   private func guarded(_ body: () throws -> Void) throws {

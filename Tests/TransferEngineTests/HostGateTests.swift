@@ -139,6 +139,28 @@ extension HostGate {
     }
   }
 
+  /// Another host's first request, which may take an hour, says nothing of this one.
+  @Test func aHostIsAwaitedForAMoment() async throws {
+    let crowd = Crowd()
+    let given = Counter()
+    func slot(_ seq: Int64) -> Slot {
+      Slot(
+        seq, PolicyGroup.Key(number: 0), connections: ConnectionUse(), give: { given.add() }, take: { _ in })
+    }
+    let first = try await crowd.gate.enter(host, policy(), slot(1))
+    #expect(await crowd.gate.isAwaited(host))
+    await crowd.gate.answered(first, status: 200, retryAfter: nil)
+    #expect(await !crowd.gate.isAwaited(host))
+    _ = try await crowd.gate.enter("http://silent", policy(), slot(2))
+    #expect(await crowd.gate.isAwaited("http://silent"))
+    for second in 1...5000 where given.value == 0 {
+      await crowd.advance(to: Double(second))
+      await crowd.settle()
+    }
+    #expect(given.value == 1)
+    #expect(await !crowd.gate.isAwaited("http://silent"))
+  }
+
   /// One that speaks late moves no body beside those who have its place: it takes a free one, or asks again with one.
   @Test(arguments: [true, false]) func aHostThatSpeaksLateTakesItsPlaceBack(_ isFree: Bool) async throws {
     let crowd = Crowd()

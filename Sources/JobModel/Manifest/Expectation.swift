@@ -14,9 +14,20 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  // By their lengths, which differ: the names would be hashed and compared as texts, for each digest of a long plan.
-  package static func == (one: Self, other: Self) -> Bool { one.hexLength == other.hexLength }
-  package func hash(into hasher: inout Hasher) { hasher.combine(hexLength) }
+  // The names would be hashed and compared as texts, for each digest of a long plan.
+  package static func == (one: Self, other: Self) -> Bool { one.number == other.number }
+  package func hash(into hasher: inout Hasher) { hasher.combine(number) }
+
+  private var number: UInt8 {
+    switch self {
+    case .md5: 0
+    case .sha1: 1
+    case .sha256: 2
+    case .sha512: 3
+    case .crc32c: 4
+    case .crc64nvme: 5
+    }
+  }
 }
 
 /// What the bytes of a transfer must be (`expect`). Digests are lower-case hex.

@@ -22,7 +22,7 @@ package final class EventLog: Sendable {
 
   private static let group = 256
   /// A reader that does not read holds the run up from here on, rather than filling the memory.
-  private static let most = 1 << 14
+  private static let most = 1 << 12
 
   private let state: Mutex<State>
   private let queue = DispatchQueue(label: "haul.events")
@@ -89,9 +89,13 @@ package final class EventLog: Sendable {
     }
     guard !told.isEmpty else { return }
     var lines: [UInt8] = []
-    for one in told { encoder.write(one.event, seq: one.seq, at: one.at, to: &lines) }
-    do {
-      try Descriptor.write(lines, to: descriptor, path: path)
+    do throws(OutputFileError) {
+      for (index, one) in told.enumerated() {
+        encoder.write(one.event, seq: one.seq, at: one.at, to: &lines)
+        guard (index + 1) % Self.group == 0 || index + 1 == told.count else { continue }
+        try Descriptor.write(lines, to: descriptor, path: path)
+        lines.removeAll(keepingCapacity: true)
+      }
     } catch {
       state.withLock { $0.hasFailed = true }
       onFailure(error)

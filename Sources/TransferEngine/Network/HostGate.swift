@@ -43,7 +43,11 @@ package actor HostGate {
   private var timers: [String: Double] = [:]
   private var lastID = 0
   /// Requests that are the first ones to hosts which have said nothing yet, and whether their place is lent meanwhile.
-  private var firsts: [Int: Bool] = [:]
+  private var firsts: [Int: First] = [:]
+  private struct First {
+    let host: String
+    var isLent = false
+  }
   /// Seconds after which a host is silent, and holds no place that others could use.
   private static let patience = 0.5
   /// Hosts that could not be reached while this machine had no network.
@@ -89,7 +93,8 @@ package actor HostGate {
 
   /// It has been asked for the first time, and its silence is short yet.
   func isAwaited(_ host: String) -> Bool {
-    hosts[host]?.breaker == .unproven && firsts.values.contains(false)
+    !away.contains(host) && hosts[host]?.breaker == .unproven
+      && firsts.values.contains { $0.host == host && !$0.isLent }
   }
 
   /// Waits until the request may be sent.
@@ -150,14 +155,18 @@ package actor HostGate {
   ///
   /// - Returns: false where others have it; the request is to end, and to be made again once there is a place.
   func takesBack(_ pass: Pass, _ slot: Slot?) -> Bool {
-    guard let slot, firsts[pass.id] == true else { return true }
-    firsts[pass.id] = false
+    guard let slot, firsts[pass.id]?.isLent == true else { return true }
+    firsts[pass.id]?.isLent = false
     return slot.reclaim()
   }
 
   /// The request is over; `failure` where the host gave no answer.
   func leave(_ pass: Pass, _ slot: Slot?, failure: Failure?) {
-    if firsts.removeValue(forKey: pass.id) == true { slot?.unpark() } else if pass.isPlaced { slot?.end() }
+    if firsts.removeValue(forKey: pass.id)?.isLent == true {
+      slot?.unpark()
+    } else if pass.isPlaced {
+      slot?.end()
+    }
     pass.use.end(pass.host)
     let backoff = Backoff(pass.policy)
     var failure = failure
@@ -203,11 +212,11 @@ package actor HostGate {
 
   /// A host that has said nothing yet may be dead: others have its transfer's place until it speaks.
   private func lendIfSilent(_ pass: Pass, _ slot: Slot) {
-    firsts[pass.id] = false
+    firsts[pass.id] = First(host: pass.host)
     Task {
       try await sleep(Self.patience)
-      guard firsts[pass.id] == false, hosts[pass.host]?.breaker == .unproven else { return }
-      firsts[pass.id] = true
+      guard firsts[pass.id]?.isLent == false, hosts[pass.host]?.breaker == .unproven else { return }
+      firsts[pass.id]?.isLent = true
       slot.end()
       slot.park()
       // Others may have its place, and those of other hosts are looked for from now on.
