@@ -8,6 +8,7 @@ import sys
 import threading
 
 PIECE = 1 << 20
+sizes = {}  # of what was put, by path: whoever asks afterwards is told
 
 
 def serve(connection):
@@ -22,11 +23,13 @@ def serve(connection):
                 head += got
             head, _, rest = head.partition(b"\r\n\r\n")
             fields = {n.strip().lower(): v.strip() for n, _, v in (f.partition(b":") for f in head.split(b"\r\n")[1:])}
-            method = head.split(b" ", 1)[0]
+            method, path = head.split(b" ", 2)[:2]
             if method != b"PUT":
-                connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                found = b"200 OK" if path in sizes else b"404 Not Found"
+                connection.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (found, sizes.get(path, 0)))
                 continue
-            left = int(fields[b"content-length"]) - len(rest)
+            size = int(fields[b"content-length"])
+            left = size - len(rest)
             if fields.get(b"expect") == b"100-continue":
                 connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             while left > 0:
@@ -34,6 +37,7 @@ def serve(connection):
                 if not got:
                     return
                 left -= got
+            sizes[path] = size
             connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
 
 

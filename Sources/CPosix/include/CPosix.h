@@ -44,7 +44,7 @@ static inline int haul_allocate(int file, off_t size) {
 static inline void haul_lean_malloc(void) {
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   mallopt(M_TRIM_THRESHOLD, 512 * 1024);
-  mallopt(M_ARENA_MAX, 4);
+  mallopt(M_ARENA_MAX, 2);
 }
 
 // 1 where the interface is up and has a carrier, 0 where not, -1 with errno where there is none (netdevice(7)).

@@ -22,7 +22,7 @@ package final class EventLog: Sendable {
 
   private static let group = 256
   /// A reader that does not read holds the run up from here on, rather than filling the memory.
-  private static let most = 1 << 12
+  private static let most = 1 << 11
 
   private let state: Mutex<State>
   private let queue = DispatchQueue(label: "haul.events")
