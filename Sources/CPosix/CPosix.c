@@ -1,10 +1,24 @@
-// Apart from the header: the headers of sockets would clash with Swift's own view of them.
+// Apart from the header: the headers of sockets and of preadv2 would clash with Swift's own view of them.
 #include "CPosix.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+
+int haul_sync(int file) {
+  int code;
+  do code = fsync(file);
+  while (code != 0 && errno == EINTR);
+  if (code != 0 && (errno == EINVAL || errno == ENOSYS)) code = syncfs(file);
+  return code;
+}
+
+ssize_t haul_read_cached(int file, void *to, size_t count, off_t offset) {
+  struct iovec block = {to, count};
+  return preadv2(file, &block, 1, offset, RWF_NOWAIT);
+}
 
 int haul_interface_is_up(const char *name) {
   struct ifreq request;

@@ -9,7 +9,12 @@ package enum LedgerChange: Sendable {
   case noChunks(seq: Int64)
   /// Forgets the chunks that begin at these offsets.
   case lostChunks(seq: Int64, offsets: [Int64])
-  case synced(seqs: [Int64])
+  /// These are on the disk.
+  case synced([UnsyncedCompletion])
+  /// What stands at its destination is not what was completed there: nothing of it can be synced.
+  case gone(UnsyncedCompletion)
+  /// It can't be brought to the disk: its file's bytes are not to be trusted, whatever memory says.
+  case unsyncable(UnsyncedCompletion, TransferState, Failure, at: Double)
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
   /// A session is about to be opened; nil once it is on record, or ended.

@@ -138,17 +138,35 @@ extension JobLedger {
     }
   }
 
-  /// Completions that may not be on disk yet, oldest first, and where each file is.
-  package func unsynced(limit: Int) throws -> [(seq: Int64, destination: Place)] {
+  /// What stands as complete and was completed in this boot; another boot's is read again before it counts.
+  private static let unsynced = """
+    progress p JOIN transfer t ON t.seq = p.transfer
+    WHERE p.synced = 0 AND p.boot_id IS NOT NULL AND p.boot_id = ? AND p.completed_at IS NOT NULL AND t.live = 1
+    AND (t.state = 'completed' OR t.state = 'up_to_date')
+    """
+
+  /// Completions of this boot that may not be on disk yet, in the plan's order.
+  package func unsynced(boot: String, limit: Int) throws -> [UnsyncedCompletion] {
     try read { db in
       try Row.fetchAll(
         db,
         sql: """
-          SELECT t.seq, t.destination, p.resolved_destination FROM progress p JOIN transfer t ON t.seq = p.transfer
-          WHERE p.synced = 0 AND p.boot_id IS NOT NULL ORDER BY t.seq LIMIT ?
-          """, arguments: [limit]
-      ).map { row in (row[0], (row[2] as String?).map { .local($0) } ?? Place(row[1] as String)) }
+          SELECT t.seq, t.id, t.state, t.reason, t.destination, p.resolved_destination, p.completed_at,
+            json_extract(p.destination_facts, '$.inode')
+          FROM \(Self.unsynced) ORDER BY t.seq LIMIT ?
+          """, arguments: [boot, limit]
+      ).map { row in
+        UnsyncedCompletion(
+          seq: row[0], id: row[1], state: TransferState(word: row[2], reason: row[3]) ?? .completed,
+          destination: (row[5] as String?).map { .local($0) } ?? Place(row[4] as String),
+          inode: (row[7] as String?).flatMap { UInt64($0) }, completedAt: row[6])
+      }
     }
+  }
+
+  /// How many completions of this boot may not be on disk yet.
+  package func unsyncedCount(boot: String) throws -> Int {
+    try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(Self.unsynced)", arguments: [boot]) ?? 0 }
   }
 
   /// Transfers that the manifest no longer has, whose sessions and part files are still to be ended.

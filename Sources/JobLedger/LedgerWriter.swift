@@ -222,10 +222,24 @@ package final class LedgerWriter: Sendable {
     case .lostChunks(let seq, let offsets):
       let statement = try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ? AND \"offset\" = ?")
       for offset in offsets { try statement.execute(arguments: [seq, offset]) }
-    case .synced(let seqs):
-      for seq in seqs {
-        try db.run("UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ?") { $0.add(seq) }
+    case .synced(let completions):
+      for one in completions {
+        try db.run(
+          "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ? AND completed_at = ?"
+        ) { row in
+          row.add(one.seq)
+          row.add(one.completedAt)
+        }
       }
+    case .gone(let one):
+      try db.run("UPDATE progress SET boot_id = NULL WHERE transfer = ? AND completed_at = ?") { row in
+        row.add(one.seq)
+        row.add(one.completedAt)
+      }
+    case .unsyncable(let one, let state, let failure, let now):
+      try ProgressRow.writeLost(one, failure, at: now, db)
+      guard db.changesCount > 0 else { return }
+      try apply(.state(seq: one.seq, state), db)
     case .fileSystems(let seq, let home, let away):
       try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
         arguments: [seq, home, away])

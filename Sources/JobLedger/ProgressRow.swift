@@ -63,6 +63,22 @@ enum ProgressRow {
     }
   }
 
+  /// The completion stays on record, so that the file is known as the job's own, but no boot vouches for it.
+  static func writeLost(_ one: UnsyncedCompletion, _ failure: Failure, at now: Double, _ db: Database) throws
+  {
+    try db.run(
+      """
+      UPDATE progress SET boot_id = ?, failure = ?, failed_at = ? WHERE transfer = ? AND completed_at = ?
+      """
+    ) { row in
+      row.add(TransferProgress.noBoot)
+      row.add(Self.failure(failure).text)
+      row.add(now)
+      row.add(one.seq)
+      row.add(one.completedAt)
+    }
+  }
+
   /// Reads the table's columns from number `first` on; everything at its default where the transfer has no progress
   /// yet.
   static func read(_ row: Row, from first: Int = 0) -> TransferProgress {

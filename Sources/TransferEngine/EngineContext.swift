@@ -64,7 +64,7 @@ package struct EngineContext: Sendable {
   }
 
   /// Tells of something, and records it where there is a run.
-  func remark(_ diagnostic: Diagnostic) {
+  package func remark(_ diagnostic: Diagnostic) {
     if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
     events(.diagnostic(diagnostic))
   }

@@ -114,18 +114,19 @@ struct RunSession {
       setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
       limit: try ledger.limit())
     stopper.attach { cause in Task { await engine.stop(cause) } }
-    let sync = SyncPass(ledger: ledger, writer: writer, folder: setUp.context.folder)
+    let (sync, context) = (SyncPass(setUp.context), setUp.context)
     let (deadline, ledger) = (deadline, ledger)
+    let timer = Task {
+      guard let deadline else { return }
+      try await Task.sleep(for: .seconds(deadline))
+      stopper.stop(.deadline)
+    }
+    defer { timer.cancel() }
     let helpers = [
       Task { try await Self.every(.milliseconds(100)) { ticker.tick() } },
       // Completions reach the disk while others still move.
-      Task { try await Self.every(.seconds(5)) { _ = try? await sync.run() } },
+      Task { try await Self.every(.seconds(5)) { try? await sync.run() } },
       Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
-      Task {
-        guard let deadline else { return }
-        try await Task.sleep(for: .seconds(deadline))
-        stopper.stop(.deadline)
-      },
     ]
     let result: Result<Void, any Error>
     do { result = .success(try await engine.run()) } catch { result = .failure(error) }
@@ -133,9 +134,28 @@ struct RunSession {
     for helper in helpers { _ = await helper.result }
     ticker.end()
     try result.get()
-    // An interrupted run ends soon; what is not synced then is verified again if another boot finds it.
-    if stopper.cause == nil { _ = try await sync.run() }
+    try await Self.syncTheRest(sync, until: stopper, context)
     return await engine.stopped
+  }
+
+  /// Nothing is called done that is not on the disk. A signal or the deadline ends the wait: what is not synced then
+  /// is by the next run, or verified again if another boot finds it.
+  private static func syncTheRest(_ sync: SyncPass, until stopper: Stopper, _ context: EngineContext)
+    async throws
+  {
+    let rest = Task { try await sync.run() }
+    stopper.attach { _ in rest.cancel() }
+    do { try await rest.value } catch is CancellationError {
+      let counts = try context.ledger.counts()
+      guard counts.queued + counts.paused == 0 else { return }
+      let left = try context.ledger.unsyncedCount(boot: context.bootID)
+      guard left > 0 else { return }
+      context.remark(
+        Diagnostic(
+          .warning,
+          "\(left) finished \(left == 1 ? "download is" : "downloads are") not known to be on the disk yet",
+          hint: "the next `haul run` brings them there first"))
+    }
   }
 
   /// Applies what other terminals ask.
@@ -160,7 +180,8 @@ struct RunSession {
   }
 
   private func finish(_ run: RunRecord, ended cause: StopCause?, board: LiveBoard, events: EventSink) throws {
-    let counts = try ledger.counts()
+    var counts = try ledger.counts()
+    counts.unsynced = try ledger.unsyncedCount(boot: BootID.current)
     let (outcome, status) = counts.outcome(endedByFailFast: cause == .failFast)
     try ledger.endAttempt(
       run: run.number, outcome: outcome, exitCode: status.rawValue, bytesTransferred: Int64(board.moved),

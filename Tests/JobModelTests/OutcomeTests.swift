@@ -34,6 +34,9 @@ struct OutcomeTests {
       #expect(counts.jobState == job, "\(rows)")
       #expect(counts.total == rows.reduce(0) { $0 + $1.2 })
     }
+    var waiting = counts([("completed", nil, 2), ("failed", nil, 1)])
+    waiting.unsynced = 1
+    #expect(waiting.outcome(endedByFailFast: false) == (.incomplete, .incomplete), "not on the disk, not done")
     let held = counts([("failed", nil, 1), ("queued", "fail_fast", 5)])
     #expect(held.outcome(endedByFailFast: true) == (.failed, .failed))
   }

@@ -106,7 +106,7 @@ struct FileTests {
     #expect(code { try folder.rename("gone", to: "c", keepingOld: false) } == .ioError)
   }
 
-  @Test func aPartFileVouchesForItsChunks() throws {
+  @Test func aPartFileVouchesForItsChunks() async throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
     let part = PartFile(folder: folder, name: "p", file: try #require(try folder.part("p", create: true)))
@@ -118,15 +118,46 @@ struct FileTests {
       ChunkRecord(
         offset: Int64($0), length: 1000, digest: try Digest.hex(of: Array(bytes[$0..<$0 + 1000]), .crc32c))
     }
-    #expect(try part.vouched(records, isCancelled: { false }) == records)
+    let pool = BlockingPool(label: "test", width: 2)
+    func vouched() async throws -> [Int64] {
+      try await part.vouched(records, on: pool).map(\.offset).sorted()
+    }
+    #expect(try await vouched() == [0, 1000, 2000])
+    // From the disk as well as from memory.
+    try part.file.sync()
+    posix_fadvise(part.file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
+    #expect(try await vouched() == [0, 1000, 2000])
     try [UInt8(1) ^ bytes[1500]].withUnsafeBytes { try part.file.write($0, at: 1500) }
-    #expect(try part.vouched(records, isCancelled: { false }) == [records[0], records[2]])
+    #expect(try await vouched() == [0, 2000])
     try part.truncate(2500)
-    #expect(try part.vouched(records, isCancelled: { false }) == [records[0]])
+    #expect(try await vouched() == [0])
     try part.preallocate(100)
     #expect(try part.file.facts().size == 100, "a part file that is too long is cut")
     try part.setTime(1_000_000)
     #expect(try part.file.facts().mtime == 1_000_000_000_000_000)
+  }
+
+  @Test func onlyTheFileThatWasPutThereIsSynced() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    let inode = try #require(try folder.part("a", create: true)).facts().inode
+    #expect(try folder.sync("a", inode: inode))
+    // Its mode may not let even its owner read it.
+    chmod(place.path + "/in/a", 0o200)
+    #expect(try folder.sync("a", inode: inode))
+    #expect(try !folder.sync("a", inode: inode + 1) && !folder.sync("gone", inode: inode))
+    #expect(try !folder.sync("sub", inode: inode))
+    try place.link("linked", place.path + "/in/a")
+    #expect(try !folder.sync("linked", inode: inode))
+    #expect(
+      try folder.opening("sub") != nil && folder.opening("") != nil && folder.opening(place.path) != nil)
+    #expect(try folder.opening("none") == nil && folder.opening("a/b") == nil)
+  }
+
+  @Test func dirtyPagesAreCounted() {
+    let text = "MemTotal:  100 kB\nDirty:        12 kB\nWriteback:     30 kB\nWritebackTmp:   5 kB\n"
+    #expect(DirtyPages.total(text) == 42)
+    #expect(DirtyPages.total("Dirty: 12 kB\n") == nil && DirtyPages.total("") == nil)
   }
 
   @Test(arguments: 0..<8) func aDigestThatTrailsIsTheDirectOne(seed: Int) async throws {

@@ -129,7 +129,7 @@ final class Rig: Sendable {
     // The network knows the engine, which knows the network: neither would ever end.
     defer { running.withLock { $0 = nil } }
     try await engine.run()
-    _ = try await SyncPass(ledger: ledger, writer: writer, folder: folder).run()
+    try await SyncPass(context).run()
     try writer.close()
     let end = try ledger.counts().outcome(endedByFailFast: false)
     try ledger.endAttempt(

@@ -53,6 +53,12 @@ int haul_interface_is_up(const char *name);
 // 1 where an interface other than loopback is up and has an address of more than its own link (getifaddrs(3)).
 int haul_has_network(void);
 
+// Syncs data and metadata; a file that can't be synced by itself, with its whole file system. 0, or -1 with errno.
+int haul_sync(int file);
+
+// Reads what is in memory and waits for no disk: -1 with EAGAIN where nothing is (preadv2(2), RWF_NOWAIT).
+ssize_t haul_read_cached(int file, void *to, size_t count, off_t offset);
+
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }
 
 #endif

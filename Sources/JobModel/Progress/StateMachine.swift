@@ -6,6 +6,8 @@ package enum TransferEvent: Sendable, Hashable {
   /// Nothing had to be moved.
   case settle(TransferState.UpToDateReason?)
   case fail(ErrorCode)
+  /// A completed file can't be brought to the disk.
+  case lose(ErrorCode)
   /// Something outside the transfer holds it: a signal, a window, a full disk.
   case hold(TransferState.PauseReason)
   case await(TransferState.QueuedReason)
@@ -62,6 +64,12 @@ package enum StateMachine {
       }
     case (.queued, .fail), (.paused, .fail), (.completed, .fail), (.upToDate, .fail), (.failed, .fail),
       (.canceled, .fail), (.skipped, .fail):
+      nil
+
+    case (.completed, .lose(let code)), (.upToDate, .lose(let code)):
+      (code == .diskFull ? .paused(.disk) : .failed, [])
+    case (.queued, .lose), (.running, .lose), (.paused, .lose), (.failed, .lose), (.canceled, .lose),
+      (.skipped, .lose):
       nil
 
     case (.running, .hold(let reason)): (.paused(reason), [.stopRequests])

@@ -42,8 +42,10 @@ package struct TransferProgress: Sendable, Hashable {
   package var completedAt: Double?
   /// The completion's file and folder are known to be on disk.
   package var isSynced = false
-  /// The boot in which an unsynced completion was recorded.
+  /// The boot in which an unsynced completion, or the intent of one, was recorded.
   package var bootID: String?
+  /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
+  package static let noBoot = "lost"
 
   package init() {}
 }

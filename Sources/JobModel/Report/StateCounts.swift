@@ -10,6 +10,8 @@ package struct StateCounts: Sendable, Hashable {
   package var skipped = 0
   /// Of the skipped: because one they need failed.
   package var skippedForNeeds = 0
+  /// Of those that are done: not known to be on the disk yet.
+  package var unsynced = 0
 
   package init() {}
 
@@ -45,7 +47,7 @@ package struct StateCounts: Sendable, Hashable {
   /// How a run with these counts ended.
   package func outcome(endedByFailFast: Bool) -> (outcome: RunOutcome, status: ExitStatus) {
     if endedByFailFast { return (.failed, .failed) }
-    if queued > 0 || paused > 0 || running > 0 { return (.incomplete, .incomplete) }
+    if queued > 0 || paused > 0 || running > 0 || unsynced > 0 { return (.incomplete, .incomplete) }
     if failed > 0 || skippedForNeeds > 0 { return (.failed, .failed) }
     if canceled > 0 && canceled == total { return (.canceled, .success) }
     return (.completed, .success)

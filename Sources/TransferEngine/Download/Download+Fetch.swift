@@ -62,7 +62,7 @@ extension Download {
       return
     }
     let part = PartFile(folder: folder, name: partName, file: file)
-    let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
+    let good = try await part.vouched(records, on: context.pool)
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
     // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
     self.part = part

@@ -27,18 +27,22 @@ extension Download {
       // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
       try folder.reading(name).setMode(settings.mode)
       book.progress.destination = try folder.facts(name)
-      book.progress.bootID = context.bootID
-      book.progress.isSynced = false
+      noteBoot()
       book.progress.reused = present.size
       context.writer.submit(.noChunks(seq: book.transfer.seq))
       return .finished
     }
-    if book.progress.completedAt != nil, unsyncedByAnotherBoot {
+    if let present, isOwn(present) { own = present }
+    if book.progress.completedAt != nil, isDoubtful {
+      if present == nil { try expectFileSystem() }
       guard try await survivedThePowerCut(present) else {
         book.warn(
-          "what was complete did not reach the disk before the machine went down: it is fetched again")
+          "what was complete did not reach the disk before the machine went down, or could not be written to it: it is fetched again"
+        )
         forgetCompletion()
-        return nil
+        // Whatever its digest is in memory; but what somebody else has put there since is a stranger's.
+        guard let present, own == nil else { return nil }
+        return try await settleStranger(present)
       }
       // Completed in this very run: verified once more, it counts.
       if book.transfer.progress.startedAt != nil { return .finished }
@@ -51,17 +55,37 @@ extension Download {
         try await expectationsHold(present), try await sourceIsUnchanged()
       {
         if !book.isCompletedInThisRun { book.progress.reused = present.size }
+        // It had been moved away before it could be synced, and is back.
+        if !book.progress.isSynced, book.progress.bootID == nil { noteBoot() }
         return book.standing()
       }
-      // Our own file, unless somebody has changed it since.
-      let isOurs = present.map {
-        $0.inode == book.progress.destination?.inode && $0.mtime == book.progress.destination?.mtime
-      }
       forgetCompletion()
-      if isOurs ?? true { return nil }
+      if own != nil { return nil }
     }
     guard let present else { return nil }
+    if own != nil, isDoubtful { return nil }
     return try await settleStranger(present)
+  }
+
+  /// The transfer's own file, unless somebody has changed it since; or what a power cut left of one that had just
+  /// taken its name.
+  private func isOwn(_ present: FileFacts) -> Bool {
+    if present.isSame(as: book.progress.destination) { return true }
+    guard isDoubtful, let inode = book.progress.intendedInode, let intended = book.progress.updatedAt else {
+      return false
+    }
+    return present.inode == inode && Double(present.mtime) / 1e9 <= intended
+  }
+
+  /// What stands at the destination is complete by a record that the disk may not bear out.
+  var isDoubtful: Bool {
+    !book.progress.isSynced && book.progress.bootID != nil && book.progress.bootID != context.bootID
+  }
+
+  /// From now on it is this boot's to bring to the disk.
+  func noteBoot() {
+    book.progress.bootID = context.bootID
+    book.progress.isSynced = false
   }
 
   /// A file that this job did not write stands at the destination.
@@ -89,6 +113,7 @@ extension Download {
       return .settled(.adopted)
     }
     switch settings.ifExists {
+    case _ where own != nil: return nil
     case .replace: return nil
     case .keep: return .skipped(.exists)
     case .fail:
@@ -103,8 +128,7 @@ extension Download {
     book.progress.remote = object
     book.progress.reused = present.size
     book.progress.completedAt = context.clock.now()
-    book.progress.bootID = context.bootID
-    book.progress.isSynced = false
+    noteBoot()
   }
 
   /// Recorded digests answer for expectations; a new algorithm is computed from the bytes at hand.
@@ -131,16 +155,13 @@ extension Download {
 
   /// Reads an unsynced completion of an earlier boot again: its record says less than its bytes.
   private func survivedThePowerCut(_ present: FileFacts?) async throws -> Bool {
-    guard let present, present.size == book.progress.size, !book.progress.digests.isEmpty,
+    guard let present, book.progress.bootID != TransferProgress.noBoot, present.size == book.progress.size,
+      !book.progress.digests.isEmpty,
       try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
     else { return false }
     book.progress.destination = present
-    book.progress.bootID = context.bootID
+    noteBoot()
     return true
-  }
-
-  private var unsyncedByAnotherBoot: Bool {
-    !book.progress.isSynced && book.progress.bootID != nil && book.progress.bootID != context.bootID
   }
 
   private func sourceIsUnchanged() async throws -> Bool {
@@ -255,6 +276,11 @@ private final class HeadOnlySink: AnswerSink, @unchecked Sendable {
     if status < 300, status != 206 { throw Enough() }
     if status >= 300, text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
   }
+}
+
+extension FileFacts {
+  /// The same file, and nobody has written to it since.
+  func isSame(as other: FileFacts?) -> Bool { inode == other?.inode && mtime == other?.mtime }
 }
 
 extension DigestAlgorithm {

@@ -85,7 +85,7 @@ extension Download {
     guard let part, let size = object.size else { return false }
     if round == 1, map.records > 1 {
       let records = try await recorded()
-      let good = try await context.pool.runAsking { try part.vouched(records, isCancelled: $0) }
+      let good = try await part.vouched(records, on: context.pool)
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
       if !lost.isEmpty {
         book.warn("\(mismatch.message); \(lost.count) chunks are damaged on disk and fetched again")
@@ -144,24 +144,24 @@ extension Download {
     try part.setTime(sourceTime)
     let facts = try part.file.facts()
     book.progress.intendedInode = facts.inode
+    // A doubt about the file that stands there outlives an intent that comes to nothing.
+    if !isDoubtful { noteBoot() }
     book.count(requester.takeTally())
     noteProgress()
     book.save()
     let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
-    let (replaces, recorded) = (settings.ifExists == .replace, book.progress.destination)
+    let (replaces, own) = (settings.ifExists == .replace, own)
     book.progress.destination = try await context.writer.barrier(keepingStarts: true) {
       // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
       let present = try folder.facts(name)
       try home.expect(folder, beneath: beneath)
-      // Its own file, as it wrote it before, is replaced.
-      let isOwn = present != nil && present?.inode == recorded?.inode && present?.mtime == recorded?.mtime
+      let isOwn = present != nil && present?.isSame(as: own) == true
       try folder.rename(part.name, to: name, keepingOld: !replaces && !isOwn)
       try part.file.setMode(mode)
       return try part.file.facts()
     }
     book.progress.remoteID = remote.remoteID(of: object)
-    book.progress.bootID = context.bootID
-    book.progress.isSynced = false
+    noteBoot()
     book.progress.size = facts.size
     if facts.size > 0, book.progress.chunksTotal == 0 {
       book.progress.chunksTotal = ChunkLayout(size: facts.size, chunkSize: chunkSize).count

@@ -35,6 +35,8 @@ actor Download {
   var givesRangeDigests: Bool?
   /// Bytes received of a body of unknown length since the space left was looked at.
   var sinceSpaceCheck = 0
+  /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
+  var own: FileFacts?
 
   init(
     _ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
@@ -91,6 +93,7 @@ actor Download {
     folder?.remove(PartFile.name(for: name, tag: context.tag(book.id)))
     part = nil
     digest = nil
+    book.progress.intendedInode = nil
     book.keepOnly(0)
     book.forgetChunks()
     map = RangeMap()

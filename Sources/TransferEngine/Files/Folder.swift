@@ -161,7 +161,40 @@ package final class Folder: Sendable {
 
   /// Syncs the folder's entries to disk.
   package func sync() throws(Failure) {
-    guard fsync(descriptor) == 0 else { throw FileFault.failure(errno, "sync the folder `\(path)`") }
+    guard haul_sync(descriptor) == 0 else { throw FileFault.failure(errno, "sync the folder `\(path)`") }
+  }
+
+  /// Opens what a path from here leads to, for syncing alone; nil where it leads to no folder.
+  func opening(_ relative: String) throws(Failure) -> Folder? {
+    let opened = openFolder(relative.isEmpty ? "." : relative, false)
+    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    if opened < 0 {
+      if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return nil }
+      throw FileFault.failure(errno, "open the folder `\(shown)`")
+    }
+    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
+  }
+
+  /// Syncs a file here, data and metadata.
+  ///
+  /// - Returns: false where the name is not that file's any more.
+  func sync(_ name: String, inode: UInt64?) throws(Failure) -> Bool {
+    var opened: Int32 = -1
+    // Its mode may let the owner write it only.
+    for mode in [O_RDONLY, O_WRONLY] {
+      opened = haul_open_at(descriptor, name, mode | O_NOFOLLOW | O_NONBLOCK, 0)
+      if opened >= 0 { break }
+      if [ENOENT, ELOOP, EISDIR, ENXIO].contains(errno) { return false }
+      guard errno == EACCES, mode == O_RDONLY else {
+        throw FileFault.failure(errno, "open `\(path)/\(name)` to sync it")
+      }
+    }
+    let file = OpenFile(descriptor: opened, path: path + "/" + name)
+    var status = stat()
+    guard fstat(opened, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
+    guard inode == nil || UInt64(status.st_ino) == inode else { return false }
+    try file.sync()
+    return true
   }
 
   private func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {

@@ -59,21 +59,36 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Which of the recorded chunks the file still holds, by their CRC-32C.
-  ///
-  /// - Throws: `CancellationError` once `isCancelled` says so.
-  func vouched(_ chunks: [ChunkRecord], isCancelled: () -> Bool) throws -> [ChunkRecord] {
-    var good: [ChunkRecord] = []
-    for chunk in chunks {
-      if isCancelled() { throw CancellationError() }
-      var sum = CRC32C()
-      let count = try file.scan(chunk.range) { bytes in
-        sum.update(bytes)
-        return true
+  /// Which of the recorded chunks the file still holds, by their CRC-32C, as many at once as the pool is wide.
+  func vouched(_ chunks: [ChunkRecord], on pool: BlockingPool) async throws -> [ChunkRecord] {
+    try await withThrowingTaskGroup(of: ChunkRecord?.self) { group in
+      var (good, rest) = ([ChunkRecord](), chunks[...])
+      // A few wait, so that no thread does; a large file has too many chunks for all to.
+      for _ in 0..<Self.checksUnderWay {
+        guard let chunk = rest.popFirst() else { break }
+        group.addTask { try await self.check(chunk, on: pool) }
       }
-      if count == chunk.length, Hex.encode(sum.bytes) == chunk.digest { good.append(chunk) }
+      while let checked = try await group.next() {
+        if let checked { good.append(checked) }
+        guard let chunk = rest.popFirst() else { continue }
+        group.addTask { try await self.check(chunk, on: pool) }
+      }
+      return good
     }
-    return good
+  }
+
+  private static let checksUnderWay = 64
+
+  private func check(_ chunk: ChunkRecord, on pool: BlockingPool) async throws -> ChunkRecord? {
+    try await pool.runAsking { isCancelled in
+      var sum = CRC32C()
+      let count = try self.file.scan(chunk.range) { bytes in
+        sum.update(bytes)
+        return !isCancelled()
+      }
+      if isCancelled() { throw CancellationError() }
+      return count == chunk.length && Hex.encode(sum.bytes) == chunk.digest ? chunk : nil
+    }
   }
 
   /// Gives the file the time of the finished one; nil leaves it.

@@ -1,0 +1,13 @@
+package import JobModel
+
+/// A completion that is not known to be on the disk yet.
+package struct UnsyncedCompletion: Sendable, Hashable {
+  package var seq: Int64
+  package var id: String
+  package var state: TransferState
+  package var destination: Place
+  /// Of the file that was put in its place.
+  package var inode: UInt64?
+  /// What is found out about this completion does not count for a later one of the transfer.
+  package var completedAt: Double
+}

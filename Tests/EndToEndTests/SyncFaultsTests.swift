@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the disk says when finished downloads are brought to it: nothing is called done that is not there.
+///
+/// A disk that refuses a sync can't be had everywhere tests run. What it answers can: a library that is loaded before
+/// libc answers fsync(2) so, or waits, for files whose path ends in what it is told.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct SyncFaultsTests {
+  private static let library = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <unistd.h>
+
+    int fsync(int descriptor) {
+      static int (*real)(int);
+      char link[64], path[4096];
+      snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+      ssize_t length = readlink(link, path, sizeof path - 1);
+      path[length < 0 ? 0 : length] = 0;
+      const char *ending = getenv("SYNC_OF"), *number = getenv("SYNC_ERRNO"), *hold = getenv("SYNC_HOLD");
+      size_t count = ending ? strlen(ending) : 0;
+      if (count && length >= (ssize_t)count && strcmp(path + length - count, ending) == 0) {
+        if (hold) {
+          char mark[4096];
+          snprintf(mark, sizeof mark, "%s.reached", hold);
+          close(open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+          while (access(hold, F_OK) == 0) usleep(20000);
+        }
+        if (number) {
+          errno = atoi(number);
+          return -1;
+        }
+      }
+      if (real == NULL) real = dlsym(RTLD_NEXT, "fsync");
+      return real(descriptor);
+    }
+    """
+
+  private func preload(_ bench: Bench) throws -> String {
+    let source = try bench.scratch.write("sync.c", Self.library)
+    _ = try Sums.shell("cc -shared -fPIC -o sync.so \(source) -ldl", in: bench.scratch.path)
+    return bench.scratch.path + "/sync.so"
+  }
+
+  private func bench(_ count: Int, _ rule: String) async throws -> (Bench, Depot) {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    var transfers = ""
+    for index in 0..<count {
+      try bench.serve("f\(index).bin", size: 5000, seed: UInt64(index) + 1)
+      transfers += "  - { id: f\(index), download: \"depot:f\(index).bin\", to: out/f\(index).bin }\n"
+    }
+    try bench.writeJob(
+      """
+      version: 1
+      job: sync
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { if_exists: \(rule) }
+      transfers:
+      \(transfers)
+      """)
+    return (bench, depot)
+  }
+
+  /// A file of it, and a folder, on a broken disk and on one that turns out to be full.
+  @Test(arguments: ["f1.bin", "/out"], [EIO, ENOSPC])
+  func whatIsNotOnTheDiskIsNotDone(_ ending: String, _ number: Int32) async throws {
+    let (bench, depot) = try await bench(3, ending == "/out" ? "fail" : "keep")
+    let lost = ending == "/out" ? ["f0", "f1", "f2"] : ["f1"]
+    let broken = [
+      "LD_PRELOAD": try preload(bench), "SYNC_OF": ending, "SYNC_ERRNO": String(number),
+    ]
+    let run = try await bench.run(nil, environment: broken)
+    #expect(run.faults == "")
+    #expect(run.status == (number == EIO ? 1 : 75), "\(run.errors)")
+    for id in ["f0", "f1", "f2"] {
+      let failed = number == EIO ? "failed IO_ERROR" : "paused disk DISK_FULL"
+      #expect(run.state(id) == (lost.contains(id) ? failed : "completed"))
+      // The bytes may yet be of use to somebody, and are nowhere else.
+      #expect(try bench.isSame("out/\(id).bin", "\(id).bin"))
+    }
+    #expect(run[lost[0]]["error"]["message"].string?.contains("sync") == true)
+    let before = try await depot.log().downloads.count
+    let again = try await bench.run(nil)
+    #expect(again.status == 0 && again.faults == "", "\(again.errors)")
+    for id in lost { #expect(again.state(id) == "completed") }
+    // In memory it has the right digest; it is fetched again all the same, and only it.
+    #expect(try await depot.log().downloads.count == before + lost.count)
+    let third = try await bench.run(nil)
+    #expect(third.status == 0 && third.transferred == 0)
+    for id in ["f0", "f1", "f2"] { #expect(try bench.isSame("out/\(id).bin", "\(id).bin")) }
+  }
+
+  /// A signal ends the wait for the disk, the run does not end with 0, and the next one only waits.
+  @Test func stoppedWhileItSyncs() async throws {
+    let (bench, _) = try await bench(40, "replace")
+    let hold = try bench.scratch.write("hold", "")
+    let running = try bench.start(
+      bench.runArguments(),
+      environment: ["LD_PRELOAD": try preload(bench), "SYNC_OF": ".bin", "SYNC_HOLD": hold])
+    let done = "SELECT count(*) = 40 FROM transfer WHERE state = 'completed'"
+    while try !FileManager.default.fileExists(atPath: hold + ".reached") || !self.is(done, bench) {
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    running.signal(SIGINT)
+    // It is noted while the syncs under way still wait.
+    try await Task.sleep(for: .seconds(1))
+    try FileManager.default.removeItem(atPath: hold)
+    let first = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
+    #expect(first.status == 75 && first.faults == "" && first.outcome == "incomplete", "\(first.errors)")
+    #expect(first.remarks.contains("not known to be on the disk"), "\(first.remarks)")
+    #expect(first.totals["completed"].int == 40)
+    let second = try await bench.run(nil)
+    #expect(second.status == 0 && second.report["run"]["number"].int == 1, "\(second.errors)")
+    #expect(second.report["run"]["attempts"].array.map { $0["exit_code"].int } == [75, 0])
+    #expect(try self.is("SELECT count(*) = 40 FROM progress WHERE synced = 1", bench))
+    // What the first attempt transferred is this run's; the second has moved nothing.
+    #expect(second.transferred == first.transferred)
+  }
+
+  private func `is`(_ query: String, _ bench: Bench) throws -> Bool {
+    let ledger = bench.state + "/sync/plan.sqlite"
+    guard FileManager.default.fileExists(atPath: ledger) else { return false }
+    let answer = try? Sums.shell("sqlite3 -readonly -cmd '.timeout 2000' \(ledger) \"\(query)\"", in: "/")
+    return answer?.trimmingCharacters(in: .whitespacesAndNewlines) == "1"
+  }
+}

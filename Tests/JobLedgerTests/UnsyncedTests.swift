@@ -1,0 +1,71 @@
+import JobModel
+import Testing
+
+@testable import JobLedger
+
+/// What is complete and not known to be on the disk.
+struct UnsyncedTests {
+  private func ledger(_ folder: TemporaryFolder) async throws -> (JobLedger, LedgerWriter) {
+    let ledger = try folder.ledger()
+    try ledger.compile(["a", "b", "c", "d", "e"].map { Entry(id: $0) })
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    func add(_ seq: Int64, _ state: TransferState, boot: String, completedAt: Double?) {
+      var progress = TransferProgress()
+      progress.completedAt = completedAt
+      progress.bootID = boot
+      progress.destination = FileFacts(size: 1, mtime: 2, ctime: 3, inode: UInt64.max - UInt64(seq))
+      writer.submit(.progress(seq: seq, progress))
+      writer.submit(.state(seq: seq, state))
+    }
+    add(1, .completed, boot: "now", completedAt: 0.1 + 0.2)
+    add(2, .upToDate(.adopted), boot: "now", completedAt: 7)
+    add(3, .completed, boot: "before", completedAt: 7)
+    add(4, .running, boot: "now", completedAt: nil)
+    add(5, .queued(nil), boot: "now", completedAt: 7)
+    try await writer.barrier()
+    return (ledger, writer)
+  }
+
+  @Test func onlyWhatThisBootCompleted() async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await ledger(folder)
+    let found = try ledger.unsynced(boot: "now", limit: 10)
+    #expect(found.map(\.id) == ["a", "b"] && found.map(\.state) == [.completed, .upToDate(.adopted)])
+    #expect(found.map(\.inode) == [.max - 1, .max - 2])
+    #expect(try ledger.unsyncedCount(boot: "now") == 2 && ledger.unsynced(boot: "now", limit: 1).count == 1)
+    writer.submit(.synced(found))
+    try writer.close()
+    #expect(try ledger.unsyncedCount(boot: "now") == 0 && ledger.unsyncedCount(boot: "before") == 1)
+    #expect(try ledger.transfer(1)?.progress.isSynced == true && ledger.transfer(1)?.progress.bootID == nil)
+  }
+
+  @Test func whatIsFoundOutCountsForThatCompletionAlone() async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await ledger(folder)
+    let found = try ledger.unsynced(boot: "now", limit: 10)
+    var later = try #require(try ledger.transfer(1)?.progress)
+    later.completedAt = 9
+    writer.submit(.progress(seq: 1, later))
+    writer.submit(.synced([found[0]]))
+    writer.submit(.gone(found[0]))
+    writer.submit(.unsyncable(found[0], .failed, Failure(.ioError, "no"), at: 10))
+    try await writer.barrier()
+    #expect(try ledger.transfer(1)?.progress == later && ledger.transfer(1)?.state == .completed)
+    try writer.close()
+  }
+
+  @Test func whatCanNotBeSyncedKeepsItsRecordAndLosesItsBoot() async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await ledger(folder)
+    let found = try ledger.unsynced(boot: "now", limit: 10)
+    writer.submit(.gone(found[0]))
+    writer.submit(.unsyncable(found[1], .paused(.disk), Failure(.diskFull, "full"), at: 10))
+    try writer.close()
+    #expect(try ledger.unsyncedCount(boot: "now") == 0)
+    let (gone, lost) = (try #require(try ledger.transfer(1)), try #require(try ledger.transfer(2)))
+    #expect(gone.state == .completed && gone.progress.bootID == nil && !gone.progress.isSynced)
+    #expect(lost.state == .paused(.disk) && lost.progress.bootID == TransferProgress.noBoot)
+    #expect(lost.progress.failure == Failure(.diskFull, "full") && lost.progress.failedAt == 10)
+    #expect(lost.progress.completedAt == 7 && lost.progress.destination?.inode == .max - 2)
+  }
+}
