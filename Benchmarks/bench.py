@@ -30,13 +30,26 @@ def markdown(found):
              f"Measured by `make bench` on {head['at']}, {options.rounds} rounds, contenders alternating; median (least–most).",
              "Server and clients share the machine.", "", f"Machine: {head['machine']}.", "",
              "Versions: " + "; ".join(f"{n} {v}" for n, v in head["versions"].items()) + ".", ""]
-    return "\n".join(lines + [line for row in found for line in block(row)])
+    return "\n".join(lines + summary(found) + [line for row in found for line in block(row)])
+
+
+def summary(found):
+    """Every goal in one table: what was found, what was asked for, by how much it is missed."""
+    lines = ["## Goals", "", "| work | ratio | found | goal | |", "| --- | --- | --- | --- | --- |"]
+    return lines + [f"| {row.work} | {what} | {value} | {limit} | {said(value, limit, met)} |"
+                    for row in found for what, value, limit, met in row.goals] + [""]
+
+
+def said(value, limit, met):
+    return "met" if met else f"**not met**, by {abs(value / float(limit[2:]) - 1) * 100:.0f} %"
 
 
 def block(row):
-    lines = [f"## {row.work}", "", "| | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in row.figures]
-    lines += ["", "| ratio | found | goal | |", "| --- | --- | --- | --- |"]
-    return lines + [f"| {what} | {value} | {limit} | {'met' if met else '**not met**'} |" for what, value, limit, met in row.goals] + [""]
+    lines = [f"## {row.work}", "", "| | |", "| --- | --- |"] + [f"| {what} | {value} |" for what, value in row.figures] + [""]
+    if row.goals:
+        lines += ["| ratio | found | goal | |", "| --- | --- | --- | --- |"]
+        lines += [f"| {what} | {value} | {limit} | {said(value, limit, met)} |" for what, value, limit, met in row.goals] + [""]
+    return lines
 
 
 def write(found):
@@ -61,4 +74,5 @@ for name in wanted:
         found.append(row)
         print("\n".join(block(row)), flush=True)
     write(found)
+print("\n".join(summary(found)))
 stage.clear()

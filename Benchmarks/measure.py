@@ -1,7 +1,9 @@
 """Runs commands and keeps what they cost."""
+import contextlib
 import datetime
 import json
 import os
+import sqlite3
 import statistics
 import subprocess
 import time
@@ -88,9 +90,13 @@ def timestamp(text):
 
 
 def to_last_completion(job, sample):
-    """The same run, up to the moment when its last transfer was complete."""
-    last = [e["at"] for e in events(job.events) if e["event"] == "transfer_state" and e["to"] == "completed"][-1]
-    return Sample(timestamp(last) - sample.extra["at"], sample.cpu, sample.rss)
+    """The same run, up to the moment when its last transfer was complete, as its ledger has it."""
+    database = next(job.state.glob("*/plan.sqlite"))
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as ledger:
+        last, left = ledger.execute("SELECT max(completed_at), sum(completed_at IS NULL) FROM progress").fetchone()
+    if left:
+        raise SystemExit(f"{left} transfers of {job.manifest} are not complete")
+    return Sample(last - sample.extra["at"], sample.cpu, sample.rss)
 
 
 def events(path):

@@ -52,7 +52,7 @@ def large_down(rounds):
     def haul(sync):
         job = stage.Job("down", f"transfers:\n  - id: big\n    download: {url}\n    to: big.bin\n"
                                 f"    expect: {{ sha256: {digest} }}\n")
-        sample = checked(measure.run(job.command("--events", str(job.events)), sync=sync), job.folder / "big.bin", digest)
+        sample = checked(measure.run(job.command(), sync=sync), job.folder / "big.bin", digest)
         return sample if sync else measure.to_last_completion(job, sample)
 
     def floor(sync):
@@ -181,7 +181,7 @@ def small_down(rounds, count=10_000):
                                  f"transfers:\n  - id: m\n    for_each: {{ csv: {lists}/inv.csv, key: '${{each.name}}' }}\n"
                                  f"    download: '{server.url}/many/${{each.name}}'\n    to: 'out/${{each.name}}'\n"
                                  f"    expect: {{ sha256: '${{each.sha256}}' }}\n", keep=True)
-        sample = measure.run(job.command("--events", str(job.events)), sync=sync)
+        sample = measure.run(job.command(), sync=sync)
         verify(job.folder / "out")
         return sample if sync else measure.to_last_completion(job, sample)
 
@@ -209,8 +209,36 @@ def small_down(rounds, count=10_000):
             row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
         rss(row, samples["haul"])
         rows.append(row)
+    rows.append(shared(server, list(sums), rounds))
     server.end()
     return rows
+
+
+def shared(server, names, rounds):
+    """The same files shared among several haul processes: as many network threads, ledgers and all else, and nothing that
+    one would wait for the others with. More than this, several network threads of one process can't bring."""
+    def split(parts, wrapper=()):
+        jobs = []
+        for part in range(parts):
+            listed = stage.fresh("part", keep=True) / "names.txt"
+            listed.write_text("\n".join(names[part::parts]) + "\n")
+            jobs.append(stage.Job(f"part-{part}", f"defaults: {{ policy: {{ transfers: {16 // parts}, connections: {{ per_host: {16 // parts} }} }} }}\n"
+                                  f"transfers:\n  - id: m\n    for_each: {{ list: {listed}, key: '${{each.line}}' }}\n"
+                                  f"    download: '{server.url}/many/${{each.line}}'\n    to: 'out/${{each.line}}'\n", keep=True))
+        sample = measure.run(" & ".join(" ".join([*wrapper, *job.command()]) for job in jobs) + " & wait")
+        if sum(len(os.listdir(job.folder / "out")) for job in jobs) != len(names):
+            raise SystemExit(f"{parts} processes did not bring all {len(names)} files")
+        return sample
+
+    row = Row(f"{len(names):,} × 4 KiB down, shared among processes, to the end of each run")
+    samples = measure.alternate({
+        "1 process": lambda: split(1), "2 processes": lambda: split(2), "4 processes": lambda: split(4),
+        "1 process on one core": lambda: split(1, ("taskset", "-c", "0")),
+    }, rounds)
+    for name, found in samples.items():
+        row.figure(name, found)
+        row.figure(f"{name}, CPU", found, "cpu")
+    return row
 
 
 def small_up(rounds, count=10_000):

@@ -130,8 +130,16 @@ extension LedgerError {
     switch error.resultCode {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       .unreadable(path: path, detail: error.message ?? "it is damaged")
+    case .SQLITE_CANTOPEN:
+      .unwritable(path: path, detail: (error.message ?? "it can't be opened") + refusal(of: path))
     default: .unwritable(path: path, detail: error.message ?? "SQLite error \(error.resultCode.rawValue)")
     }
+  }
+
+  /// Why nothing can be made beside the file; SQLite does not say.
+  private static func refusal(of path: String) -> String {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    return access(folder, W_OK) == 0 ? "" : ": " + String(cString: strerror(errno))
   }
 }
 

@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
-import JobLedger
 import JobModel
 import Testing
+
+@testable import JobLedger
 
 struct OpeningTests {
   @Test func opensAgainWithWhatItHeld() throws {
@@ -14,6 +15,15 @@ struct OpeningTests {
       try ledger.setMeta("k", "v")
       #expect(try ledger.meta("k") == "v" && ledger.meta("none") == nil)
     }
+  }
+
+  /// SQLite's message for a folder that takes no files is the same whatever the reason.
+  @Test func whyItCanNotBeOpenedIsSaid() {
+    let error = DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to open database file")
+    let folder = TemporaryFolder()
+    #expect(
+      "\(LedgerError.from(error, path: folder.path + "/none/plan.sqlite"))".contains("file: No such file"))
+    #expect("\(LedgerError.from(error, path: folder.path + "/plan.sqlite"))".contains("database file; check"))
   }
 
   @Test func onlyTheOwnerMayReadIt() throws {

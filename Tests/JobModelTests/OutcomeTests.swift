@@ -36,7 +36,8 @@ struct OutcomeTests {
     }
     var waiting = counts([("completed", nil, 2), ("failed", nil, 1)])
     waiting.unsynced = 1
-    #expect(waiting.outcome(endedByFailFast: false) == (.incomplete, .incomplete), "not on the disk, not done")
+    // What is not on the disk is not done.
+    #expect(waiting.outcome(endedByFailFast: false) == (.incomplete, .incomplete))
     let held = counts([("failed", nil, 1), ("queued", "fail_fast", 5)])
     #expect(held.outcome(endedByFailFast: true) == (.failed, .failed))
   }
