@@ -52,6 +52,10 @@ enum ExpectationRow {
     }
   }
 
+  static func readDigests(_ text: String) -> [DigestAlgorithm: String] {
+    onlyDigest(text) ?? readDigests(JSONText(text))
+  }
+
   static func readDigests(_ json: JSONText) -> [DigestAlgorithm: String] {
     var found: [DigestAlgorithm: String] = [:]
     for algorithm in DigestAlgorithm.allCases { found[algorithm] = json.string(algorithm.rawValue) }

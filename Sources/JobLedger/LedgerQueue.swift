@@ -196,7 +196,11 @@ extension JobLedger {
   }
 
   /// The transfers of a plan in order, a page at a time, so that memory does not grow with the plan.
-  package func page(after seq: Int64, onlyTouched: Bool, limit: Int) throws -> [LedgerTransfer] {
+  ///
+  /// - Parameter withFacts: also what identifies their local files.
+  package func page(
+    after seq: Int64, onlyTouched: Bool, limit: Int, withFacts: Bool = true
+  ) throws -> [LedgerTransfer] {
     try read { db in
       let filter =
         onlyTouched ? "AND (t.touched = 1 OR t.state NOT IN ('completed', 'up_to_date'))" : ""
@@ -205,11 +209,14 @@ extension JobLedger {
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
           WHERE t.live = 1 AND t.seq > ? \(filter) ORDER BY t.seq LIMIT ?
-          """, [seq, limit])
+          """, [seq, limit], withFacts: withFacts)
     }
   }
 
-  func fetch(_ db: Database, sql: String, _ arguments: StatementArguments) throws -> [LedgerTransfer] {
+  func fetch(
+    _ db: Database, sql: String, _ arguments: StatementArguments, withFacts: Bool = true
+  ) throws -> [LedgerTransfer] {
+    var texts = RepeatedTexts(hasFacts: withFacts)
     var profiles: [Int64: TransferSettings] = [:]
     var found: [LedgerTransfer] = []
     let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
@@ -224,7 +231,7 @@ extension JobLedger {
         settings = SettingsRow.read(text)
         profiles[id] = settings
       }
-      found.append(LedgerTransfer(row, settings: settings))
+      found.append(LedgerTransfer(row, settings: settings, &texts))
     }
     return found
   }
@@ -238,11 +245,12 @@ extension JobLedger {
         db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1",
         arguments: [profile])
       let state = TransferState.skipped(.needs(need))
+      var texts = RepeatedTexts()
       for seq in seqs {
         try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
           .execute(arguments: [state.word, state.reason, seq])
         let row = try Row.fetchOne(db, sql: "SELECT * FROM progress WHERE transfer = ?", arguments: [seq])
-        var progress = row.map { ProgressRow.read($0) } ?? TransferProgress()
+        var progress = row.map { ProgressRow.read($0, &texts) } ?? TransferProgress()
         progress.failure = failure
         progress.failedAt = now
         progress.updatedAt = now

@@ -30,7 +30,7 @@ package struct LedgerTransfer: Sendable {
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
-  init(_ row: Row, settings: TransferSettings) {
+  init(_ row: Row, settings: TransferSettings, _ texts: inout RepeatedTexts) {
     // By number: a name is looked up among all columns, each time.
     profile = row[0]
     seq = row[1]
@@ -43,6 +43,6 @@ package struct LedgerTransfer: Sendable {
     knownSize = row[7]
     state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
     hasChunks = row[10]
-    progress = ProgressRow.read(row, from: 11)
+    progress = ProgressRow.read(row, from: 11, &texts)
   }
 }

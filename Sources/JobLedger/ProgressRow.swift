@@ -81,7 +81,7 @@ enum ProgressRow {
 
   /// Reads the table's columns from number `first` on; everything at its default where the transfer has no progress
   /// yet.
-  static func read(_ row: Row, from first: Int = 0) -> TransferProgress {
+  static func read(_ row: Row, from first: Int = 0, _ texts: inout RepeatedTexts) -> TransferProgress {
     var p = TransferProgress()
     guard (row[first] as Int64?) != nil else { return p }
     p.size = row[first + 1]
@@ -91,10 +91,14 @@ enum ProgressRow {
     p.sessionState = SessionState(rawValue: row[first + 5]) ?? .none
     p.remoteID = row[first + 6]
     p.resolvedDestination = row[first + 7]
-    if let text = row[first + 8] as String? { p.source = readFacts(JSONText(text)) }
-    if let text = row[first + 9] as String? { p.destination = readFacts(JSONText(text)) }
-    if let text = row[first + 10] as String? { p.digests = ExpectationRow.readDigests(JSONText(text)) }
-    if let text = row[first + 11] as String? { p.verification = readVerification(JSONText(text)) }
+    if texts.hasFacts {
+      if let text = row[first + 8] as String? { p.source = readFacts(JSONText(text)) }
+      if let text = row[first + 9] as String? { p.destination = readFacts(JSONText(text)) }
+    }
+    if let text = row[first + 10] as String? { p.digests = ExpectationRow.readDigests(text) }
+    if let text = row[first + 11] as String? {
+      p.verification = texts.verification(text) { readVerification(JSONText($0)) }
+    }
     p.chunksTotal = row[first + 12]
     p.chunksCompleted = row[first + 13]
     p.chunksReused = row[first + 14]

@@ -110,8 +110,10 @@ struct FileTests {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
     let part = PartFile(folder: folder, name: "p", file: try #require(try folder.part("p", create: true)))
+    try part.preallocate(100_000)
+    #expect(try part.file.facts().size == 100_000)
     try part.preallocate(3000)
-    #expect(try part.file.facts().size == 3000)
+    #expect(try part.file.facts().size == 3000, "a part file that is too long is cut")
     let bytes = pattern(3000)
     try bytes.withUnsafeBytes { try part.file.write($0, at: 0) }
     let records = try [0, 1000, 2000].map {
@@ -131,8 +133,6 @@ struct FileTests {
     #expect(try await vouched() == [0, 2000])
     try part.truncate(2500)
     #expect(try await vouched() == [0])
-    try part.preallocate(100)
-    #expect(try part.file.facts().size == 100, "a part file that is too long is cut")
     try part.setTime(1_000_000)
     #expect(try part.file.facts().mtime == 1_000_000_000_000_000)
   }
@@ -152,6 +152,22 @@ struct FileTests {
     #expect(
       try folder.opening("sub") != nil && folder.opening("") != nil && folder.opening(place.path) != nil)
     #expect(try folder.opening("none") == nil && folder.opening("a/b") == nil)
+  }
+
+  @Test func whatASyncOfAllHasProvedIsNotSyncedAgain() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    let inode = try #require(try folder.part("a", create: true)).facts().inode
+    var status = stat()
+    try #require(stat(place.path, &status) == 0)
+    let here = UInt64(status.st_dev)
+    #expect(try folder.sync("a", inode: inode, but: here) && folder.sync("a", inode: inode, but: here &+ 1))
+    #expect(
+      try !folder.sync("a", inode: inode + 1, but: here) && !folder.sync("gone", inode: inode, but: here))
+    // Where it is trusted at all, it is for the device that it syncs.
+    if let device = WholeSync(folder).sync() { #expect(device == here) }
+    for release in ["5.8", "5.10.0-21-cloud", "6.18.44-fc-v445"] { #expect(WholeSync.reportsErrors(release)) }
+    for release in ["5.7.19", "4.19.0", "", "x"] { #expect(!WholeSync.reportsErrors(release)) }
   }
 
   @Test func dirtyPagesAreCounted() {

@@ -83,7 +83,7 @@ package struct ReportWriter {
       stream, createdAt: head.run?.startedAt, describe: describe, resumesAt: head.resumesAt)
     // A page is read while the one before is written.
     let read = { @Sendable [pageSize] (last: Int64) in
-      try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize)
+      try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize, withFacts: false)
     }
     var page = try read(0)
     while true {

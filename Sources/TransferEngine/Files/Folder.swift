@@ -160,7 +160,11 @@ package final class Folder: Sendable {
   package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Syncs the folder's entries to disk.
-  package func sync() throws(Failure) {
+  ///
+  /// - Parameter device: what is on it is on the disk already.
+  package func sync(but device: UInt64? = nil) throws(Failure) {
+    var status = stat()
+    if let device, fstat(descriptor, &status) == 0, UInt64(status.st_dev) == device { return }
     guard haul_sync(descriptor) == 0 else { throw FileFault.failure(errno, "sync the folder `\(path)`") }
   }
 
@@ -177,8 +181,15 @@ package final class Folder: Sendable {
 
   /// Syncs a file here, data and metadata.
   ///
+  /// - Parameter device: what is on it is on the disk already.
   /// - Returns: false where the name is not that file's any more.
-  func sync(_ name: String, inode: UInt64?) throws(Failure) -> Bool {
+  func sync(_ name: String, inode: UInt64?, but device: UInt64? = nil) throws(Failure) -> Bool {
+    var status = stat()
+    if let device, let inode, fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode
+    {
+      return true
+    }
     var opened: Int32 = -1
     // Its mode may let the owner write it only.
     for mode in [O_RDONLY, O_WRONLY] {
@@ -190,7 +201,6 @@ package final class Folder: Sendable {
       }
     }
     let file = OpenFile(descriptor: opened, path: path + "/" + name)
-    var status = stat()
     guard fstat(opened, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
     guard inode == nil || UInt64(status.st_ino) == inode else { return false }
     try file.sync()

@@ -23,11 +23,14 @@ package final class PartFile: Sendable {
     return "." + String(decoding: bytes, as: UTF8.self) + ending
   }
 
+  /// A file up to this size comes in a piece or two, and is written in less time than its space is reserved in.
+  private static let unreserved: Int64 = 64 << 10
+
   /// Reserves the space, so that a full disk shows before a byte is moved.
   package func preallocate(_ size: Int64) throws(Failure) {
     let now = try file.facts().size
     if now > size { try truncate(size) }
-    guard size > 0 else { return }
+    guard size > Self.unreserved else { return }
     let result = haul_allocate(file.descriptor, off_t(size))
     switch result {
     case 0: return
