@@ -145,7 +145,7 @@ struct RunSession {
   {
     let rest = Task { try await sync.run() }
     stopper.attach { _ in rest.cancel() }
-    do { try await rest.value } catch is CancellationError {
+    do { try await rest.value } catch  where error is CancellationError || error is PassingFault {
       let counts = try context.ledger.counts()
       guard counts.queued + counts.paused == 0 else { return }
       let left = try context.ledger.unsyncedCount(boot: context.bootID)
@@ -153,7 +153,8 @@ struct RunSession {
       context.remark(
         Diagnostic(
           .warning,
-          "\(left) finished \(left == 1 ? "download is" : "downloads are") not known to be on the disk yet",
+          "\(left) finished \(left == 1 ? "download is" : "downloads are") not known to be on the disk yet"
+            + ((error as? PassingFault).map { " (\($0))" } ?? ""),
           hint: "the next `haul run` brings them there first"))
     }
   }

@@ -37,12 +37,6 @@ struct SyncFaultsTests {
       const char *ending = getenv("SYNC_OF"), *number = getenv("SYNC_ERRNO"), *hold = getenv("SYNC_HOLD");
       size_t count = ending ? strlen(ending) : 0;
       if (count && length >= (ssize_t)count && strcmp(path + length - count, ending) == 0) {
-        const char *list = getenv("SYNC_LIST");
-        if (list) {
-          int log = open(list, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-          if (write(log, "+", 1) != 1) abort();
-          close(log);
-        }
         if (hold) {
           char mark[4096];
           snprintf(mark, sizeof mark, "%s.reached", hold);
@@ -125,24 +119,6 @@ struct SyncFaultsTests {
     #expect(run.status == 1 && run.faults == "", "\(run.errors)")
     #expect(run.totals["completed"].int == 39 && run.state("f7") == "failed IO_ERROR")
   }
-
-  /// Where one sync of the file system proves them all, none is synced by itself.
-  @Test(.enabled(if: Self.isProved, "needs a temporary folder on ext4, XFS or btrfs"))
-  func oneSyncServesMany() async throws {
-    let (bench, _) = try await bench(400, "replace")
-    let list = bench.scratch.path + "/synced"
-    let watched = ["LD_PRELOAD": try preload(bench), "SYNC_OF": ".bin", "SYNC_LIST": list]
-    let run = try await bench.run(nil, environment: watched)
-    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
-    #expect(try self.is("SELECT count(*) = 400 FROM progress WHERE synced = 1", bench))
-    // Now and then few wait, and are synced by themselves.
-    #expect((FileManager.default.contents(atPath: list)?.count ?? 0) < 200)
-  }
-
-  private static let isProved =
-    (try? Sums.shell("stat -f -c %t .", in: FileManager.default.temporaryDirectory.path)).map {
-      ["ef53", "58465342", "9123683e"].contains($0.trimmingCharacters(in: .whitespacesAndNewlines))
-    } ?? false
 
   /// A signal ends the wait for the disk, the run does not end with 0, and the next one only waits.
   @Test func stoppedWhileItSyncs() async throws {

@@ -69,6 +69,46 @@ struct DownloadTornTests: DownloadCase {
     checkComplete(rig, try await run(rig, server))
   }
 
+  /// Moved away before it could be synced, and back after a power cut: read before it counts.
+  @Test func movedAwayAndBack() async throws {
+    let (rig, server) = (try rig(.replace), server())
+    checkComplete(rig, try await run(rig, server))
+    try tear(rig)
+    try await rig.alter { progress in
+      progress.isSynced = false
+      progress.bootID = nil
+    }
+    checkComplete(rig, try await run(rig, server))
+    try await rig.alter { progress in
+      progress.isSynced = false
+      progress.bootID = nil
+    }
+    let again = try await run(rig, server)
+    #expect(again.state == .upToDate(nil) && again.progress.transferred == 0 && again.progress.isSynced)
+  }
+
+  /// A file that was repaired by hand after a power cut is a stranger's, however often it is looked at.
+  @Test func repairedByHand() async throws {
+    let (rig, server) = (try rig(.fail), server())
+    checkComplete(rig, try await run(rig, server))
+    try await rig.alter(
+      { progress in
+        progress.completedAt = nil
+        progress.destination = nil
+        progress.isSynced = false
+        progress.bootID = "another"
+      }, state: .paused(.interrupted))
+    let handle = try #require(FileHandle(forWritingAtPath: rig.path + "/work/out/a"))
+    try handle.write(contentsOf: Data([9, 9, 9]))
+    try handle.close()
+    for _ in 0..<2 {
+      let now = Date().timeIntervalSince1970 + 10
+      let outcome = try await rig.run(from: "http://h/f/a", to: "out/a", now: now) { server.answer($0) }
+      #expect(outcome.state == .failed && outcome.code == .destinationExists)
+      #expect(rig.read("out/a")?.prefix(3) == [9, 9, 9])
+    }
+  }
+
   /// What somebody has written since is not ours to replace, torn or not.
   @Test(arguments: [ExistsRule.keep, .fail]) func changedSince(_ rule: ExistsRule) async throws {
     for boot in ["another", TransferProgress.noBoot] {

@@ -1,5 +1,6 @@
 import Digests
 import Foundation
+import JobLedger
 import JobModel
 import Testing
 
@@ -165,7 +166,17 @@ struct FileTests {
     #expect(
       try !folder.sync("a", inode: inode + 1, but: here) && !folder.sync("gone", inode: inode, but: here))
     // Where it is trusted at all, it is for the device that it syncs.
-    if let device = WholeSync(folder).sync() { #expect(device == here) }
+    let whole = WholeSync(folder, now: 100)
+    if let device = whole.sync() { #expect(device == here) }
+    func covers(reused: Int64, completedAt: Double) -> Bool {
+      whole.covers(
+        UnsyncedCompletion(
+          seq: 1, id: "a", state: .completed, destination: .local("a"), inode: inode, reused: reused,
+          completedAt: completedAt))
+    }
+    #expect(covers(reused: 0, completedAt: 100))
+    // Written before, or by another process: its errors may have been told already.
+    #expect(!covers(reused: 1, completedAt: 100) && !covers(reused: 0, completedAt: 99))
     for release in ["5.8", "5.10.0-21-cloud", "6.18.44-fc-v445"] { #expect(WholeSync.reportsErrors(release)) }
     for release in ["5.7.19", "4.19.0", "", "x"] { #expect(!WholeSync.reportsErrors(release)) }
   }

@@ -32,13 +32,20 @@ extension Download {
       context.writer.submit(.noChunks(seq: book.transfer.seq))
       return .finished
     }
-    if let present, isOwn(present) { own = present }
+    if let present, isOwn(present) {
+      own = present
+    } else {
+      // Whatever is put there from now on is not what was intended then.
+      book.progress.intendedInode = nil
+    }
     if book.progress.completedAt != nil, isDoubtful {
       if present == nil { try expectFileSystem() }
       guard try await survivedThePowerCut(present) else {
-        book.warn(
-          "what was complete did not reach the disk before the machine went down, or could not be written to it: it is fetched again"
-        )
+        if present != nil || book.progress.bootID != nil {
+          book.warn(
+            "what was complete did not reach the disk before the machine went down, or could not be written to it: it is fetched again"
+          )
+        }
         forgetCompletion()
         // Whatever its digest is in memory; but what somebody else has put there since is a stranger's.
         guard let present, own == nil else { return nil }
@@ -55,8 +62,6 @@ extension Download {
         try await expectationsHold(present), try await sourceIsUnchanged()
       {
         if !book.isCompletedInThisRun { book.progress.reused = present.size }
-        // It had been moved away before it could be synced, and is back.
-        if !book.progress.isSynced, book.progress.bootID == nil { noteBoot() }
         return book.standing()
       }
       forgetCompletion()
@@ -77,9 +82,11 @@ extension Download {
     return present.inode == inode && Double(present.mtime) / 1e9 <= intended
   }
 
-  /// What stands at the destination is complete by a record that the disk may not bear out.
+  /// What stands at the destination is complete, or intended, by a record that the disk may not bear out: another
+  /// boot's, or of a file that was moved away before it was synced and may be back.
   var isDoubtful: Bool {
-    !book.progress.isSynced && book.progress.bootID != nil && book.progress.bootID != context.bootID
+    !book.progress.isSynced && book.progress.bootID != context.bootID
+      && (book.progress.bootID != nil || book.progress.completedAt != nil)
   }
 
   /// From now on it is this boot's to bring to the disk.

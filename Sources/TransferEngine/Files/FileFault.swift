@@ -3,6 +3,12 @@ package import JobModel
 
 /// What an errno means in the one table of error codes.
 package enum FileFault {
+  /// Throws `PassingFault` for what says nothing of the file: too many are open, or memory is short.
+  static func checkPassing(_ number: Int32, _ what: String) throws {
+    guard [EMFILE, ENFILE, ENOMEM, EINTR].contains(number) else { return }
+    throw PassingFault(description: "\(what): \(String(cString: strerror(number)))")
+  }
+
   package static func failure(_ number: Int32, _ what: String) -> Failure {
     let reason = String(cString: strerror(number))
     let code: ErrorCode
@@ -13,4 +19,9 @@ package enum FileFault {
     }
     return Failure(code, "\(what): \(reason)")
   }
+}
+
+/// It may go well in a moment, and nothing is decided by it.
+package struct PassingFault: Error, CustomStringConvertible {
+  package let description: String
 }

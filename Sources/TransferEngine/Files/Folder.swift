@@ -169,12 +169,16 @@ package final class Folder: Sendable {
   }
 
   /// Opens what a path from here leads to, for syncing alone; nil where it leads to no folder.
-  func opening(_ relative: String) throws(Failure) -> Folder? {
+  ///
+  /// - Throws: `Failure`, or `PassingFault`.
+  func opening(_ relative: String) throws -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, false)
     let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
     if opened < 0 {
-      if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return nil }
-      throw FileFault.failure(errno, "open the folder `\(shown)`")
+      let number = errno
+      if [ENOENT, ENOTDIR, ELOOP].contains(number) { return nil }
+      try FileFault.checkPassing(number, "open the folder `\(shown)`")
+      throw FileFault.failure(number, "open the folder `\(shown)`")
     }
     return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
   }
@@ -183,7 +187,8 @@ package final class Folder: Sendable {
   ///
   /// - Parameter device: what is on it is on the disk already.
   /// - Returns: false where the name is not that file's any more.
-  func sync(_ name: String, inode: UInt64?, but device: UInt64? = nil) throws(Failure) -> Bool {
+  /// - Throws: `Failure`, or `PassingFault`.
+  func sync(_ name: String, inode: UInt64?, but device: UInt64? = nil) throws -> Bool {
     var status = stat()
     if let device, let inode, fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
       UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode
@@ -195,9 +200,11 @@ package final class Folder: Sendable {
     for mode in [O_RDONLY, O_WRONLY] {
       opened = haul_open_at(descriptor, name, mode | O_NOFOLLOW | O_NONBLOCK, 0)
       if opened >= 0 { break }
-      if [ENOENT, ELOOP, EISDIR, ENXIO].contains(errno) { return false }
-      guard errno == EACCES, mode == O_RDONLY else {
-        throw FileFault.failure(errno, "open `\(path)/\(name)` to sync it")
+      let number = errno
+      if [ENOENT, ELOOP, EISDIR, ENXIO].contains(number) { return false }
+      guard number == EACCES, mode == O_RDONLY else {
+        try FileFault.checkPassing(number, "open `\(path)/\(name)` to sync it")
+        throw FileFault.failure(number, "open `\(path)/\(name)` to sync it")
       }
     }
     let file = OpenFile(descriptor: opened, path: path + "/" + name)

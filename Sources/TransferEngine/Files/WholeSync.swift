@@ -1,22 +1,26 @@
 import CPosix
 import Glibc
+import JobLedger
 import JobModel
 import Synchronization
 
 /// Syncs a file system whole, and can tell whether that proves each of its files.
 ///
 /// syncfs(2) reports what could not be written since the descriptor was opened, from Linux 5.8 on, on file systems that
-/// keep count of it; so the descriptor is opened before anything is written, and an error ends the trust in it: which
-/// file it was about only their own syncs tell.
+/// keep count of it; so it proves only what was written since then, and an error ends the trust in it: which file it
+/// was about only their own syncs tell.
 final class WholeSync: Sendable {
   private let folder: Folder
   private let device: UInt64
+  /// Seconds since 1970.
+  private let openedAt: Double
   private let isTrusted: Atomic<Bool>
   /// statfs(2): ext2 to ext4, XFS, btrfs.
   private static let known: Set<Int> = [0xEF53, 0x5846_5342, 0x9123_683E]
 
   /// - Parameter folder: any on the file system.
-  init(_ folder: Folder) {
+  init(_ folder: Folder, now: Double) {
+    openedAt = now
     let own = (try? Folder.open(folder.path)) ?? folder
     var (space, status) = (statfs(), stat())
     let isKnown =
@@ -33,12 +37,19 @@ final class WholeSync: Sendable {
   ///   not known.
   func sync() -> UInt64? {
     guard isTrusted.load(ordering: .acquiring), DirtyPages.areFew else { return nil }
-    guard syncfs(folder.descriptor) == 0 else {
+    var space = statvfs()
+    // A file system that an error has made read-only says 0, and writes nothing.
+    guard syncfs(folder.descriptor) == 0, fstatvfs(folder.descriptor, &space) == 0,
+      space.f_flag & UInt(ST_RDONLY) == 0
+    else {
       isTrusted.store(false, ordering: .releasing)
       return nil
     }
     return device
   }
+
+  /// All its bytes were written since: none was there before, or is of another process.
+  func covers(_ one: UnsyncedCompletion) -> Bool { one.completedAt >= openedAt && one.reused == 0 }
 
   private static var reportsErrors: Bool {
     var name = utsname()

@@ -15,13 +15,14 @@ package struct SyncPass: Sendable {
     self.context = context
     // Syncing waits for the disk, not for a core.
     pool = BlockingPool(label: "haul-sync", width: Self.shares)
-    whole = WholeSync(context.folder)
+    whole = WholeSync(context.folder, now: context.clock.now())
   }
 
   /// Syncs what is recorded as not yet on disk. A file that can't be synced ends as failed, or held where the disk is
   /// full; the others go on.
   ///
-  /// - Throws: `LedgerError`; `CancellationError` within the sync of one file.
+  /// - Throws: `LedgerError`; `PassingFault` where files can't be opened for now; `CancellationError` within the sync
+  ///   of one file.
   package func run() async throws {
     while true {
       try Task.checkCancellation()
@@ -33,69 +34,69 @@ package struct SyncPass: Sendable {
     }
   }
 
-  /// - Parameter device: what is on it is on the disk already.
+  /// - Parameter device: what this process has written on it is on the disk already.
   private func sync(_ batch: [UnsyncedCompletion], but device: UInt64?) async throws {
     let count = min(Self.shares, batch.count)
-    try await withThrowingTaskGroup(of: [LedgerChange].self) { group in
+    try await withThrowingTaskGroup(of: Void.self) { group in
       for share in 0..<count {
         let part = batch[batch.count * share / count..<batch.count * (share + 1) / count]
-        group.addTask { try await pool.runAsking { try changes(part, but: device, isCancelled: $0) } }
+        group.addTask { try await pool.runAsking { try sync(part, but: device, isCancelled: $0) } }
       }
-      for try await changes in group {
-        for change in changes {
-          context.writer.submit(change)
-          guard case .unsyncable(let one, let state, let failure, _) = change else { continue }
-          context.events(.state(id: one.id, from: one.state, to: state, failure: failure))
-        }
-      }
+      try await group.waitForAll()
     }
   }
 
-  /// Syncs some files, each run of those in one folder before the folder.
-  private func changes(
+  /// Syncs some files, each run of those in one folder before the folder. What is lost is submitted at once: the
+  /// kernel tells of it only once, and the pass may be stopped behind it.
+  private func sync(
     _ part: ArraySlice<UnsyncedCompletion>, but device: UInt64?, isCancelled: () -> Bool
-  ) throws -> [LedgerChange] {
-    var changes: [LedgerChange] = []
+  ) throws {
     var rest = part
     while let first = rest.first {
       let parent = first.parts.parent
       let here = rest.prefix { $0.parts.parent == parent }
       rest = rest.dropFirst(here.count)
-      switch Result(catching: { () throws(Failure) in try context.folder.opening(parent) }) {
-      case .success(let folder?): changes += try self.changes(here, in: folder, but: device, isCancelled)
-      case .success(nil): changes += here.map { .gone($0) }
-      case .failure(let failure): changes += here.map { lost($0, failure) }
+      do {
+        guard let folder = try context.folder.opening(parent) else {
+          for one in here { context.writer.submit(.gone(one)) }
+          continue
+        }
+        try sync(here, in: folder, but: device, isCancelled)
+      } catch let failure as Failure {
+        for one in here { lose(one, failure) }
       }
     }
-    return changes
   }
 
-  private func changes(
+  private func sync(
     _ here: ArraySlice<UnsyncedCompletion>, in folder: Folder, but device: UInt64?, _ isCancelled: () -> Bool
-  ) throws -> [LedgerChange] {
-    var changes: [LedgerChange] = []
+  ) throws {
     var synced: [UnsyncedCompletion] = []
     for one in here {
       if isCancelled() { throw CancellationError() }
-      do throws(Failure) {
-        if try folder.sync(one.parts.name, inode: one.inode, but: device) {
+      do {
+        let known = whole.covers(one) ? device : nil
+        if try folder.sync(one.parts.name, inode: one.inode, but: known) {
           synced.append(one)
         } else {
-          changes.append(.gone(one))
+          context.writer.submit(.gone(one))
         }
-      } catch { changes.append(lost(one, error)) }
+      } catch let failure as Failure { lose(one, failure) }
     }
+    guard !synced.isEmpty else { return }
     do throws(Failure) {
-      if !synced.isEmpty { try folder.sync(but: device) }
-      changes.append(.synced(synced))
-    } catch { changes += synced.map { lost($0, error) } }
-    return changes
+      try folder.sync(but: synced.allSatisfy(whole.covers) ? device : nil)
+      context.writer.submit(.synced(synced))
+    } catch {
+      for one in synced { lose(one, error) }
+    }
   }
 
   /// What can't be brought to the disk is not complete, whatever was recorded.
-  private func lost(_ one: UnsyncedCompletion, _ failure: Failure) -> LedgerChange {
-    let next = StateMachine.next(one.state, .lose(failure.code))?.state ?? .failed
-    return .unsyncable(one, next, failure, at: context.clock.now())
+  private func lose(_ one: UnsyncedCompletion, _ failure: Failure) {
+    let state = StateMachine.next(one.state, .lose(failure.code))?.state ?? .failed
+    context.writer.submit(.unsyncable(one, state, failure, at: context.clock.now()))
+    context.events(.state(id: one.id, from: one.state, to: state, failure: failure))
   }
 }
 
