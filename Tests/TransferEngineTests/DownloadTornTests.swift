@@ -19,6 +19,18 @@ struct DownloadTornTests: DownloadCase {
     try #require(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) == 0)
   }
 
+  /// Takes the record back to the intent, as another boot finds it.
+  private func lose(_ rig: Rig, intendedAt: Double) async throws {
+    try await rig.alter(
+      { progress in
+        progress.completedAt = nil
+        progress.destination = nil
+        progress.isSynced = false
+        progress.bootID = "another"
+        progress.updatedAt = intendedAt
+      }, state: .paused(.interrupted))
+  }
+
   private func rig(_ rule: ExistsRule) throws -> Rig {
     try Rig(.download) {
       $0.ifExists = rule
@@ -58,14 +70,7 @@ struct DownloadTornTests: DownloadCase {
     let (rig, server) = (try rig(rule), server())
     checkComplete(rig, try await run(rig, server))
     try tear(rig)
-    try await rig.alter(
-      { progress in
-        progress.completedAt = nil
-        progress.destination = nil
-        progress.isSynced = false
-        progress.bootID = "another"
-        progress.updatedAt = Date().timeIntervalSince1970
-      }, state: .paused(.interrupted))
+    try await lose(rig, intendedAt: Date().timeIntervalSince1970)
     checkComplete(rig, try await run(rig, server))
   }
 
@@ -91,13 +96,7 @@ struct DownloadTornTests: DownloadCase {
   @Test func repairedByHand() async throws {
     let (rig, server) = (try rig(.fail), server())
     checkComplete(rig, try await run(rig, server))
-    try await rig.alter(
-      { progress in
-        progress.completedAt = nil
-        progress.destination = nil
-        progress.isSynced = false
-        progress.bootID = "another"
-      }, state: .paused(.interrupted))
+    try await lose(rig, intendedAt: 1_700_000_000)
     let handle = try #require(FileHandle(forWritingAtPath: rig.path + "/work/out/a"))
     try handle.write(contentsOf: Data([9, 9, 9]))
     try handle.close()

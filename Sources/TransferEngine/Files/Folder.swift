@@ -173,9 +173,9 @@ package final class Folder: Sendable {
   /// - Throws: `Failure`, or `PassingFault`.
   func opening(_ relative: String) throws -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, false)
+    let number = errno
     let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
     if opened < 0 {
-      let number = errno
       if [ENOENT, ENOTDIR, ELOOP].contains(number) { return nil }
       try FileFault.checkPassing(number, "open the folder `\(shown)`")
       throw FileFault.failure(number, "open the folder `\(shown)`")

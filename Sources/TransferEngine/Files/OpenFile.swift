@@ -2,7 +2,6 @@ import CPosix
 import Digests
 import Glibc
 package import JobModel
-import Synchronization
 
 /// An open file; closes itself. Reads and writes are at offsets, so that many may go on at once.
 package final class OpenFile: Sendable {
@@ -71,13 +70,10 @@ package final class OpenFile: Sendable {
   }
 
   /// The same, without waiting for the disk: nil where the bytes at the offset are not in memory.
-  private func readCached(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+  func readCached(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     let count = haul_read_cached(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
     return count > 0 ? count : nil
   }
-
-  /// One reader at a time: a disk that is asked for many places at once reads none of them ahead.
-  private static let disk = Mutex(())
 
   package func bytes(at offset: Int64, count: Int) throws(Failure) -> [UInt8] {
     guard count > 0 else { return [] }
@@ -92,11 +88,18 @@ package final class OpenFile: Sendable {
     return bytes
   }
 
-  /// Calls `body` with the bytes of a range in blocks of at most 1 MiB, until it returns false. What is in memory is
-  /// read as often at once as is asked for, what is on the disk by one caller after the other.
+  /// Calls `body` with the bytes of a range in blocks of at most 1 MiB, until it returns false.
   ///
   /// - Returns: bytes read; fewer than the range's where the file ends before.
   func scan(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Int64 {
+    try scan(range, reading: read, body)
+  }
+
+  /// The same by another way of reading, which takes a buffer and an offset as `read` does.
+  func scan(
+    _ range: Range<Int64>, reading: (UnsafeMutableRawBufferPointer, Int64) throws(Failure) -> Int,
+    _ body: (UnsafeRawBufferPointer) -> Bool
+  ) throws(Failure) -> Int64 {
     let size = min(1 << 20, max(1, range.count))
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
     defer { buffer.deallocate() }
@@ -104,19 +107,12 @@ package final class OpenFile: Sendable {
     while position < range.upperBound {
       let want = min(Int64(size), range.upperBound - position)
       let block = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(want)])
-      let count = try readInTurn(into: block, at: position)
+      let count = try reading(block, position)
       guard count > 0 else { break }
       position += Int64(count)
       guard body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else { break }
     }
     return position - range.lowerBound
-  }
-
-  private func readInTurn(into block: UnsafeMutableRawBufferPointer, at position: Int64) throws(Failure)
-    -> Int
-  {
-    if let count = readCached(into: block, at: position) { return count }
-    return try Self.disk.withLock { _ throws(Failure) in try read(into: block, at: position) }
   }
 
   /// Gives a file that is in its place its mode; nil: as the umask has it.

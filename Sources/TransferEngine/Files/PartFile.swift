@@ -2,12 +2,14 @@ import CPosix
 import Digests
 import Glibc
 package import JobModel
+import Synchronization
 
 /// The partial file of a download, beside its destination.
 package final class PartFile: Sendable {
   package let folder: Folder
   package let name: String
   package let file: OpenFile
+  private let disk = Mutex(())
 
   package init(folder: Folder, name: String, file: OpenFile) {
     self.folder = folder
@@ -82,10 +84,19 @@ package final class PartFile: Sendable {
 
   private static let checksUnderWay = 64
 
+  /// From memory as many chunks at once as are asked for, from the disk one after the other: asked for many places at
+  /// once, it would read none of them ahead.
+  private func readInTurn(
+    into block: UnsafeMutableRawBufferPointer, at position: Int64
+  ) throws(Failure) -> Int {
+    if let count = file.readCached(into: block, at: position) { return count }
+    return try disk.withLock { _ throws(Failure) in try file.read(into: block, at: position) }
+  }
+
   private func check(_ chunk: ChunkRecord, on pool: BlockingPool) async throws -> ChunkRecord? {
     try await pool.runAsking { isCancelled in
       var sum = CRC32C()
-      let count = try self.file.scan(chunk.range) { bytes in
+      let count = try self.file.scan(chunk.range, reading: self.readInTurn) { bytes in
         sum.update(bytes)
         return !isCancelled()
       }
