@@ -4,25 +4,29 @@ extension NetworkThread {
   package func perform(
     _ request: CurlRequest, sink: any CurlSink, isolation: isolated (any Actor)? = #isolation
   ) async throws(CurlError) -> CurlResult {
-    let id = request.id
     // A continuation resumes on the task's preferred executor before it goes back to its actor's: with the
     // global one that would be two thread hops a request.
-    let outcome = await withTaskExecutorPreference(self) {
-      // Naming it keeps the closures on the caller's actor.
+    let isPreferred = withUnsafeCurrentTask { $0?.unownedTaskExecutor == asUnownedTaskExecutor() }
+    guard !isPreferred else { return try await outcome(request, sink, isolation).get() }
+    return try await withTaskExecutorPreference(self) { await outcome(request, sink, isolation) }.get()
+  }
+
+  private func outcome(
+    _ request: CurlRequest, _ sink: any CurlSink, _ isolation: isolated (any Actor)?
+  ) async -> Exchange.Outcome {
+    let id = request.id
+    return await withTaskCancellationHandler {
+      // Naming it keeps the closure on the caller's actor.
       _ = isolation
-      return await withTaskCancellationHandler {
-        _ = isolation
-        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Exchange.Outcome, Never>) in
-          let exchange = Exchange(request, sink: sink) { continuation.resume(returning: $0) }
-          onThread { self.multi.start(exchange) }
-          // A cancellation before this point found nothing to take off.
-          if Task.isCancelled { cancel(id) }
-        }
-      } onCancel: {
-        cancel(id)
+      return await withUnsafeContinuation { (continuation: UnsafeContinuation<Exchange.Outcome, Never>) in
+        let exchange = Exchange(request, sink: sink) { continuation.resume(returning: $0) }
+        onThread { self.multi.start(exchange) }
+        // A cancellation before this point found nothing to take off.
+        if Task.isCancelled { cancel(id) }
       }
+    } onCancel: {
+      cancel(id)
     }
-    return try outcome.get()
   }
 
   /// Goes on with a request that its sink or its body source paused; of no effect on any other.

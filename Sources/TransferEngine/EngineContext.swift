@@ -121,9 +121,16 @@ package struct SecretSource: Sendable {
       throw Failure(.secretUnavailable, "there is no `.netrc` to look up `\(host)` in")
     }
   ) {
-    self.resolve = resolve
-    self.keys = keys
-    self.netrc = netrc
+    // Files are read for them, and the engine's tasks prefer the network thread.
+    self.resolve = { reference in
+      try await withTaskExecutorPreference(globalConcurrentExecutor) { try await resolve(reference) }
+    }
+    self.keys = { credentials in
+      try await withTaskExecutorPreference(globalConcurrentExecutor) { try await keys(credentials) }
+    }
+    self.netrc = { host in
+      try await withTaskExecutorPreference(globalConcurrentExecutor) { try await netrc(host) }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ final class ManualTransport: Transport {
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
   }
-  let executor: any SerialExecutor = QueueExecutor()
+  let executor: any SerialExecutor & TaskExecutor = QueueExecutor()
   private let state = Mutex(State())
 
   var now: Double { state.withLock { $0.now } }

@@ -62,13 +62,13 @@ struct PolicyTimeTests {
           try ledger.startRun(id: "run\(last?.number ?? 0)", overrides: [:], at: began)
         }
       let times = Mutex<[(path: String, at: Double)]>([])
-      let transport = ScriptedTransport { [self] sent in
+      let latency = step > 0 ? Duration.milliseconds(10) : nil
+      let transport = ScriptedTransport(latency: latency) { [self] sent in
         let time = now.withLock { now in
           defer { now += step }
           return now
         }
         times.withLock { $0.append((sent.path, time)) }
-        if step > 0 { Thread.sleep(forTimeInterval: 0.01) }
         return answer(sent)
       }
       // Sleeping takes no time while requests move the clock, and brings it on where nothing else happens.

@@ -5,12 +5,15 @@ import Synchronization
 import TransferEngine
 
 /// An executor of its own for each test, as the network thread is one.
-final class QueueExecutor: SerialExecutor {
+final class QueueExecutor: SerialExecutor, TaskExecutor {
   private let queue = DispatchQueue(label: "scripted-network")
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    queue.async {
+      job.runSynchronously(
+        isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
+    }
   }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -48,13 +51,19 @@ struct Reply: Sendable {
 
 /// A network that a closure answers for.
 final class ScriptedTransport: Transport {
-  let executor: any SerialExecutor = QueueExecutor()
+  let executor: any SerialExecutor & TaskExecutor = QueueExecutor()
   private let answer: @Sendable (Sent) -> Reply
   /// Told of each wait, which takes no time here.
   let onSleep = Mutex<(@Sendable (Double) async -> Void)?>(nil)
   private let log = Mutex<(sent: [Sent], delays: [Double])>(([], []))
 
-  init(_ answer: @escaping @Sendable (Sent) -> Reply) { self.answer = answer }
+  /// How long each request is on its way, while others may work.
+  private let latency: Duration?
+
+  init(latency: Duration? = nil, _ answer: @escaping @Sendable (Sent) -> Reply) {
+    self.latency = latency
+    self.answer = answer
+  }
 
   var sent: [Sent] { log.withLock { $0.sent } }
   var delays: [Double] { log.withLock { $0.delays } }
@@ -76,7 +85,7 @@ final class ScriptedTransport: Transport {
       while Int64(body.count) < length { try read(source, &body) }
     }
     request.throttle?.count(body.count)
-    await Task.yield()
+    if let latency { try await Task.sleep(for: latency) } else { await Task.yield() }
     let whole = body
     let sent = log.withLock { log in
       let sent = Sent(

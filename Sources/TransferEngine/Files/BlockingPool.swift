@@ -20,7 +20,7 @@ package final class BlockingPool: Sendable {
   }
 
   /// Runs work that takes long and asks now and then whether it is still wanted.
-  func runAsking<Value: Sendable>(
+  nonisolated(nonsending) func runAsking<Value: Sendable>(
     _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value
   ) async throws -> Value {
     let flag = Flag()
@@ -37,7 +37,9 @@ package final class BlockingPool: Sendable {
     func set() { value.store(true, ordering: .relaxed) }
   }
 
-  package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+  package nonisolated(nonsending) func run<Value: Sendable>(
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       submit { continuation.resume(with: Result { try work() }) }
     }

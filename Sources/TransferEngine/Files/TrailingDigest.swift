@@ -87,7 +87,7 @@ final class TrailingDigest: Sendable {
   }
 
   /// Says that the file has `size` bytes, and waits for the digests.
-  func finish(size: Int64) async throws -> [DigestKind: String] {
+  nonisolated(nonsending) func finish(size: Int64) async throws -> [DigestKind: String] {
     try await withTaskCancellationHandler {
       try await wait(size)
     } onCancel: {
@@ -95,7 +95,7 @@ final class TrailingDigest: Sendable {
     }
   }
 
-  private func wait(_ size: Int64) async throws -> [DigestKind: String] {
+  private nonisolated(nonsending) func wait(_ size: Int64) async throws -> [DigestKind: String] {
     try await withCheckedThrowingContinuation { continuation in
       let start = state.withLock { state -> Bool in
         if let result = state.result {

@@ -14,7 +14,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
     self.wallClock = wallClock
   }
 
-  package var executor: any SerialExecutor { inner.executor }
+  package var executor: any SerialExecutor & TaskExecutor { inner.executor }
 
   package nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try await inner.sleep(seconds: seconds)

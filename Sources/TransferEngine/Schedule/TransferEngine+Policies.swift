@@ -70,7 +70,7 @@ extension TransferEngine {
   }
 
   private func watchTheClock() {
-    if ticker == nil { ticker = Task { await tick() } }
+    if ticker == nil { ticker = Task(executorPreference: executor) { await self.tick() } }
   }
 
   /// Looks at the clock until the run ends: a minute apart at most, as it may be set, or the machine may sleep.
@@ -139,16 +139,18 @@ extension TransferEngine {
 
   private func giveBack(_ seqs: [Int64], _ reason: TransferState.PauseReason) {
     releasing += 1
-    // Behind the writes that paused them.
-    Task {
-      do {
-        try await context.writer.barrier()
-        try context.ledger.requeue(seqs, pausedFor: reason)
-      } catch { tickFault = error }
-      releasing -= 1
-      queue.reset()
-      wake()
-    }
+    Task(executorPreference: executor) { await self.requeue(seqs, reason) }
+  }
+
+  private func requeue(_ seqs: [Int64], _ reason: TransferState.PauseReason) async {
+    do {
+      // Behind the writes that paused them.
+      try await context.writer.barrier()
+      try context.ledger.requeue(seqs, pausedFor: reason)
+    } catch { tickFault = error }
+    releasing -= 1
+    queue.reset()
+    wake()
   }
 
   /// Takes what `haul limit` says; nil goes back to the policies.

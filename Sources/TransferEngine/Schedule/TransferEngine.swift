@@ -4,7 +4,7 @@ import Protocols
 
 /// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
 package actor TransferEngine {
-  nonisolated private let executor: any SerialExecutor
+  nonisolated let executor: any SerialExecutor & TaskExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let context: EngineContext
@@ -92,6 +92,11 @@ package actor TransferEngine {
   ///
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
+    // A continuation resumes on the task's preferred executor before it goes back to its actor's.
+    try await withTaskExecutorPreference(executor) { try await work() }
+  }
+
+  private func work() async throws {
     began = context.clock.now()
     rests = try context.ledger.rests(now: began)
     setJobLimits()
@@ -192,7 +197,7 @@ package actor TransferEngine {
       count(book.state, group)
       return
     }
-    let task = Task { [self] in
+    let task = Task(executorPreference: executor) { [self] in
       let state: TransferState
       switch work {
       case .download(let download):
@@ -203,7 +208,7 @@ package actor TransferEngine {
         state = await upload.finalState
       }
       slot.release()
-      ended(transfer, state)
+      await ended(transfer, state)
     }
     active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop, slot: slot)
   }

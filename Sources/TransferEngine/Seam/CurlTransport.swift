@@ -19,7 +19,7 @@ package struct CurlTransport: Transport {
     self.proxies = proxies
   }
 
-  package var executor: any SerialExecutor { thread }
+  package var executor: any SerialExecutor & TaskExecutor { thread }
 
   package nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try await thread.sleep(seconds: seconds)

@@ -3,8 +3,9 @@ package import Protocols
 
 /// The network, as the engine sees it: one request, one answer. The only seam that tests replace.
 package protocol Transport: Sendable {
-  /// Sinks and body sources are called on it; the engine's actors run on it too, so that nothing hops.
-  var executor: any SerialExecutor { get }
+  /// Sinks and body sources are called on it; the engine's actors run on it, and its tasks prefer it, so that nothing
+  /// hops.
+  var executor: any SerialExecutor & TaskExecutor { get }
 
   /// Sends a request once, without following redirects or retrying, and gives the answer to the sink.
   ///
