@@ -11,9 +11,9 @@ setup:
 build: setup
 	swift build -c $(CONFIGURATION)
 
-## An optimised build.
+## An optimised build that needs no Swift where it runs.
 release: setup
-	swift build -c release
+	swift build -c release --static-swift-stdlib
 
 ## Format lint, strict.
 lint:
@@ -53,7 +53,6 @@ clean:
 
 ## Measures haul and its peers on the same work (Benchmarks/); ROUNDS runs of each, ROWS of the table.
 ROUNDS ?= 5
-bench: setup
+bench: release
 	./Scripts/setup-bench
-	swift build -c release
 	python3 Benchmarks/bench.py --rounds $(ROUNDS) $(if $(ROWS),--only $(ROWS)) --json .build/bench/results.json --markdown docs/performance.md
