@@ -9,6 +9,10 @@ import Synchronization
 /// submitted before it is on disk.
 package final class LedgerWriter: Sendable {
   private struct Waiter {
+    /// Makes what is to be committed with the group that it waits for.
+    let make: (@Sendable () throws -> LedgerChange)?
+    /// It wants all that was submitted on disk.
+    let isWhole: Bool
     /// It does more than to go on.
     let works: Bool
     /// Called with the failure of what it waited for, if it failed.
@@ -19,8 +23,6 @@ package final class LedgerWriter: Sendable {
     var pending: [LedgerChange] = []
     var waiters: [Waiter] = []
     var isUrgent = false
-    /// A waiter wants all that was submitted on disk.
-    var isWhole = false
     var isClosing = false
     var hasEnded = false
     var error: (any Error)?
@@ -31,6 +33,8 @@ package final class LedgerWriter: Sendable {
   private static let longestGathering = 0.01
   private static let gatheringStep = 0.00025
   private static let mostKept = 2
+  /// Seconds of making files before a group; who finds no time then waits for the next one.
+  private static let longestMaking = 0.01
   /// Seconds of work behind a group; on a slow file system the rest goes elsewhere, and the next group is not late.
   private static let longestWork = 0.02
 
@@ -64,23 +68,28 @@ package final class LedgerWriter: Sendable {
   ///
   /// - Parameter keepingStarts: what says only that a transfer runs may stay behind for some milliseconds: mostly the
   ///   next group says that it has ended.
-  package func barrier(keepingStarts: Bool = false) async throws {
-    try await wait(keepingStarts, works: false) {}
+  package nonisolated(nonsending) func barrier(keepingStarts: Bool = false) async throws {
+    try await wait(keepingStarts, nil, works: false) {}
   }
 
   /// The same; then does the work on the ledger's thread, before it returns: what is short and may not be done sooner
   /// is done there without a way through another thread.
-  package func barrier<Value: Sendable>(
-    keepingStarts: Bool = false, then work: @escaping @Sendable () throws -> Value
+  ///
+  /// - Parameter make: makes a last change to be committed, on that thread, too; what it throws is thrown here, and
+  ///   nothing is done.
+  package nonisolated(nonsending) func barrier<Value: Sendable>(
+    keepingStarts: Bool = false, making make: (@Sendable () throws -> LedgerChange)? = nil,
+    then work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await wait(keepingStarts, works: true, work)
+    try await wait(keepingStarts, make, works: true, work)
   }
 
-  private func wait<Value: Sendable>(
-    _ keepingStarts: Bool, works: Bool, _ work: @escaping @Sendable () throws -> Value
+  private nonisolated(nonsending) func wait<Value: Sendable>(
+    _ keepingStarts: Bool, _ make: (@Sendable () throws -> LedgerChange)?, works: Bool,
+    _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      let waiter = Waiter(works: works) { failure in
+      let waiter = Waiter(make: make, isWhole: !keepingStarts, works: works) { failure in
         continuation.resume(with: Result { if let failure { throw failure } else { try work() } })
       }
       let (failed, isFirst) = state.withLock { state -> ((any Error)?, Bool) in
@@ -89,7 +98,6 @@ package final class LedgerWriter: Sendable {
           return (LedgerError.unwritable(path: ledger.path, detail: "it is closed"), false)
         }
         state.waiters.append(waiter)
-        if !keepingStarts { state.isWhole = true }
         defer { state.isUrgent = true }
         return (nil, !state.isUrgent)
       }
@@ -118,24 +126,21 @@ package final class LedgerWriter: Sendable {
       gather(crowd)
       // What was said so far goes with this group.
       while wake.wait(timeout: .now()) == .success {}
-      let (changes, waiters, isClosing) = state.withLock { state in
+      let (made, waiters) = make(takeWaiters())
+      // With what was submitted while files were made.
+      let (changes, isClosing) = state.withLock { state in
         var changes = Self.lasting(state.pending)
         state.pending = []
-        if state.isUrgent, !state.isWhole, !state.isClosing, kept < Self.mostKept {
+        if !waiters.isEmpty, !waiters.contains(where: \.isWhole), !state.isClosing, kept < Self.mostKept {
           state.pending = changes.filter(\.isStart)
           changes.removeAll(where: \.isStart)
         }
         kept = state.pending.isEmpty ? 0 : kept + 1
-        defer {
-          state.waiters = []
-          state.isUrgent = false
-          state.isWhole = false
-        }
-        return (changes, state.waiters, state.isClosing)
+        return (changes, state.isClosing)
       }
       if kept > 0 { wake.signal() }
-      commit(changes, waiters)
-      if !changes.isEmpty { crowd = waiters.count }
+      commit(changes + made, waiters)
+      if !changes.isEmpty || !made.isEmpty { crowd = waiters.count }
       // Closing waits for what was submitted while the last group was written.
       let isDone = state.withLock { state in
         guard isClosing, state.pending.isEmpty, state.waiters.isEmpty else { return false }
@@ -156,6 +161,51 @@ package final class LedgerWriter: Sendable {
     let isBusy = state.withLock { $0.isBusy }
     let end = DispatchTime.now() + min(Self.longestGathering, Double(crowd) * 0.0005)
     while DispatchTime.now() < end, isBusy() { Thread.sleep(forTimeInterval: Self.gatheringStep) }
+  }
+
+  private func takeWaiters() -> [Waiter] {
+    state.withLock { state in
+      defer {
+        state.waiters = []
+        state.isUrgent = false
+      }
+      return state.waiters
+    }
+  }
+
+  /// Makes what waiters have still to add to the group.
+  ///
+  /// - Returns: what was made, and who is to have the group behind them.
+  private func make(_ waiters: [Waiter]) -> ([LedgerChange], [Waiter]) {
+    guard waiters.contains(where: { $0.make != nil }), state.withLock({ $0.error }) == nil else {
+      return ([], waiters)
+    }
+    let end = DispatchTime.now() + Self.longestMaking
+    var changes: [LedgerChange] = []
+    var (ready, late): ([Waiter], [Waiter]) = ([], [])
+    for waiter in waiters {
+      guard let make = waiter.make else {
+        ready.append(waiter)
+        continue
+      }
+      guard DispatchTime.now() < end else {
+        late.append(waiter)
+        continue
+      }
+      do {
+        changes.append(try make())
+        ready.append(waiter)
+      } catch {
+        waiter.goOn(error)
+      }
+    }
+    guard !late.isEmpty else { return (changes, ready) }
+    state.withLock { state in
+      state.waiters.insert(contentsOf: late, at: 0)
+      state.isUrgent = true
+    }
+    wake.signal()
+    return (changes, ready)
   }
 
   private func commit(_ changes: [LedgerChange], _ waiters: [Waiter]) {

@@ -74,10 +74,29 @@ final class TransferBook {
 
   /// Records the progress as it is.
   func save() {
-    let now = context.clock.now()
-    progress.updatedAt = now
-    progress.duration = base.duration + max(0, now - began)
+    stamp()(&progress)
     context.writer.submit(.progress(seq: transfer.seq, progress))
+  }
+
+  private func stamp() -> @Sendable (inout TransferProgress) -> Void {
+    let (clock, before, began) = (context.clock, base.duration, began)
+    return { progress in
+      let now = clock.now()
+      progress.updatedAt = now
+      progress.duration = before + max(0, now - began)
+    }
+  }
+
+  /// Makes what records the progress with the inode of a file that is still to be made, on another thread; the time is
+  /// of that moment, as the file's is not to be later.
+  func intent() -> @Sendable (UInt64) -> LedgerChange {
+    let (seq, known, stamp) = (transfer.seq, progress, stamp())
+    return { inode in
+      var progress = known
+      progress.intendedInode = inode
+      stamp(&progress)
+      return .progress(seq: seq, progress)
+    }
   }
 
   /// Records the progress now and then while the transfer runs, for `status`, and for the counts after a kill.

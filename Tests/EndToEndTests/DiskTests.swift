@@ -61,11 +61,15 @@ struct DiskTests {
     func yaml(_ reserve: String) -> String {
       job(depot, policy: ", disk: { min_free: \(reserve) }")
         + "  - { id: long, download: \"\(quirks.url)/chunked/long.bin\", to: out/long.bin }\n"
+        + "  - { id: small, download: \"depot:b.bin\", to: out/b.bin, policy: { disk: { min_free: 1GiB } } }\n"
     }
     let run = try await bench.run(yaml("13MiB"))
     #expect(run.status == 75)
     expect(run, "paused disk DISK_FULL", message: "min_free")
     #expect(run["one"]["bytes"]["transferred"].int == 0)
+    // Not of a small one either, though it is made only once it has come.
+    #expect(run.state("small") == "paused disk DISK_FULL")
+    #expect(run["small"]["bytes"]["transferred"].int == 0)
     #expect(try await depot.log().downloads.allSatisfy { $0.path != "/files/a.bin" })
     #expect(run.state("long") == "paused disk DISK_FULL")
     #expect((run["long"]["bytes"]["transferred"].int ?? .max) < 9 << 20)
@@ -112,14 +116,17 @@ struct DiskTests {
     let first = try await Midway.stop(bench, after: 4, of: ["one"])
     #expect(first.state("one") == "paused interrupted")
     try mount.change("ro")
+    try bench.writeJob(job(depot) + "  - { id: small, download: \"depot:b.bin\", to: out/b.bin }\n")
     let second = try await bench.run()
     #expect(second.status == 1)
     expect(second, "failed PERMISSION_DENIED", message: "Read-only file system")
+    #expect(second.state("small") == "failed PERMISSION_DENIED")
+    #expect(second["small"]["bytes"]["transferred"].int == 0)
     try mount.change("rw")
     let third = try await bench.run()
     #expect(third.status == 0, "\(third.errors)")
     #expect((third["one"]["chunks"]["reused"].int ?? 0) >= 4)
-    #expect(try bench.isSame("out/a.bin", "a.bin"))
+    #expect(try bench.isSame("out/a.bin", "a.bin") && bench.isSame("out/b.bin", "b.bin"))
   }
 
   /// The mount goes while its open folder still takes bytes: nothing is called complete that nobody can find.

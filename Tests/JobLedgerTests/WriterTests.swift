@@ -144,6 +144,86 @@ struct WriterTests {
     #expect(throws: LedgerError.self) { try writer.close() }
   }
 
+  /// What is made on the writer's thread is committed before the work that follows it, however long many take; where it
+  /// can't be made, only who wanted it hears of it; and nothing is made once nothing can be recorded.
+  @Test func whatIsMadeGoesWithItsGroup() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { _ in }
+    @Sendable func change(_ offset: Int, _ digest: String = "") -> LedgerChange {
+      .chunk(seq: 1, ChunkRecord(offset: Int64(offset), length: 1, digest: digest))
+    }
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      for offset in 0..<24 {
+        group.addTask {
+          do {
+            return try await writer.barrier(
+              keepingStarts: offset % 2 == 0,
+              making: {
+                Thread.sleep(forTimeInterval: 0.004)
+                if offset % 6 == 5 { throw Failure(.ioError, "\(offset)") }
+                return change(offset)
+              },
+              then: { try ledger.chunks(of: 1).contains { $0.offset == Int64(offset) } })
+          } catch let failure as Failure {
+            return offset % 6 == 5 && failure.message == "\(offset)"
+          }
+        }
+      }
+      for try await isRight in group { #expect(isRight) }
+    }
+    #expect(try ledger.chunks(of: 1).map(\.offset) == (0..<24).filter { $0 % 6 != 5 }.map(Int64.init))
+    try await ledger.pool.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA max_page_count = 1")
+    }
+    let made = Atomic<Int>(0)
+    let done = Atomic<Int>(0)
+    for _ in 0..<2 {
+      await #expect(throws: LedgerError.self) {
+        try await writer.barrier(
+          making: {
+            made.add(1, ordering: .relaxed)
+            return change(99, String(repeating: "x", count: 100_000))
+          }, then: { _ = done.add(1, ordering: .relaxed) })
+      }
+    }
+    #expect(made.load(ordering: .relaxed) == 1 && done.load(ordering: .relaxed) == 0)
+    #expect(throws: LedgerError.self) { try writer.close() }
+  }
+
+  /// Closing waits for who found no time in the last group.
+  @Test func closingWaitsForWhatIsStillToBeMade() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let made = Tally()
+    let all = Task {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for offset in 0..<8 as Range<Int64> {
+          group.addTask {
+            try await writer.barrier(
+              making: {
+                made.count.add(1, ordering: .relaxed)
+                Thread.sleep(forTimeInterval: 0.02)
+                return .chunk(seq: 1, ChunkRecord(offset: offset, length: 1, digest: ""))
+              }, then: {})
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    while made.count.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    try await Task.sleep(for: .milliseconds(10))
+    try writer.close()
+    // Whoever came after the end is told so; whoever came before it has what it waited for.
+    let result = await all.result
+    let count = try ledger.chunks(of: 1).count
+    #expect(made.count.load(ordering: .relaxed) == count)
+    if count == 8 { try result.get() }
+  }
+
   @Test func serversThatRestAreTold() async throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()
@@ -180,6 +260,10 @@ struct WriterTests {
     #expect(try ledger.transfer(1)?.state == .running)
     try writer.close()
   }
+}
+
+private final class Tally: Sendable {
+  let count = Atomic<Int>(0)
 }
 
 private final class CommitCounter: TransactionObserver, Sendable {

@@ -115,21 +115,23 @@ struct DownloadResumeTests: DownloadCase {
     }
   }
 
-  /// All of a small file's bytes came, and nothing has proved them yet: they are told, and kept.
+  /// All bytes of a file of one chunk came, and nothing has proved them yet: they are told, and kept.
   @Test func stoppedBeforeItsVerification() async throws {
-    let (rig, server) = (try Rig(.download, chunkSize: 20_000), server())
+    let (rig, server) = (
+      try Rig(.download, chunkSize: 20_000), server { $0.files["a"] = pattern(19_000) }
+    )
     let stopped = try await rig.run(
       from: "http://h/f/a", to: "out/a",
       stopAfter: { event in if case .chunk = event { true } else { false } },
       answer: { server.answer($0) })
     #expect(stopped.state == .paused(.interrupted))
     let told = stopped.progress
-    #expect(told.transferred == 10_500 && told.discarded == 0 && told.contiguousBytes == 10_500)
-    #expect(try rig.ledger().chunks(of: 1).map(\.length) == [10_500])
+    #expect(told.transferred == 19_000 && told.discarded == 0 && told.contiguousBytes == 19_000)
+    #expect(try rig.ledger().chunks(of: 1).map(\.length) == [19_000])
     let whole = try await run(rig, server)
-    checkComplete(rig, whole)
+    checkComplete(rig, whole, pattern(19_000))
     #expect(whole.sent.isEmpty, "what came is fetched again")
-    #expect(whole.progress.transferred == 10_500 && whole.progress.reused == 10_500)
+    #expect(whole.progress.transferred == 19_000 && whole.progress.reused == 19_000)
   }
 
   @Test func failingEveryCallInTurnCostsNothingButWork() async throws {

@@ -1,7 +1,9 @@
 import JobLedger
 import JobModel
 import Protocols
+import Synchronization
 import Testing
+import TransferEngine
 
 /// Downloads over a scripted network: ranges, streams, and servers of every kind.
 struct DownloadTests: DownloadCase {
@@ -128,6 +130,48 @@ struct DownloadTests: DownloadCase {
       })
     checkComplete(rig, outcome)
     #expect(outcome.progress.transferred == 10_500 + outcome.progress.discarded)
+  }
+
+  /// A small file is held in memory until its checks have passed; no word of it goes out before it is on the disk.
+  @Test func aSmallFileIsThereBeforeItIsTold() async throws {
+    for cut in [nil, 0, 1, 4500, 10_500] as [Int?] {
+      let rig = try Rig(.download, chunkSize: 100_000)
+      let there = Mutex<[[String]]>([])
+      let server = server()
+      let outcome = try await rig.run(
+        from: "http://h/f/a", to: "out/a",
+        stopAfter: { event in
+          if case .chunk = event { there.withLock { $0.append(rig.files) } }
+          return false
+        },
+        answer: { sent in
+          var reply = server.answer(sent)
+          if sent.number == 1 { reply.cut = cut }
+          return reply
+        })
+      checkComplete(rig, outcome)
+      #expect(outcome.progress.discarded == 0 && outcome.progress.transferred == 10_500)
+      #expect(
+        there.withLock { $0.count } == 1 && there.withLock { $0.allSatisfy { $0.count == 1 } }, "\(cut ?? -1)"
+      )
+      // Unless its connection breaks, nothing of it is seen before it has its name.
+      if cut == nil { #expect(there.withLock { $0.first } == ["out/a"]) }
+    }
+  }
+
+  /// What was only in memory when the run stopped is not counted as held.
+  @Test func aSmallFileThatFailsItsChecksLeavesNothing() async throws {
+    let rig = try Rig(.download, chunkSize: 100_000)
+    let outcome = try await rig.run(
+      from: "http://h/f/a", to: "out/a",
+      expect: JobModel.Expectation(digests: [.sha256: String(repeating: "0", count: 64)]),
+      answer: server().answer)
+    checkFailed(rig, outcome, .integrityMismatch)
+    #expect(rig.files.isEmpty)
+    #expect(outcome.progress.discarded == outcome.progress.transferred && outcome.progress.transferred > 0)
+    #expect(outcome.progress.chunksCompleted == 0 && outcome.progress.intendedInode == nil)
+    #expect(
+      !outcome.events.contains { if case .chunk = $0 { true } else { false } } || outcome.sent.count > 1)
   }
 
   @Test func theServerNamesTheFile() async throws {

@@ -4,8 +4,10 @@ import Protocols
 /// Judging an answer by its head, before a byte of it is used.
 extension Download {
   /// Judges the head; says where the body goes.
+  ///
+  /// - Parameter mayHold: the bytes need not be read again before the file has passed its checks.
   func accept(
-    _ head: AnswerHead, wanted: Range<Int64>?, url: WebURL
+    _ head: AnswerHead, wanted: Range<Int64>?, url: WebURL, mayHold: Bool
   ) throws -> BodyPlace {
     let now = context.clock.now()
     let seen = remote.facts(head, now: now)
@@ -38,7 +40,7 @@ extension Download {
     case .bytes(let range):
       guard seen.size != nil || object.size != nil else { throw Restart.noRanges }
       try learn(seen)
-      return .file(try body(range.lowerBound, range.upperBound))
+      return .file(try body(range.lowerBound, range.upperBound, mayHold))
     case .whole(let length):
       if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw Restart.noRanges }
       if wanted != nil {
@@ -50,14 +52,19 @@ extension Download {
       whole.servesRanges = wanted == nil ? object.servesRanges : false
       try learn(whole)
       let end = length ?? object.size ?? .max
-      return .file(try body(0, end))
+      return .file(try body(0, end, mayHold))
     }
   }
 
-  private func body(_ start: Int64, _ end: Int64) throws -> FileBody {
-    let part = try openPart()
+  private func body(_ start: Int64, _ end: Int64, _ mayHold: Bool) throws -> FileBody {
+    let target: BodyTarget
+    if mayHold, let held = try hold(start, end) {
+      target = .held(held)
+    } else {
+      target = .part(try openPart())
+    }
     let hashing: BodyDigest = inlineDigest.map { .inline($0) } ?? digest.map { .trailing($0) } ?? .none
-    return FileBody(part: part, digest: hashing, start: start, end: end, chunkSize: chunkSize)
+    return FileBody(target: target, digest: hashing, start: start, end: end, chunkSize: chunkSize)
   }
 
   /// Takes in what an answer says of the object; refuses early what can't come out right.

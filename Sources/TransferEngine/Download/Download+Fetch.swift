@@ -48,7 +48,6 @@ extension Download {
   private func resume() async throws {
     object = book.progress.remote
     let folder = try requireFolder()
-    let partName = PartFile.name(for: name, tag: context.tag(book.id))
     let records = book.hasChunks ? try context.ledger.chunks(of: book.transfer.seq) : []
     guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
       if records.isEmpty {
@@ -85,6 +84,7 @@ extension Download {
     map = RangeMap()
     digest = nil
     inlineDigest = nil
+    held = nil
     live.setDone(0)
   }
 
@@ -124,7 +124,7 @@ extension Download {
       try openPart()
       try await fetchMissing(size)
     }
-    try openPart()
+    if held == nil || inlineDigest == nil { try openPart() }
   }
 
   /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something.
@@ -197,7 +197,10 @@ extension Download {
     let sink = PartSink(
       blocks: context.blocks,
       decide: { [unowned self] head in
-        try assumeIsolated { try $0.accept($0.noted(head, proof), wanted: wanted, url: request.url) }
+        try assumeIsolated {
+          let head = $0.noted(head, proof)
+          return try $0.accept(head, wanted: wanted, url: request.url, mayHold: proof.promise == nil)
+        }
       },
       moved: { [unowned self] count in try assumeIsolated { try $0.moved(count) } },
       record: { [unowned self] chunk in assumeIsolated { $0.received(chunk, proof) } })
@@ -224,15 +227,22 @@ extension Download {
     } catch {
       // What a broken connection brought was checked like the rest: it counts, and only the rest is asked for again.
       // One that can't be written is lost like the rest of its chunk.
-      if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { try? sink.end() }
+      if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { try? keep(sink) }
       acceptUnproved(proof)
       book.progress.discarded += sink.pending
       live.add(-(sink.pending))
       // They have seen bytes that will come again.
       inlineDigest = nil
       if sink.hasHashedPending { digest = nil }
+      if map.have.total == 0 { held = nil }
       throw error
     }
+  }
+
+  /// Writes and records what has come of an answer that broke off.
+  private func keep(_ sink: PartSink) throws {
+    if held != nil { sink.goOn(into: try openPart()) }
+    try sink.end()
   }
 
   private static func leavesGoodBytes(_ error: any Error) -> Bool {
@@ -244,24 +254,42 @@ extension Download {
     }
   }
 
+  var partName: String { PartFile.name(for: name, tag: context.tag(book.id)) }
+
+  /// Holds a small file that comes in one piece; nil where it is not one, or where opening its part file will show, before
+  /// a byte moves, why there can't be one.
+  func hold(_ start: Int64, _ end: Int64) throws -> HeldFile? {
+    guard part == nil, digest == nil, map.have.total == 0, start == 0, let size = object.size, end == size,
+      size <= min(HeldFile.limit, chunkSize)
+    else { return nil }
+    let folder = try requireFolder()
+    let free = try noteFileSystem(of: folder).free
+    guard free - size >= settings.policy.minFree, folder.takesFiles else { return nil }
+    inlineDigest = try InlineDigest(Set(wantedDigests.map(\.kind)))
+    let held = HeldFile(size: size)
+    self.held = held
+    return held
+  }
+
   /// Opens the part file, reserves its space and begins the digest.
   @discardableResult
   func openPart() throws -> PartFile {
     if let part, digest != nil || inlineDigest != nil { return part }
-    let folder = try requireFolder()
-    let partName = PartFile.name(for: name, tag: context.tag(book.id))
     let opened: PartFile
     if let part {
       opened = part
     } else {
-      guard let file = try folder.part(partName, create: true) else {
-        throw Failure(.ioError, "`\(folder.path)/\(partName)` can't be made")
-      }
-      opened = PartFile(folder: folder, name: partName, file: file)
+      let folder = try requireFolder()
+      opened = try PartFile.making(in: folder, named: partName)
       part = opened
       try noteFileSystem(of: folder)
     }
     try opened.checkSpace(for: object.size ?? 0, leaving: settings.policy.minFree)
+    if let held {
+      try held.write(to: opened)
+      self.held = nil
+      tellWhole()
+    }
     if let size = object.size {
       try opened.preallocate(size)
     } else {
@@ -297,7 +325,7 @@ extension Download {
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if let size = object.size, chunk.length == size {
       map.unrecorded = chunk
-      context.events(.chunk(id: book.id, index: 0, bytes: size, attempts: chunk.attempts))
+      if held == nil { tellWhole() }
       return
     }
     let (end, first) = (chunk.offset + chunk.length, chunk.offset / chunkSize * chunkSize)
@@ -308,6 +336,12 @@ extension Download {
     noteProgress()
     book.count(requester.takeTally())
     book.saveNowAndThen()
+  }
+
+  /// Tells of the one chunk of a small file, once it is written.
+  func tellWhole() {
+    guard let chunk = map.unrecorded else { return }
+    context.events(.chunk(id: book.id, index: 0, bytes: chunk.length, attempts: chunk.attempts))
   }
 
   /// Which digests to compute: what was promised, and SHA-256 always, which proves the file later on.

@@ -9,16 +9,13 @@ extension Download {
     guard !book.transfer.takesSourceName || book.progress.resolvedDestination != nil else {
       // The name is the server's to say, and everything else depends on it.
       object = try await probe()
-      try place(named: object.fileName)
-      return try await settleDestination()
+      return try await settle(try place(named: object.fileName))
     }
-    try place(named: nil)
-    return try await settleDestination()
+    return try await settle(try place(named: nil))
   }
 
-  private func settleDestination() async throws -> TransferEnd? {
+  private func settle(_ present: FileFacts?) async throws -> TransferEnd? {
     let folder = try requireFolder()
-    let present = try folder.facts(name)
     if let inode = book.progress.intendedInode, let present, present.inode == inode,
       book.progress.completedAt == nil,
       present.size == book.progress.size,
@@ -112,7 +109,8 @@ extension Download {
       object.size ?? present.size == present.size,
       try await digests(of: Set(wanted.keys)) == wanted
     {
-      try await checkType(folder: try requireFolder().reading(name), size: present.size)
+      let file = try requireFolder().reading(name)
+      try await checkType(size: present.size) { try file.bytes(at: $0, count: $1) }
       for (algorithm, _) in wanted {
         book.check(Verification(algorithm.rawValue, expect.digests.isEmpty ? .server : .manifest, .match))
       }

@@ -6,8 +6,13 @@ import Protocols
 /// Proving that what is in the part file is what was promised, and putting it in its place.
 extension Download {
   func verify() async throws {
-    guard let part else { throw Failure(.internal, "there is no part file to verify") }
-    let actual = try part.file.facts().size
+    let actual: Int64
+    if let part {
+      actual = try part.file.facts().size
+    } else {
+      guard let held else { throw Failure(.internal, "there is nothing to verify") }
+      actual = Int64(held.bytes.count)
+    }
     guard let size = object.size ?? Optional(actual) else { return }
     book.check(Verification("size", .server, object.size == nil ? .unavailable : .match))
     if let wanted = expect.size {
@@ -21,7 +26,9 @@ extension Download {
     }
     guard actual == size else {
       throw Failure(
-        .ioError, "`\(part.file.path)` has \(actual) bytes in place of \(size): somebody else changed it")
+        .ioError,
+        "`\(try requireFolder().path)/\(partName)` has \(actual) bytes in place of \(size): somebody else changed it"
+      )
     }
     let found = try await finishDigests(size)
     book.progress.digests = found
@@ -32,7 +39,11 @@ extension Download {
         book.check(Verification("sha256", .server, .unavailable))
       }
     }
-    try await checkType(folder: part.file, size: size)
+    if let held {
+      try await checkType(size: size) { Array(held.bytes.dropFirst(Int($0)).prefix($1)) }
+    } else if let file = part?.file {
+      try await checkType(size: size) { try file.bytes(at: $0, count: $1) }
+    }
   }
 
   private func finishDigests(_ size: Int64) async throws -> [DigestAlgorithm: String] {
@@ -62,12 +73,11 @@ extension Download {
     }
   }
 
-  func checkType(folder file: OpenFile, size: Int64) async throws {
+  /// - Parameter read: bytes of the file, by offset and count.
+  func checkType(size: Int64, _ read: @escaping @Sendable (Int64, Int) throws -> [UInt8]) async throws {
     guard let type = expect.type else { return }
     let verdict = try await context.pool.run {
-      try MediaTypeRule.check(type: type, size: size) { offset, count in
-        try file.bytes(at: offset, count: count)
-      }
+      try MediaTypeRule.check(type: type, size: size, read: read)
     }
     switch verdict {
     case .match: book.check(Verification("type", .manifest, .match))
@@ -82,8 +92,8 @@ extension Download {
   ///
   /// - Returns: false where nothing is left to try.
   func repair(_ mismatch: Failure, round: Int) async throws -> Bool {
-    guard let part, let size = object.size else { return false }
-    if round == 1, map.records > 1 {
+    guard part != nil || held != nil, let size = object.size else { return false }
+    if round == 1, map.records > 1, let part {
       let records = try await recorded()
       let good = try await part.vouched(records, on: context.pool)
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
@@ -118,6 +128,7 @@ extension Download {
     book.forgetChunks()
     map = RangeMap()
     digest = nil
+    held = nil
     live.setDone(0)
     book.progress.chunksTotal = ChunkLayout(size: size, chunkSize: chunkSize).count
     return true
@@ -140,18 +151,28 @@ extension Download {
 
   /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
   func promote() async throws -> TransferEnd {
-    guard let part, let folder else { throw Failure(.internal, "there is no part file to promote") }
-    try part.setTime(sourceTime)
-    let facts = try part.file.facts()
-    book.progress.intendedInode = facts.inode
+    guard let folder, part != nil || held != nil else {
+      throw Failure(.internal, "there is nothing to promote")
+    }
     // A doubt about the file that stands there outlives an intent that comes to nothing.
     if !isDoubtful { noteBoot() }
     book.count(requester.takeTally())
     noteProgress()
-    book.save()
+    var making: (@Sendable () throws -> LedgerChange)?
+    if let part {
+      try part.setTime(sourceTime)
+      book.progress.intendedInode = try part.file.facts().inode
+      book.save()
+    } else if let held {
+      let (name, free, time, intent) = (partName, settings.policy.minFree, sourceTime, book.intent())
+      making = { intent(try held.make(in: folder, named: name, leaving: free, time: time)) }
+    }
+    defer { takeMade() }
     let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
     let (replaces, own) = (settings.ifExists == .replace, own)
-    book.progress.destination = try await context.writer.barrier(keepingStarts: true) {
+    let (opened, held) = (part, held)
+    let facts = try await context.writer.barrier(keepingStarts: true, making: making) {
+      guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
       // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
       let present = try folder.facts(name)
       try home.expect(folder, beneath: beneath)
@@ -160,6 +181,8 @@ extension Download {
       try part.file.setMode(mode)
       return try part.file.facts()
     }
+    takeMade()
+    book.progress.destination = facts
     book.progress.remoteID = remote.remoteID(of: object)
     noteBoot()
     book.progress.size = facts.size
@@ -172,6 +195,15 @@ extension Download {
     map = RangeMap()
     self.part = nil
     return .finished
+  }
+
+  /// What was held may have become a part file, or the finished one, also where something failed after that.
+  private func takeMade() {
+    guard let made = held?.made else { return }
+    held = nil
+    part = made.part
+    tellWhole()
+    book.progress.intendedInode = made.inode
   }
 
   /// Seconds since 1970, where the file is to have its source's time.

@@ -18,6 +18,8 @@ actor Download {
   var name = ""
   private var claim: DestinationClaims.Claim?
   var part: PartFile?
+  /// In place of the part file, as long as nothing needs one.
+  var held: HeldFile?
   var object = RemoteObject()
   var map = RangeMap()
   var digest: TrailingDigest?
@@ -73,6 +75,7 @@ actor Download {
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
+    if held != nil { forgetHeld() }
     // Stopped before its verification: the next attempt begins there, if it knows of what object the bytes are.
     if part != nil, let chunk = map.unrecorded {
       book.save()
@@ -90,13 +93,24 @@ actor Download {
   /// Removes the part file and forgets its chunks.
   func dropPart() {
     // An earlier attempt's part file goes too, where this one ended before it was opened.
-    folder?.remove(PartFile.name(for: name, tag: context.tag(book.id)))
+    folder?.remove(partName)
     part = nil
+    held = nil
     digest = nil
     book.progress.intendedInode = nil
     book.keepOnly(0)
     book.forgetChunks()
     map = RangeMap()
+  }
+
+  /// What was only in memory is gone.
+  private func forgetHeld() {
+    held = nil
+    map = RangeMap()
+    // An earlier attempt's, whose file it took away.
+    if book.progress.intendedInode != own?.inode { book.progress.intendedInode = nil }
+    book.keepOnly(0)
+    book.forgetChunks()
   }
 
   func noteProgress() {
@@ -111,7 +125,9 @@ actor Download {
   }
 
   /// Opens the destination's folder and decides the name.
-  func place(named serverName: String?) throws {
+  ///
+  /// - Returns: what stands there.
+  func place(named serverName: String?) throws -> FileFacts? {
     var path = book.progress.resolvedDestination ?? book.transfer.destination.localPath ?? ""
     if book.transfer.takesSourceName, book.progress.resolvedDestination == nil {
       let last = WebURL.decode(remote.url.path.split(separator: "/").last ?? "")
@@ -128,10 +144,12 @@ actor Download {
     let opened = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
     folder = opened
     claim = try context.claims.take(name, in: opened, for: book.id)
-    if let present = try opened.facts(name), context.protected.contains(present.inode) {
+    let present = try opened.facts(name)
+    if let present, context.protected.contains(present.inode) {
       throw Failure(
         .destinationExists, "`\(opened.path)/\(name)` is the job's manifest: no download replaces it")
     }
+    return present
   }
 }
 

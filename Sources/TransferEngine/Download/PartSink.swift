@@ -13,11 +13,17 @@ enum BodyPlace {
 
 /// Bytes of the file in one answer: from `start`, up to `end`, which is `Int64.max` where the length is not known.
 struct FileBody {
-  var part: PartFile
+  var target: BodyTarget
   var digest: BodyDigest
   var start: Int64
   var end: Int64
   var chunkSize: Int64
+}
+
+/// What takes the bytes.
+enum BodyTarget {
+  case part(PartFile)
+  case held(HeldFile)
 }
 
 /// What hashes the file while it comes.
@@ -127,6 +133,13 @@ final class PartSink: AnswerSink, @unchecked Sendable {
     return digest.mustWait(at: position, resume)
   }
 
+  /// The rest goes into the part file, which has all that was held.
+  func goOn(into part: PartFile) {
+    guard case .file(var body) = place else { return }
+    body.target = .part(part)
+    place = .file(body)
+  }
+
   /// The body has ended: writes what is left of it, and records the last, shorter chunk.
   func end() throws {
     guard case .file(let body) = place else { return }
@@ -172,7 +185,11 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer, of body: FileBody) throws {
-    try body.part.file.write(bytes, at: position)
+    switch body.target {
+    case .part(let part): try part.file.write(bytes, at: position)
+    // It is one piece from byte 0 on.
+    case .held(let held): held.append(bytes)
+    }
     if case .inline(let digest) = body.digest { digest.update(bytes) }
     chunk.sum.update(bytes)
     position += Int64(bytes.count)

@@ -104,14 +104,27 @@ package final class Folder: Sendable {
     return FileFacts(status)
   }
 
-  /// What tells the file system that this folder is on from others, also after it was mounted again.
-  func fileSystem() throws(Failure) -> Int64 {
+  struct FileSystem {
+    /// What tells it from others, also after it was mounted again.
+    let id: Int64
+    /// Bytes that may still be written; none where it is read-only.
+    let free: Int64
+  }
+
+  /// The file system that this folder is on.
+  func fileSystem() throws(Failure) -> FileSystem {
     var space = statvfs()
     guard fstatvfs(descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the file system of `\(path)`")
     }
-    return Int64(bitPattern: UInt64(space.f_fsid))
+    let isReadOnly = space.f_flag & UInt(ST_RDONLY) != 0
+    return FileSystem(
+      id: Int64(bitPattern: UInt64(space.f_fsid)),
+      free: isReadOnly ? 0 : Int64(space.f_bavail) * Int64(space.f_frsize))
   }
+
+  /// Whether a file can be made here, as far as the folder's mode says.
+  var takesFiles: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
   /// Facts of a file here; nil where there is none.
   package func facts(_ name: String) throws(Failure) -> FileFacts? {

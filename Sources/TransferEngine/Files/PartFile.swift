@@ -17,6 +17,14 @@ package final class PartFile: Sendable {
     self.file = file
   }
 
+  /// Makes the file, or opens what an earlier attempt left.
+  static func making(in folder: Folder, named name: String) throws(Failure) -> PartFile {
+    guard let file = try folder.part(name, create: true) else {
+      throw Failure(.ioError, "`\(folder.path)/\(name)` can't be made")
+    }
+    return PartFile(folder: folder, name: name, file: file)
+  }
+
   /// `.NAME.TAG.haul-part`, NAME cut so that all fits 255 bytes.
   package static func name(for destination: String, tag: String) -> String {
     let ending = ".\(tag).haul-part"

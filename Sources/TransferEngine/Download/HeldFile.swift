@@ -1,0 +1,51 @@
+import JobModel
+
+/// A small file that comes in one piece, in memory until it has passed its checks: it is made on the ledger's thread, just
+/// before its intent is committed, so that the network thread waits for no file system.
+///
+/// Used by one thread at a time, hence sendable: by the ledger's while the download waits for it, else by the transport's.
+final class HeldFile: @unchecked Sendable {
+  /// As many as a run works on at once (`TransferEngine.activeLimit`) hold 4 MiB at most.
+  static let limit: Int64 = 16 << 10
+
+  private(set) var bytes: [UInt8] = []
+  /// What it has become.
+  private(set) var made: (part: PartFile, inode: UInt64)?
+
+  init(size: Int64) { bytes.reserveCapacity(Int(size)) }
+
+  func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
+
+  func write(to part: PartFile) throws(Failure) {
+    // Only what an earlier attempt left: on ext4, the bytes of a file that was emptied are written when it is closed.
+    if try part.file.facts().size > 0 { try part.truncate(0) }
+    var failure: Failure?
+    bytes.withUnsafeBytes { all in
+      do throws(Failure) { try part.file.write(all, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Makes the part file; nothing is left where that fails.
+  ///
+  /// - Parameters:
+  ///   - free: bytes of the file system that are to stay free.
+  ///   - time: the file's, in seconds since 1970; nil for now.
+  /// - Returns: its inode.
+  func make(in folder: Folder, named name: String, leaving free: Int64, time: Double?) throws(Failure)
+    -> UInt64
+  {
+    let part = try PartFile.making(in: folder, named: name)
+    do throws(Failure) {
+      try part.checkSpace(for: Int64(bytes.count), leaving: free)
+      try write(to: part)
+      try part.setTime(time)
+      let inode = try part.file.facts().inode
+      made = (part, inode)
+      return inode
+    } catch {
+      folder.remove(name)
+      throw error
+    }
+  }
+}
