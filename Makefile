@@ -13,7 +13,8 @@ build: setup
 
 ## An optimised build that needs no Swift where it runs.
 release: setup
-	swift build -c release --static-swift-stdlib
+	swift build -c release --static-swift-stdlib --product haul
+	swift build -c release --static-swift-stdlib --product depot
 
 ## Format lint, strict.
 lint:
