@@ -61,6 +61,7 @@ extension Upload {
     forgetChunks()
     digests?.cancel()
     digests = nil
+    inlineDigests = nil
     try reopen()
   }
 

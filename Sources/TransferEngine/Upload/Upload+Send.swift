@@ -128,6 +128,7 @@ extension Upload {
     var bare = bare
     var tries = 1
     var refusedTickets = 0
+    var takenAtRefusal = taken
     // Bytes of an earlier request for this place may still be on their way.
     var mayHoldMore = bare.range.lowerBound == resumedAt
     var credential = await requester.credentialUse()
@@ -193,6 +194,9 @@ extension Upload {
         }
         mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
+        // A server that has taken others meanwhile refuses no more than URLs that have expired.
+        if taken > takenAtRefusal { refusedTickets = 0 }
+        takenAtRefusal = taken
         if let used, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2 {
           dropTickets(with: used, for: bare.index)
           refusedTickets += 1
@@ -296,7 +300,7 @@ extension Upload {
     of range: Range<Int64>, _ algorithms: [DigestAlgorithm]
   ) async throws -> [DigestAlgorithm: String] {
     guard let file, !algorithms.isEmpty else { return [:] }
-    return try await context.pool.run { try ChunkDigests.of(range, of: file, algorithms) }
+    return try await hashing(Int64(range.count)) { try ChunkDigests.of(range, of: file, algorithms) }
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
@@ -322,14 +326,14 @@ extension Upload {
     guard let loan = budget.take(range.count) else {
       // A checksum will tell that the second reading brings what the first one hashed.
       let wanted = Set(algorithms).union([.crc32c])
-      let found = try await context.pool.run { try ChunkDigests.of(range, of: file, wanted) }
+      let found = try await hashing(Int64(range.count)) { try ChunkDigests.of(range, of: file, wanted) }
       chunk.digests = found.filter { algorithms.contains($0.key) }
       let body = try ChunkBody(
         file: file, range: range, loan: nil, proof: found[.crc32c].map { (.crc32c, $0) }, canAsk: true,
         moved: moved)
       return (chunk, body)
     }
-    chunk.digests = try await context.pool.run {
+    chunk.digests = try await hashing(Int64(range.count)) {
       guard try loan.fill(range, of: file) else {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }
@@ -349,6 +353,7 @@ extension Upload {
       digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
+    taken += 1
     noteProgress()
     let whole = book.progress.session.map {
       Int64(ChunkLayout(size: source.size, chunkSize: $0.chunkSize).range(chunk.index).count)

@@ -20,6 +20,10 @@ actor Upload {
   var source = UploadSource(size: 0, contentType: "", chunkSize: 1)
   /// The whole file's digests, computed beside the sending.
   var digests: Task<[DigestKind: String], any Error>?
+  /// Chunks that the server has taken in this attempt.
+  var taken = 0
+  /// Those of a small file.
+  var inlineDigests: [DigestAlgorithm: String]?
   /// Chunks that the server holds, by offset.
   var held: [Int64: ChunkRecord] = [:]
   var lostSessions = 0
@@ -229,8 +233,18 @@ actor Upload {
   private static let leastChunk: Int64 = 16 * 1024
 
   /// Digests to compute of the source: SHA-256 always, what the manifest expects, what the server tells.
-  private var wantedKinds: Set<DigestKind> {
-    Set(expect.digests.keys.map(\.kind)).union(abilities.fileDigests.map(\.kind)).union([.sha256])
+  private var wantedDigests: Set<DigestAlgorithm> {
+    Set(expect.digests.keys).union(abilities.fileDigests).union([.sha256])
+  }
+
+  /// Bytes that are read again from memory and hashed in less time than another thread is asked in.
+  static let inlineLimit: Int64 = 16 << 10
+
+  /// Runs what reads and hashes so many bytes: a few at once, many in the pool.
+  func hashing<Value: Sendable>(
+    _ count: Int64, _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    count <= Self.inlineLimit ? try work() : try await context.pool.run(work)
   }
 
   /// `wholeDigests()`, and these besides: what was not foreseen takes another reading.
@@ -238,23 +252,27 @@ actor Upload {
     var found = try await wholeDigests()
     let missing = Set(more).subtracting(found.keys)
     guard !missing.isEmpty, let file else { return found }
-    let late = try await TrailingDigest(Set(missing.map(\.kind)), of: file, pool: context.pool)
-      .finish(size: source.size)
-    found.merge(DigestAlgorithm.named(late)) { old, _ in old }
+    let late: [DigestAlgorithm: String]
+    if source.size <= Self.inlineLimit {
+      late = try ChunkDigests.of(0..<source.size, of: file, missing)
+    } else {
+      let kinds = Set(missing.map(\.kind))
+      late = DigestAlgorithm.named(
+        try await TrailingDigest(kinds, of: file, pool: context.pool).finish(size: source.size))
+    }
+    found.merge(late) { old, _ in old }
     return found
   }
 
   func wholeDigests() async throws -> [DigestAlgorithm: String] {
     guard let file else { throw Failure(.internal, "the source is not open") }
-    let task: Task<[DigestKind: String], any Error>
-    if let digests {
-      task = digests
-    } else {
-      let kinds = wantedKinds
-      let (size, pool) = (source.size, context.pool)
-      task = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
-      digests = task
+    if source.size <= Self.inlineLimit {
+      let found = try inlineDigests ?? ChunkDigests.of(0..<source.size, of: file, wantedDigests)
+      inlineDigests = found
+      return found
     }
+    let task = digests ?? digesting(file)
+    digests = task
     let found = try await withTaskCancellationHandler {
       try await task.value
     } onCancel: {
@@ -265,10 +283,15 @@ actor Upload {
 
   /// Begins the digest, so that it goes on beside the sending.
   func beginDigest() {
-    guard digests == nil, let file, settings.verify != .size || !expect.digests.isEmpty else { return }
-    let kinds = wantedKinds
-    let (size, pool) = (source.size, context.pool)
-    digests = Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
+    guard digests == nil, let file, settings.verify != .size || !expect.digests.isEmpty,
+      source.size > Self.inlineLimit
+    else { return }
+    digests = digesting(file)
+  }
+
+  private func digesting(_ file: OpenFile) -> Task<[DigestKind: String], any Error> {
+    let (kinds, size, pool) = (Set(wantedDigests.map(\.kind)), source.size, context.pool)
+    return Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
   }
 
   func forgetChunks() {
