@@ -142,13 +142,13 @@ struct UploadRepairTests {
     let (bench, depot) = try await bench([
       #"{"match": {"method": "PUT"}, "action": {"uploadRate": "1MiB"}}"#
     ])
+    // A process of its own: a busy test run holds tasks up for longer than an upload takes.
+    let writer = Process()
+    writer.executableURL = URL(fileURLWithPath: "/bin/sh")
+    writer.arguments = ["-c", "while sleep 0.05; do printf more >> '\(bench.job)/up.bin'; done"]
+    try writer.run()
+    defer { writer.terminate() }
     let running = try bench.start(bench.runArguments())
-    let handle = try #require(FileHandle(forWritingAtPath: bench.job + "/up.bin"))
-    while running.isAlive {
-      try handle.seekToEnd()
-      try handle.write(contentsOf: Data("more".utf8))
-      try await Task.sleep(for: .milliseconds(50))
-    }
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     expectFailed(bench, run, "SOURCE_CHANGED")
     #expect(run.remarks.contains("a new session is opened"), "\(run.remarks)")

@@ -128,7 +128,7 @@ extension Upload {
     var bare = bare
     var tries = 1
     var refusedTickets = 0
-    var takenAtRefusal = taken
+    var (takenAtRefusal, forgiven) = (taken, 0)
     // Bytes of an earlier request for this place may still be on their way.
     var mayHoldMore = bare.range.lowerBound == resumedAt
     var credential = await requester.credentialUse()
@@ -194,8 +194,11 @@ extension Upload {
         }
         mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
-        // A server that has taken others meanwhile refuses no more than URLs that have expired.
-        if taken > takenAtRefusal { refusedTickets = 0 }
+        // A server that has taken others meanwhile most likely refuses a URL that has expired.
+        if taken > takenAtRefusal, forgiven < settings.policy.retryAttempts {
+          refusedTickets = 0
+          forgiven += 1
+        }
         takenAtRefusal = taken
         if let used, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2 {
           dropTickets(with: used, for: bare.index)
@@ -300,7 +303,7 @@ extension Upload {
     of range: Range<Int64>, _ algorithms: [DigestAlgorithm]
   ) async throws -> [DigestAlgorithm: String] {
     guard let file, !algorithms.isEmpty else { return [:] }
-    return try await hashing(Int64(range.count)) { try ChunkDigests.of(range, of: file, algorithms) }
+    return try await hashing { try ChunkDigests.of(range, of: file, algorithms) }
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
@@ -326,14 +329,14 @@ extension Upload {
     guard let loan = budget.take(range.count) else {
       // A checksum will tell that the second reading brings what the first one hashed.
       let wanted = Set(algorithms).union([.crc32c])
-      let found = try await hashing(Int64(range.count)) { try ChunkDigests.of(range, of: file, wanted) }
+      let found = try await hashing { try ChunkDigests.of(range, of: file, wanted) }
       chunk.digests = found.filter { algorithms.contains($0.key) }
       let body = try ChunkBody(
         file: file, range: range, loan: nil, proof: found[.crc32c].map { (.crc32c, $0) }, canAsk: true,
         moved: moved)
       return (chunk, body)
     }
-    chunk.digests = try await hashing(Int64(range.count)) {
+    chunk.digests = try await hashing {
       guard try loan.fill(range, of: file) else {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }

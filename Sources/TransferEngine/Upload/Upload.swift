@@ -237,14 +237,12 @@ actor Upload {
     Set(expect.digests.keys).union(abilities.fileDigests).union([.sha256])
   }
 
-  /// Bytes that are read again from memory and hashed in less time than another thread is asked in.
+  /// A source up to this size was read for its fingerprint, and is hashed in less time than another thread is asked in.
   static let inlineLimit: Int64 = 16 << 10
 
-  /// Runs what reads and hashes so many bytes: a few at once, many in the pool.
-  func hashing<Value: Sendable>(
-    _ count: Int64, _ work: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
-    count <= Self.inlineLimit ? try work() : try await context.pool.run(work)
+  /// Runs what reads and hashes the source, or a part of it: a small one at once, else in the pool.
+  func hashing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    source.size <= Self.inlineLimit ? try work() : try await context.pool.run(work)
   }
 
   /// `wholeDigests()`, and these besides: what was not foreseen takes another reading.
