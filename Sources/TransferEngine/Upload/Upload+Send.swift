@@ -194,16 +194,18 @@ extension Upload {
         }
         mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
-        // A server that has taken others meanwhile most likely refuses a URL that has expired.
-        if taken > takenAtRefusal, forgiven < settings.policy.retryAttempts {
-          refusedTickets = 0
-          forgiven += 1
-        }
-        takenAtRefusal = taken
-        if let used, [.forbidden, .unauthorized].contains(failure.code), refusedTickets < 2 {
-          dropTickets(with: used, for: bare.index)
-          refusedTickets += 1
-          continue
+        if let used, [.forbidden, .unauthorized].contains(failure.code) {
+          // A server that has taken others meanwhile most likely refuses a URL that has expired.
+          if taken > takenAtRefusal, forgiven < settings.policy.retryAttempts {
+            refusedTickets = 0
+            forgiven += 1
+          }
+          takenAtRefusal = taken
+          if refusedTickets < 2 {
+            dropTickets(with: used, for: bare.index)
+            refusedTickets += 1
+            continue
+          }
         }
         if await requester.renews(&credential, after: failure) { continue }
         guard mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }

@@ -237,12 +237,12 @@ actor Upload {
     Set(expect.digests.keys).union(abilities.fileDigests).union([.sha256])
   }
 
-  /// A source up to this size was read for its fingerprint, and is hashed in less time than another thread is asked in.
-  static let inlineLimit: Int64 = 16 << 10
+  /// It was read whole for its fingerprint, and is hashed in less time than another thread is asked in.
+  private var isSmall: Bool { source.size <= 16 << 10 }
 
   /// Runs what reads and hashes the source, or a part of it: a small one at once, else in the pool.
   func hashing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    source.size <= Self.inlineLimit ? try work() : try await context.pool.run(work)
+    isSmall ? try work() : try await context.pool.run(work)
   }
 
   /// `wholeDigests()`, and these besides: what was not foreseen takes another reading.
@@ -251,7 +251,7 @@ actor Upload {
     let missing = Set(more).subtracting(found.keys)
     guard !missing.isEmpty, let file else { return found }
     let late: [DigestAlgorithm: String]
-    if source.size <= Self.inlineLimit {
+    if isSmall {
       late = try ChunkDigests.of(0..<source.size, of: file, missing)
     } else {
       let kinds = Set(missing.map(\.kind))
@@ -264,7 +264,7 @@ actor Upload {
 
   func wholeDigests() async throws -> [DigestAlgorithm: String] {
     guard let file else { throw Failure(.internal, "the source is not open") }
-    if source.size <= Self.inlineLimit {
+    if isSmall {
       let found = try inlineDigests ?? ChunkDigests.of(0..<source.size, of: file, wantedDigests)
       inlineDigests = found
       return found
@@ -281,9 +281,9 @@ actor Upload {
 
   /// Begins the digest, so that it goes on beside the sending.
   func beginDigest() {
-    guard digests == nil, let file, settings.verify != .size || !expect.digests.isEmpty,
-      source.size > Self.inlineLimit
-    else { return }
+    guard digests == nil, !isSmall, let file, settings.verify != .size || !expect.digests.isEmpty else {
+      return
+    }
     digests = digesting(file)
   }
 
