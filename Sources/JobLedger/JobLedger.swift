@@ -80,37 +80,37 @@ package final class JobLedger: Sendable {
     configuration.busyMode = .timeout(10)
     var reading = configuration
     reading.readonly = true
-    func look(_ queue: DatabaseQueue) throws -> (applied: Set<String>, held: Int64) {
-      try queue.read { db in
+    func look() throws -> (applied: Set<String>, held: Int64) {
+      let queue = try DatabaseQueue(path: path, configuration: reading)
+      let found = try queue.read { db in
         (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
       }
+      try queue.close()
+      return found
     }
-    let queue = try DatabaseQueue(path: path, configuration: reading)
     let (applied, held): (Set<String>, Int64)
     do {
-      (applied, held) = try look(queue)
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
-      // A kill in mid-commit left the log's index to be recovered, which only a writer may do. Closed before the reader,
-      // it does not write the log back.
-      let writer = try DatabaseQueue(path: path, configuration: configuration)
-      _ = try look(writer)
-      try writer.close()
-      (applied, held) = try look(queue)
+      (applied, held) = try look()
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+      // An older haul was killed while it changed the file to have a log: only a writer may play its journal back.
+      try DatabaseQueue(path: path, configuration: configuration).close()
+      (applied, held) = try look()
     }
-    try queue.close()
     guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }
     if let commits, held < commits { throw LedgerError.behind(path: path, commits: commits - held) }
   }
 
-  /// Makes the tables in a file of another name first: under its own, the file is never seen half made.
+  /// Makes the tables in a file of another name first, and has it keep a log: under its own name, the file is never
+  /// seen half made, and never has a journal to be played back.
   private static func make(_ path: String) throws {
     let draft = path + ".new"
-    unlink(draft)
+    for ending in ["", "-journal", "-wal", "-shm"] { unlink(draft + ending) }
     // SQLite gives its journal files the mode of the database file.
     guard FileManager.default.createFile(atPath: draft, contents: nil, attributes: [.posixPermissions: 0o600])
     else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
     let queue = try DatabaseQueue(path: draft)
     try Schema.migrator.migrate(queue)
+    try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA journal_mode = WAL") }
     try queue.close()
     guard rename(draft, path) == 0 else {
       throw LedgerError.unwritable(path: path, detail: String(cString: strerror(errno)))

@@ -26,6 +26,26 @@ struct OpeningTests {
     #expect("\(LedgerError.from(error, path: folder.path + "/plan.sqlite"))".contains("database file; check"))
   }
 
+  /// As a kill leaves it in the moment in which a file that has no log is changed to have one.
+  @Test func aJournalThatWasLeftIsPlayedBack() throws {
+    let (folder, killed) = (TemporaryFolder(), TemporaryFolder())
+    do { try folder.ledger().compile((0..<500).map { Entry(id: "t\($0)") }) }
+    let queue = try DatabaseQueue(path: folder.database)
+    try queue.writeWithoutTransaction { db in
+      // A cache of one page: what is changed is in the file before the transaction ends.
+      try db.execute(
+        sql: "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; UPDATE transfer SET id = 'x' || id")
+      for name in ["plan.sqlite", "plan.sqlite-journal", "plan.commits"] {
+        try FileManager.default.copyItem(atPath: folder.path + "/" + name, toPath: killed.path + "/" + name)
+      }
+      try db.execute(sql: "ROLLBACK")
+    }
+    let files = [folder, killed].map { FileManager.default.contents(atPath: $0.database) }
+    #expect(files[0] != files[1])
+    #expect(try killed.ledger().all().map(\.id) == folder.ledger().all().map(\.id))
+    #expect(!FileManager.default.fileExists(atPath: killed.database + "-journal"))
+  }
+
   @Test func onlyTheOwnerMayReadIt() throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -54,7 +54,14 @@ package final class PolicyServer: Sendable {
   /// What it saw: `connection` or a method, `path`, `at` in seconds, `mood`, `headers`, and how many requests were `open`
   /// then, itself among them.
   package func log() -> [JSON] { JSON.lines(logPath) }
-  package func requests() -> [JSON] { log().filter { $0["method"].string != "connection" } }
+  package func requests() -> [JSON] {
+    log().filter { !["connection", "answered"].contains($0["method"].string) }
+  }
+
+  /// When each 429 was about to be written and when it was, in seconds.
+  package func refusals() -> [(begun: Double, ended: Double)] {
+    log().filter { $0["method"].string == "answered" }.map { ($0["begun"].double ?? 0, $0["at"].double ?? 0) }
+  }
 
   /// A URL here that answers with a redirect to `target`.
   package func redirect(to target: String, status: Int = 302) -> String {
@@ -99,7 +106,10 @@ package final class PolicyServer: Sendable {
           self.server.socket.close()
           self.close_connection = True
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if mood == "429": return self.reply(429, {"Retry-After": "1"}, b"later")
+        if mood == "429":
+          begun = time.monotonic()
+          self.reply(429, {"Retry-After": "1"}, b"later")
+          return note(method="answered", path=self.path, begun=begun)
         if mood == "503": return self.reply(503, {}, b"busy")
         if mood == "stall":
           # Whoever asked may be gone long before: it is not open any more.
