@@ -47,7 +47,11 @@ package struct CurlHeaders: Sendable, RandomAccessCollection {
   }
 
   private static func same(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { lower($0) == lower($1) }
+    guard one.utf8.count == other.utf8.count else { return false }
+    var (one, other) = (one, other)
+    return one.withUTF8 { one in
+      other.withUTF8 { other in one.indices.allSatisfy { lower(one[$0]) == lower(other[$0]) } }
+    }
   }
 
   private static func lower(_ byte: UInt8) -> UInt8 {

@@ -52,7 +52,10 @@ extension Database {
   ///
   /// - Throws: `DatabaseError`.
   func run(_ sql: String, _ bind: (inout Binding) -> Void) throws {
-    let statement = try cachedStatement(sql: sql)
+    try run(try cachedStatement(sql: sql), bind)
+  }
+
+  func run(_ statement: Statement, _ bind: (inout Binding) -> Void) throws {
     var binding = Binding(statement.sqliteStatement)
     bind(&binding)
     if binding.result == SQLITE_OK {
@@ -61,7 +64,7 @@ extension Database {
       sqlite3_reset(binding.handle)
     }
     guard binding.result == SQLITE_DONE else {
-      throw failure(binding.result, of: sql)
+      throw failure(binding.result, of: statement.sql)
     }
   }
 

@@ -38,12 +38,20 @@ enum ExpectationRow {
 
   /// `{"sha256":"…"}`, which nearly all of a long plan say, without a parser.
   private static func onlyDigest(_ text: String) -> [DigestAlgorithm: String]? {
-    let pieces = text.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-    guard pieces.count == 5, let algorithm = DigestAlgorithm(rawValue: String(Substring(pieces[1]))) else {
-      return nil
+    var text = text
+    return text.withUTF8 { bytes in
+      let quote = UInt8(ascii: "\"")
+      guard bytes.count > 8, bytes[0] == UInt8(ascii: "{"), bytes[1] == quote,
+        let end = bytes[2...].firstIndex(of: quote), bytes.count > end + 4,
+        bytes[end + 1] == UInt8(ascii: ":"),
+        bytes[end + 2] == quote, bytes[bytes.count - 2] == quote, bytes[bytes.count - 1] == UInt8(ascii: "}"),
+        let algorithm = DigestAlgorithm(
+          rawValue: String(decoding: UnsafeBufferPointer(rebasing: bytes[2..<end]), as: UTF8.self))
+      else { return nil }
+      let digest = bytes[(end + 3)..<(bytes.count - 2)]
+      guard digest.count == algorithm.hexLength, digest.allSatisfy(isHex) else { return nil }
+      return [algorithm: String(decoding: UnsafeBufferPointer(rebasing: digest), as: UTF8.self)]
     }
-    let digest = String(Substring(pieces[3]))
-    return digest.utf8.count == algorithm.hexLength ? [algorithm: digest] : nil
   }
 
   static func digests(_ digests: [DigestAlgorithm: String]) -> [JSON.Member] {

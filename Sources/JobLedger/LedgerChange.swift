@@ -3,7 +3,8 @@ package import JobModel
 /// One thing to be recorded.
 package enum LedgerChange: Sendable {
   case state(seq: Int64, TransferState)
-  case progress(seq: Int64, TransferProgress)
+  /// Apart, as it is large and changes are handed on.
+  indirect case progress(seq: Int64, TransferProgress)
   case chunk(seq: Int64, ChunkRecord)
   /// Forgets all chunks of a transfer.
   case noChunks(seq: Int64)

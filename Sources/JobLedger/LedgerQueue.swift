@@ -17,7 +17,7 @@ extension JobLedger {
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
           WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ?1 \(excluded)
             AND (?2 = '' OR substr(t.id, 1, length(?2)) = ?2) ORDER BY t.seq LIMIT ?3
-          """, [seq, prefix, limit])
+          """, [seq, prefix, limit], isRepeated: profiles.isEmpty)
     }
   }
 
@@ -97,11 +97,11 @@ extension JobLedger {
   package func waitingProfiles() throws -> [(id: Int64, settings: TransferSettings)] {
     try read { db in
       try Row.fetchAll(
-        db,
-        sql: """
-          SELECT id, settings FROM profile WHERE json_array_length(settings, '$.needs') > 0
-          AND id IN (SELECT DISTINCT profile FROM transfer WHERE state = 'queued' AND live = 1)
-          """
+        db.cachedStatement(
+          sql: """
+            SELECT id, settings FROM profile WHERE json_array_length(settings, '$.needs') > 0
+            AND id IN (SELECT DISTINCT profile FROM transfer WHERE state = 'queued' AND live = 1)
+            """)
       ).map { (id: $0["id"], settings: SettingsRow.read($0["settings"])) }
     }
   }
@@ -209,17 +209,20 @@ extension JobLedger {
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
           WHERE t.live = 1 AND t.seq > ? \(filter) ORDER BY t.seq LIMIT ?
-          """, [seq, limit], withFacts: withFacts)
+          """, [seq, limit], withFacts: withFacts, isRepeated: true)
     }
   }
 
+  /// - Parameter isRepeated: keeps the statement: preparing it costs as much as reading twenty transfers.
   func fetch(
-    _ db: Database, sql: String, _ arguments: StatementArguments, withFacts: Bool = true
+    _ db: Database, sql: String, _ arguments: StatementArguments, withFacts: Bool = true,
+    isRepeated: Bool = false
   ) throws -> [LedgerTransfer] {
     var texts = RepeatedTexts(hasFacts: withFacts)
     var profiles: [Int64: TransferSettings] = [:]
     var found: [LedgerTransfer] = []
-    let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
+    let statement = isRepeated ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
+    let rows = try Row.fetchCursor(statement, arguments: arguments)
     while let row = try rows.next() {
       let id: Int64 = row[0]
       let settings: TransferSettings
@@ -227,7 +230,8 @@ extension JobLedger {
         settings = known
       } else {
         let text =
-          try String.fetchOne(db, sql: "SELECT settings FROM profile WHERE id = ?", arguments: [id]) ?? "{}"
+          try String.fetchOne(
+            db.cachedStatement(sql: "SELECT settings FROM profile WHERE id = ?"), arguments: [id]) ?? "{}"
         settings = SettingsRow.read(text)
         profiles[id] = settings
       }

@@ -213,7 +213,8 @@ package final class LedgerWriter: Sendable {
     if failure == nil, !changes.isEmpty {
       do {
         try ledger.write { db in
-          for change in changes { try apply(change, db) }
+          let common = CommonStatements(db)
+          for change in changes { try apply(change, db, common) }
         }
       } catch {
         failure = error
@@ -235,31 +236,31 @@ package final class LedgerWriter: Sendable {
   /// The changes of a group without those that a later one of the same transfer writes over.
   static func lasting(_ changes: [LedgerChange]) -> [LedgerChange] {
     var (progress, states): (Set<Int64>, Set<Int64>) = ([], [])
-    let kept = changes.reversed().filter { change in
-      switch change {
-      case .progress(let seq, _): progress.insert(seq).inserted
+    var isKept = Array(repeating: true, count: changes.count)
+    for index in changes.indices.reversed() {
+      switch changes[index] {
+      case .progress(let seq, _): isKept[index] = progress.insert(seq).inserted
       // What is news marks the transfer as touched, whatever follows.
-      case .state(let seq, let state): states.insert(seq).inserted || state.isNews
-      default: true
+      case .state(let seq, let state): isKept[index] = states.insert(seq).inserted || state.isNews
+      default: break
       }
     }
-    return kept.reversed()
+    return changes.indices.lazy.filter { isKept[$0] }.map { changes[$0] }
   }
 
-  private func apply(_ change: LedgerChange, _ db: Database) throws {
+  private func apply(_ change: LedgerChange, _ db: Database, _ common: CommonStatements) throws {
     switch change {
     case .state(let seq, let state):
-      try db.run("UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?") {
-        row in
+      try db.run(common.state()) { row in
         row.add(state.word)
         row.add(state.reason)
         row.add(state.isNews)
         row.add(seq)
       }
     case .progress(let seq, let progress):
-      try ProgressRow.write(seq, progress, db)
+      try ProgressRow.write(seq, progress, db, common.progress())
     case .chunk(let seq, let chunk):
-      try db.run("INSERT OR REPLACE INTO chunk VALUES (?,?,?,?,?,?)") { row in
+      try db.run(common.chunk()) { row in
         row.add(seq)
         row.add(chunk.offset)
         row.add(chunk.length)
@@ -289,7 +290,7 @@ package final class LedgerWriter: Sendable {
     case .unsyncable(let one, let state, let failure, let now):
       try ProgressRow.writeLost(one, failure, at: now, db)
       guard db.changesCount > 0 else { return }
-      try apply(.state(seq: one.seq, state), db)
+      try apply(.state(seq: one.seq, state), db, common)
     case .fileSystems(let seq, let home, let away):
       try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
         arguments: [seq, home, away])

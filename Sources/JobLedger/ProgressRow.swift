@@ -3,7 +3,7 @@ import JobModel
 
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
-  private static let upsert = """
+  static let upsert = """
     INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
     ON CONFLICT (transfer) DO UPDATE SET
       size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
@@ -24,7 +24,12 @@ enum ProgressRow {
     """
 
   static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
-    try db.run(upsert) { row in
+    try write(seq, p, db, try db.cachedStatement(sql: upsert))
+  }
+
+  /// - Parameter statement: `upsert`'s.
+  static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database, _ statement: Statement) throws {
+    try db.run(statement) { row in
       row.add(seq)
       row.add(p.size)
       row.add(p.chunkSize)

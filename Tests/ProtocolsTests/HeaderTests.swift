@@ -119,7 +119,8 @@ struct HeaderTests {
       "06 Nov 1994 08:49:37 GMT", "Sun, x Nov 1994 08:49:37 GMT", "Sun, 46 Nov 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 28:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
       "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 0994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT",
-      "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT",
+      "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT x",
+      "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Novx 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37",
     ] {
       #expect(HTTPDate.seconds(text) == nil, "`\(text)` was read")
     }

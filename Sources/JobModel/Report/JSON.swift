@@ -35,6 +35,7 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
   /// The value on one line.
   package var text: String {
     var out: [UInt8] = []
+    out.reserveCapacity(256)
     write(to: &out)
     return String(decoding: out, as: UTF8.self)
   }
@@ -92,11 +93,17 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
 
   private static func quote(_ text: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
-    let isPlain = text.allBytes { byte in
-      byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7f
+    var text = text
+    let isWritten = text.withUTF8 { bytes in
+      guard
+        bytes.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7f })
+      else {
+        return false
+      }
+      out.append(contentsOf: bytes)
+      return true
     }
-    if isPlain {
-      out.append(contentsOf: text.utf8)
+    if isWritten {
       out.append(UInt8(ascii: "\""))
       return
     }

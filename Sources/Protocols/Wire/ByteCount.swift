@@ -3,10 +3,18 @@ package enum ByteCount {
   /// 1 EiB: above it a number is a lie or a fault, and sums of it would overflow.
   package static let limit: Int64 = 1 << 60
 
-  package static func read(_ text: some StringProtocol) -> Int64? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let count = Int64(text),
-      count <= limit
-    else { return nil }
+  package static func read(_ text: some StringProtocol) -> Int64? { read(text.utf8) }
+
+  static func read(_ digits: some Collection<UInt8>) -> Int64? {
+    guard !digits.isEmpty else { return nil }
+    var count: Int64 = 0
+    for digit in digits {
+      guard (48...57).contains(digit) else { return nil }
+      // Ten times what is within the limit may not be within 64 bits.
+      let (tenfold, overflows) = count.multipliedReportingOverflow(by: 10)
+      count = tenfold &+ Int64(digit &- 48)
+      guard !overflows, (0...limit).contains(count) else { return nil }
+    }
     return count
   }
 }

@@ -13,41 +13,44 @@ package struct ContentRange: Sendable, Hashable {
   /// Reads a header's value; nil for another unit, numbers that overflow, last < first, or total <= last.
   package init?(_ text: String) {
     // Every answer to a range has one: read by bytes.
-    let trimmed = Substring(text).utf8.drop { $0 == UInt8(ascii: " ") }
-    guard let unit = trimmed.firstIndex(of: UInt8(ascii: " ")), trimmed[..<unit].isBytes else { return nil }
+    var text = text
+    guard let read = text.withUTF8({ Self.read($0[...]) }) else { return nil }
+    self = read
+  }
+
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  private static func read(_ bytes: Bytes) -> ContentRange? {
+    let trimmed = bytes.drop { $0 == UInt8(ascii: " ") }
+    guard let unit = trimmed.firstIndex(of: UInt8(ascii: " ")), isBytes(trimmed[..<unit]) else { return nil }
     let rest = trimmed[unit...].drop { $0 == UInt8(ascii: " ") }
     guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    let (range, totalText) = (rest[..<slash].trimmed, rest[rest.index(after: slash)...].trimmed)
+    let (range, totalText) = (trim(rest[..<slash]), trim(rest[(slash + 1)...]))
     var total: Int64?
-    if !totalText.isStar {
-      guard let number = ByteCount.read(Substring(totalText)) else { return nil }
+    if !isStar(totalText) {
+      guard let number = ByteCount.read(totalText) else { return nil }
       total = number
     }
-    if range.isStar {
-      guard total != nil else { return nil }
-      self.init(range: nil, total: total)
-      return
-    }
+    if isStar(range) { return total.map { ContentRange(range: nil, total: $0) } }
     guard let dash = range.firstIndex(of: UInt8(ascii: "-")),
-      let first = ByteCount.read(Substring(range[..<dash].trimmed)),
-      let last = ByteCount.read(Substring(range[range.index(after: dash)...].trimmed)), first <= last,
-      last < Int64.max
+      let first = ByteCount.read(trim(range[..<dash])),
+      let last = ByteCount.read(trim(range[(dash + 1)...])), first <= last, last < Int64.max
     else { return nil }
     if let total, total <= last { return nil }
-    self.init(range: first..<(last + 1), total: total)
+    return ContentRange(range: first..<(last + 1), total: total)
   }
-}
 
-extension Substring.UTF8View {
   /// The unit, in whatever case.
-  fileprivate var isBytes: Bool { lazy.map { $0 | 0x20 }.elementsEqual("bytes".utf8) }
+  private static func isBytes(_ unit: Bytes) -> Bool {
+    unit.lazy.map { $0 | 0x20 }.elementsEqual("bytes".utf8)
+  }
 
-  fileprivate var isStar: Bool { elementsEqual("*".utf8) }
+  private static func isStar(_ text: Bytes) -> Bool { text.count == 1 && text.first == UInt8(ascii: "*") }
 
   /// Without the blanks around it.
-  fileprivate var trimmed: Substring.UTF8View {
+  private static func trim(_ text: Bytes) -> Bytes {
     func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-    var text = drop(while: isBlank)
+    var text = text.drop(while: isBlank)
     while let last = text.last, isBlank(last) { text.removeLast() }
     return text
   }

@@ -13,16 +13,29 @@ package enum HTTPDate {
 
   private static func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     // Sun, 06 Nov 1994 08:49:37 GMT
-    let pieces = bytes.split(separator: UInt8(ascii: " "))
-    guard pieces.count == 6, pieces[5].elementsEqual("GMT".utf8), let day = number(pieces[1]),
-      let month = month(pieces[2]), let year = number(pieces[3])
+    var rest = bytes[...]
+    let blank = UInt8(ascii: " ")
+    _ = next(&rest, blank)
+    guard let day = number(next(&rest, blank)), let month = month(next(&rest, blank)),
+      let year = number(next(&rest, blank))
     else { return nil }
-    let clock = pieces[4].split(separator: UInt8(ascii: ":")).compactMap(number)
-    guard clock.count == 3, (1000...9999).contains(year), (1...31).contains(day), clock[0] <= 23,
-      clock[1] <= 59, clock[2] <= 60
+    var clock = next(&rest, blank)
+    let colon = UInt8(ascii: ":")
+    guard let hour = number(next(&clock, colon)), let minute = number(next(&clock, colon)),
+      let second = number(next(&clock, colon)), clock.isEmpty, next(&rest, blank).elementsEqual("GMT".utf8),
+      rest.allSatisfy({ $0 == blank }), (1000...9999).contains(year), (1...31).contains(day), hour <= 23,
+      minute <= 59, second <= 60
     else { return nil }
     let days = Timestamp.days(year: year, month: month, day: day)
-    return Double(days * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2])
+    return Double(days * 86_400 + hour * 3600 + minute * 60 + second)
+  }
+
+  /// Takes the next piece: without arrays, as each answer has one or two dates.
+  private static func next(_ rest: inout Bytes, _ separator: UInt8) -> Bytes {
+    rest = rest.drop { $0 == separator }
+    let end = rest.firstIndex(of: separator) ?? rest.endIndex
+    defer { rest = rest[end...] }
+    return rest[..<end]
   }
 
   private static func number(_ bytes: Bytes) -> Int64? {
@@ -37,11 +50,11 @@ package enum HTTPDate {
 
   /// 1 to 12.
   private static func month(_ bytes: Bytes) -> Int64? {
-    for (index, name) in months.enumerated() where bytes.elementsEqual(name.utf8) { return Int64(index + 1) }
-    return nil
+    guard bytes.count == 3 else { return nil }
+    let names: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+    return (0..<12).first { month in
+      (0..<3).allSatisfy { names.utf8Start[month * 3 + $0] == bytes[bytes.startIndex + $0] }
+    }
+    .map { Int64($0 + 1) }
   }
-
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 }

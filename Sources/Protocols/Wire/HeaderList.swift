@@ -41,8 +41,16 @@ package struct HeaderList: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// Names are ASCII (RFC 9110, 5.6.2), and asked for with every answer: compared by bytes, without new texts.
   private static func same(_ one: String, _ other: String) -> Bool {
-    one.utf8.count == other.utf8.count
-      && zip(one.utf8, other.utf8).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && isLetter($0)) }
+    guard one.utf8.count == other.utf8.count else { return false }
+    var (one, other) = (one, other)
+    return one.withUTF8 { one in
+      other.withUTF8 { other in
+        one.indices.allSatisfy { index in
+          let (mine, its) = (one[index], other[index])
+          return mine == its || (mine ^ its == 0x20 && isLetter(mine))
+        }
+      }
+    }
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool {

@@ -302,7 +302,7 @@ extension DigestAlgorithm {
 
   static func named(_ found: [DigestKind: String]) -> [DigestAlgorithm: String] {
     var named: [DigestAlgorithm: String] = [:]
-    for algorithm in allCases { named[algorithm] = found[algorithm.kind] }
+    for algorithm in allCases { if let digest = found[algorithm.kind] { named[algorithm] = digest } }
     return named
   }
 }

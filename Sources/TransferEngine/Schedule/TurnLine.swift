@@ -46,8 +46,7 @@ struct TurnLine {
       }
     }
     guard frontCount > 0 else { return nil }
-    let first = front[frontHead]
-    front[frontHead] = nil
+    let first = front[frontHead].take()
     frontHead += 1
     if frontCount == 0 || frontHead >= Self.inFront / 2 {
       front.removeFirst(frontHead)

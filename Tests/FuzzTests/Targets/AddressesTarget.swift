@@ -6,7 +6,10 @@ enum AddressesTarget {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
       String(decoding: $0, as: UTF8.self)
     }
-    for line in lines { try check(WebURL(line)) }
+    for line in lines {
+      try check(WebURL(line))
+      try require(WebURL(line) == WebURL(careful: line), "read in two ways: \(line)")
+    }
     guard let first = lines.first, let url = WebURL(first) else { return }
     try check(url.appending("a/b"))
     for line in lines.dropFirst() {
