@@ -157,7 +157,7 @@ class Job:
     """A manifest in a folder of its own with a state of its own."""
 
     def __init__(self, name, text, keep=False):
-        self.folder = fresh(name, keep)
+        self.name, self.folder = name, fresh(name, keep)
         self.manifest = self.folder / "job.yaml"
         self.manifest.write_text(f"version: 1\njob: {name}\n{text}")
         self.state = self.folder / "state"

@@ -39,6 +39,8 @@ struct LedgerFaultsTests {
   )
     async throws
   {
+    // What was under way is logged when depot notices the end.
+    try await Task.sleep(for: .milliseconds(1500))
     let before = try await depot.log().count
     let listing = try Sums.shell("ls; cat plan.sqlite | sha256sum", in: bench.state + "/ledger")
     for command in [
