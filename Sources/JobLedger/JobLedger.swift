@@ -37,6 +37,10 @@ package final class JobLedger: Sendable {
       configuration.busyMode = .timeout(10)
       configuration.label = "plan"
       configuration.maximumReaderCount = 3
+      configuration.prepareDatabase { db in
+        // Readers go from page to page, of a plan of any length: SQLite's 2 MiB for each would hold what none asks for again.
+        if db.configuration.readonly { try db.execute(sql: "PRAGMA cache_size = -512") }
+      }
       pool = try DatabasePool(path: path, configuration: configuration)
       try Schema.migrator.migrate(pool)
       // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.

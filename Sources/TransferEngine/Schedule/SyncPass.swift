@@ -6,7 +6,7 @@ package struct SyncPass: Sendable {
   private let context: EngineContext
   private let pool: BlockingPool
   private let whole: WholeSync
-  private static let group = 16_384
+  private static let group = 8192
   private static let shares = 16
   /// From so many files on, one sync of the whole file system is less work than theirs apart.
   private static let many = 32
