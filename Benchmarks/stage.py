@@ -22,6 +22,9 @@ def build_peers():
     for name in ["get", "sessions", "many"]:
         subprocess.run(["gcc", "-O2", "-o", PEERS / name, ROOT / f"Benchmarks/peers/{name}.c",
                         "-lcurl", "-lcrypto", "-lpthread"], check=True)
+    sums = ROOT / "Sources/CChecksums"
+    subprocess.run(["gcc", "-O2", "-I", sums / "include", "-o", PEERS / "check", ROOT / "Benchmarks/peers/check.c",
+                    *sorted(sums.glob("*.c")), "-lpthread"], check=True)
 
 
 def random_file(path, size):

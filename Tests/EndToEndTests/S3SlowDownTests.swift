@@ -39,9 +39,10 @@ struct S3SlowDownTests {
       #expect(try await bench.run(job(up), environment: Self.environment).status == 0)
     }
     let before = s3.log().count
-    // Each request takes a while, so that it is seen how many there are at a time.
+    // Each request takes a while, so that it is seen how many there are at a time: longer than a part takes to be hashed
+    // and sent on a busy machine.
     try s3.set([
-      "\"pause\": \(kind == "part" ? 0.05 : 0.15)",
+      "\"pause\": \(kind == "part" ? 0.3 : 0.15)",
       "\"faults\": [{\"on\": \"\(kind)\", \"do\": \"slowdown\", \"from\": 14, \"times\": 8}]",
     ])
     let events = bench.scratch.path + "/events.jsonl"
