@@ -116,7 +116,7 @@ struct InterfaceTests {
     #expect(run.status == 0 && run.state("a") == "completed", "\(run.errors)")
     // Nobody there to say: not metered, and said so.
     try FileManager.default.removeItem(atPath: tool)
-    try Data("#!/bin/sh\nexit 1\n".utf8).write(to: URL(fileURLWithPath: tool))
+    try bench.scratch.write("tools/busctl", "#!/bin/sh\nexit 1\n")
     chmod(tool, 0o755)
     let unknown = try await bench.run(
       yaml.replacing("to: a,", with: "to: a, refresh: always,"), ["--new-run"], environment: path)

@@ -29,7 +29,10 @@ package final class Scratch: Sendable {
     try FileManager.default.createDirectory(
       atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
     let written = mode == nil ? file : file + ".new"
-    try Data(text.utf8).write(to: URL(fileURLWithPath: written))
+    // Not open in what another test starts meanwhile: what is open for writing anywhere can't be executed (ETXTBSY).
+    let descriptor = open(written, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw TestFault("can't write \(name): errno \(errno)") }
+    try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(text.utf8))
     if let mode {
       guard chmod(written, mode) == 0, rename(written, file) == 0 else {
         throw TestFault("can't put \(name) in its place: errno \(errno)")
