@@ -100,7 +100,8 @@ package final class OpenFile: Sendable {
     _ range: Range<Int64>, reading: (UnsafeMutableRawBufferPointer, Int64) throws(Failure) -> Int,
     _ body: (UnsafeRawBufferPointer) -> Bool
   ) throws(Failure) -> Int64 {
-    let size = min(1 << 20, max(1, range.count))
+    // Below what malloc would map, and give back, for each range; and within a core's own cache.
+    let size = min(240 << 10, max(1, range.count))
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
     defer { buffer.deallocate() }
     var position = range.lowerBound
