@@ -148,19 +148,21 @@ extension JobLedger {
   /// Completions of this boot that may not be on disk yet, in the plan's order.
   package func unsynced(boot: String, limit: Int) throws -> [UnsyncedCompletion] {
     try read { db in
-      try Row.fetchAll(
+      // Thousands of rows: one at a time, as each takes more than what is made of it.
+      let rows = try Row.fetchCursor(
         db,
         sql: """
           SELECT t.seq, t.id, t.state, t.reason, t.destination, p.resolved_destination, p.completed_at,
             json_extract(p.destination_facts, '$.inode'), p.reused
           FROM \(Self.unsynced) ORDER BY t.seq LIMIT ?
-          """, arguments: [boot, limit]
-      ).map { row in
-        UnsyncedCompletion(
-          seq: row[0], id: row[1], state: TransferState(word: row[2], reason: row[3]) ?? .completed,
-          destination: (row[5] as String?).map { .local($0) } ?? Place(row[4] as String),
-          inode: (row[7] as String?).flatMap { UInt64($0) }, reused: row[8], completedAt: row[6])
-      }
+          """, arguments: [boot, limit])
+      return try Array(
+        rows.map { row in
+          UnsyncedCompletion(
+            seq: row[0], id: row[1], state: TransferState(word: row[2], reason: row[3]) ?? .completed,
+            destination: (row[5] as String?).map { .local($0) } ?? Place(row[4] as String),
+            inode: (row[7] as String?).flatMap { UInt64($0) }, reused: row[8], completedAt: row[6])
+        })
     }
   }
 

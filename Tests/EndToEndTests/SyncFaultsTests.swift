@@ -37,6 +37,13 @@ struct SyncFaultsTests {
       const char *ending = getenv("SYNC_OF"), *number = getenv("SYNC_ERRNO"), *hold = getenv("SYNC_HOLD");
       size_t count = ending ? strlen(ending) : 0;
       if (count && length >= (ssize_t)count && strcmp(path + length - count, ending) == 0) {
+        const char *log = getenv("SYNC_LOG");
+        if (log) {
+          int file = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+          if (write(file, "x", 1) != 1) abort();
+          close(file);
+          usleep(300000);
+        }
         if (hold) {
           char mark[4096];
           snprintf(mark, sizeof mark, "%s.reached", hold);
@@ -59,7 +66,7 @@ struct SyncFaultsTests {
     return bench.scratch.path + "/sync.so"
   }
 
-  private func bench(_ count: Int, _ rule: String) async throws -> (Bench, Depot) {
+  private func bench(_ count: Int, _ rule: String, policy: String = "{}") async throws -> (Bench, Depot) {
     let bench = try Bench()
     let depot = try await Depot(bench)
     var transfers = ""
@@ -72,7 +79,7 @@ struct SyncFaultsTests {
       version: 1
       job: sync
       endpoints: { depot: \(depot.endpoint) }
-      defaults: { if_exists: \(rule) }
+      defaults: { if_exists: \(rule), policy: \(policy) }
       transfers:
       \(transfers)
       """)
@@ -118,6 +125,20 @@ struct SyncFaultsTests {
     let run = try await bench.run(nil, environment: broken)
     #expect(run.status == 1 && run.faults == "", "\(run.errors)")
     #expect(run.totals["completed"].int == 39 && run.state("f7") == "failed IO_ERROR")
+  }
+
+  /// What completes while a pass goes on, here on a slow disk, is left to the next one, five seconds later: not each few
+  /// get a sync of theirs.
+  @Test func passesTakeManyTogether() async throws {
+    let (bench, _) = try await bench(240, "replace", policy: "{ transfers: 2, bandwidth: 100KB/s }")
+    let log = try bench.scratch.write("synced", "")
+    let run = try await bench.run(
+      nil, environment: ["LD_PRELOAD": try preload(bench), "SYNC_OF": "/out", "SYNC_LOG": log])
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    let seconds = try #require(run.report["run"]["duration_s"].double)
+    let passes = try Data(contentsOf: URL(fileURLWithPath: log)).count
+    // Each pass shares the folder's files among 16 threads, and each of these syncs it.
+    #expect(seconds > 5 && passes <= (Int(seconds / 5) + 2) * 16, "\(passes) in \(seconds) s")
   }
 
   /// A signal ends the wait for the disk, the run does not end with 0, and the next one only waits.

@@ -18,8 +18,8 @@ package struct SyncPass: Sendable {
     whole = WholeSync(context.folder, now: context.clock.now())
   }
 
-  /// Syncs what is recorded as not yet on disk. A file that can't be synced ends as failed, or held where the disk is
-  /// full; the others go on.
+  /// Syncs what is recorded as not yet on disk when it begins. A file that can't be synced ends as failed, or held
+  /// where the disk is full; the others go on.
   ///
   /// - Throws: `LedgerError`; `PassingFault` where files can't be opened for now; `CancellationError` within the sync
   ///   of one file.
@@ -31,6 +31,8 @@ package struct SyncPass: Sendable {
       if batch.isEmpty { return }
       let device = batch.count < Self.many ? nil : try await pool.run { whole.sync() }
       try await sync(batch, but: device)
+      // What has completed meanwhile is the next pass's: a sync of the whole file system for each few would be dear.
+      if batch.count < Self.group { return try await context.writer.barrier() }
     }
   }
 
