@@ -41,14 +41,15 @@ struct HostHealthTests {
     #expect(
       requests.allSatisfy { $0["open"].int ?? 99 <= 4 },
       "\(requests.compactMap { $0["open"].int }.max() ?? 0)")
-    // After a 429 the whole host rests for the second that it asked for: only what was on its way arrives.
+    // After a 429 the whole host rests for the second that it asked for: only what was on its way arrives, on three
+    // connections, and what followed an answer that was read on a busy machine before the refusal was.
     #expect(!server.refusals().isEmpty)
     for refusal in server.refusals() {
       let meanwhile = requests.filter {
         let at = $0["at"].double ?? 0
         return at > refusal.ended && at < refusal.begun + 0.95
       }
-      #expect(meanwhile.count <= 3, "\(meanwhile.count) requests within the rest")
+      #expect(meanwhile.count <= 6, "\(meanwhile.count) requests within the rest")
     }
     let changes = JSON.lines(bench.scratch.path + "/events").filter { $0["event"].string == "host_state" }
     #expect(changes.contains { $0["change"].string == "slowed" }, "\(changes)")
