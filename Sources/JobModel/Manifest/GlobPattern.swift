@@ -81,7 +81,17 @@ package struct GlobPattern: Sendable, Hashable {
   private enum Outcome { case whole, no }
 
   private static func names(of path: String) -> [[Unicode.Scalar]] {
-    path.utf8.split(separator: 0x2F).map(Substring.init).filter { $0 != "." }.map { Array($0.unicodeScalars) }
+    var names: [[Unicode.Scalar]] = []
+    var name: [Unicode.Scalar] = []
+    func end() {
+      if !name.isEmpty, name != ["."] { names.append(name) }
+      name.removeAll(keepingCapacity: true)
+    }
+    for scalar in path.unicodeScalars {
+      if scalar == "/" { end() } else { name.append(scalar) }
+    }
+    end()
+    return names
   }
 
   private static func match(

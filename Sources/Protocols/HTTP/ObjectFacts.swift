@@ -24,7 +24,7 @@ package enum ObjectFacts {
     case 200, 204:
       object.size = headers["Content-Length"].flatMap { ByteCount.read($0) }
       if let ranges = headers["Accept-Ranges"]?.lowercased() {
-        object.servesRanges = ranges.contains("bytes")
+        object.servesRanges = ranges == "bytes" || ranges.contains("bytes")
       }
     case 416:
       object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total

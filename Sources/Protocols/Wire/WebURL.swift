@@ -42,7 +42,8 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
       // The scheme's own, or one written with zeros before it, is left out of an origin, or written without them.
       guard (1...65_535).contains(port), port != usual, bytes[hostEnd + 1] != 0x30 else { return nil }
     }
-    guard end < bytes.count, bytes[end] == UInt8(ascii: "/") else { return nil }
+    // An endpoint's often ends with its host.
+    guard end == bytes.count || bytes[end] == UInt8(ascii: "/") else { return nil }
     var question = bytes.count
     for index in end..<bytes.count {
       let byte = bytes[index]
@@ -56,7 +57,7 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
     host = text(start..<hostEnd)
     self.port = port
     origin = text(0..<end)
-    path = text(end..<question)
+    path = end < bytes.count ? text(end..<question) : "/"
     query = question < bytes.count ? text((question + 1)..<bytes.count) : nil
   }
 

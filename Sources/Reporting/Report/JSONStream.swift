@@ -90,9 +90,10 @@ private struct JSONPieces {
     open[open.count - 1].hasMembers = true
     newLine()
     guard let name else { return }
-    JSON.string(name).write(to: &buffer)
-    buffer.append(UInt8(ascii: ":"))
-    buffer.append(UInt8(ascii: " "))
+    // Names are ours, and need no escapes.
+    buffer.append(UInt8(ascii: "\""))
+    buffer.append(contentsOf: name.utf8)
+    buffer.append(contentsOf: [UInt8(ascii: "\""), UInt8(ascii: ":"), UInt8(ascii: " ")])
   }
 
   private mutating func newLine() {

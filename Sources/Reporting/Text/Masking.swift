@@ -8,6 +8,7 @@ package enum Masking {
 
   /// A text for people or reports with the secrets of every URL in it replaced by `***`.
   package static func text(_ text: String) -> String {
+    guard mayHaveSecrets(text) else { return text }
     var out = ""
     var rest = Substring(text).unicodeScalars
     while let start = schemeEnd(rest) {
@@ -25,6 +26,7 @@ package enum Masking {
     case .local(""): return "./"
     case .local, .remote: return place.text
     case .url(let url):
+      guard mayHaveSecrets(url) else { return url }
       // A whole URL ends where it ends, whatever characters its query has.
       let scalars = Substring(url).unicodeScalars
       guard let start = schemeEnd(scalars) else { return text(url) }
@@ -34,6 +36,7 @@ package enum Masking {
 
   /// An absolute URL without query and fragment.
   package static func withoutQuery(_ url: String) -> String {
+    guard mayHaveSecrets(url) || url.utf8.contains(UInt8(ascii: "#")) else { return url }
     let scalars = Substring(url).unicodeScalars
     guard let start = schemeEnd(scalars) else { return text(url) }
     return String(scalars[..<start]) + masked(scalars[start...].prefix { $0 != "?" && $0 != "#" })
@@ -45,6 +48,11 @@ package enum Masking {
     guard let at = scalars.lastIndex(of: "@") else { return address }
     let scheme = mark(in: scalars)?.upperBound ?? scalars.startIndex
     return scheme <= at ? String(scalars[..<scheme]) + "***" + String(scalars[at...]) : address
+  }
+
+  /// User info ends in `@`, and queries begin with `?` or go on with `&`: nearly all texts have none of them.
+  private static func mayHaveSecrets(_ text: String) -> Bool {
+    text.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }
   }
 
   /// Where the text after the first `http://` or `https://` begins.

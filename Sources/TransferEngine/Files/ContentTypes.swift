@@ -1,9 +1,11 @@
 /// Media types by file extension, for uploads that do not say theirs (IANA's registry, the common ones).
 enum ContentTypes {
   static func of(_ path: String) -> String {
-    let name = path.split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return fallback }
-    return table[name[name.index(after: dot)...].lowercased()] ?? fallback
+    // By bytes: both marks are ASCII, and few names have an extension to look up.
+    let bytes = path.utf8
+    let start = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
+    guard let dot = bytes[start...].lastIndex(of: UInt8(ascii: ".")), dot > start else { return fallback }
+    return table[path[bytes.index(after: dot)...].lowercased()] ?? fallback
   }
 
   private static let fallback = "application/octet-stream"

@@ -8,8 +8,8 @@ package actor HostGate {
   nonisolated private let executor: any SerialExecutor
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// A request that was let through.
-  struct Pass: Sendable {
+  /// A request that was let through. Not a structure, as it is handed on often.
+  final class Pass: Sendable {
     let id: Int
     let host: String
     let use: ConnectionUse
@@ -19,6 +19,20 @@ package actor HostGate {
     /// Whether it has a transfer's place in flight: a host that is probed takes none from others.
     let isPlaced: Bool
     let begun: Double
+
+    init(
+      id: Int, host: String, use: ConnectionUse, asker: Int64?, policy: EffectivePolicy, isProbe: Bool,
+      isPlaced: Bool, begun: Double
+    ) {
+      self.id = id
+      self.host = host
+      self.use = use
+      self.asker = asker
+      self.policy = policy
+      self.isProbe = isProbe
+      self.isPlaced = isPlaced
+      self.begun = begun
+    }
   }
 
   /// A request that waits: in line for a slot, or for its host to come back.
@@ -134,10 +148,10 @@ package actor HostGate {
 
   /// The answer's head has come.
   func answered(_ pass: Pass, status: Int, retryAfter: Double?) {
-    let backoff = Backoff(pass.policy).delay(afterAttempt: 1, retryAfter: nil, random: random())
     change(pass.host, pass.policy) {
       $0.answered(
-        status, retryAfter: retryAfter, begun: pass.begun, now: now(), pause: backoff,
+        status, retryAfter: retryAfter, begun: pass.begun, now: now(),
+        pause: Backoff(pass.policy).delay(afterAttempt: 1, retryAfter: nil, random: random()),
         limit: pass.policy.connectionsPerHost)
     }
   }

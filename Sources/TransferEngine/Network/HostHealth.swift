@@ -113,7 +113,8 @@ package struct HostHealth: Sendable {
   ///   - begun: when the request was sent.
   ///   - pause: seconds to rest where the host says that there are too many, but not for how long.
   package mutating func answered(
-    _ status: Int, retryAfter: Double?, begun: Double, now: Double, pause: Double, limit: Int
+    _ status: Int, retryAfter: Double?, begun: Double, now: Double, pause: @autoclosure () -> Double,
+    limit: Int
   ) -> HostNews.Change? {
     failures = 0
     openings = 0
@@ -132,7 +133,7 @@ package struct HostHealth: Sendable {
       window = .infinity
       return news ?? .recovered
     }
-    if let wish = retryAfter ?? (status == 429 ? pause : nil) { restsUntil = max(restsUntil, now + wish) }
+    if let wish = retryAfter ?? (status == 429 ? pause() : nil) { restsUntil = max(restsUntil, now + wish) }
     // What was under way when the window shrank says nothing new.
     guard begun >= lastDecrease else { return news }
     lastDecrease = now

@@ -15,6 +15,7 @@ final class Requester {
   let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
+  private let hasCredential: Bool
   let remote: any RemoteProtocol
   private var settings: TransferSettings
   private var isFarewell = false
@@ -36,6 +37,7 @@ final class Requester {
     self.context = context
     self.authenticator = authenticator
     self.endpoint = endpoint
+    hasCredential = endpoint.map { $0.authentication != .none || !$0.kind.headers.isEmpty } ?? false
     self.remote = remote
     self.settings = settings
     self.throttle = throttle
@@ -262,10 +264,6 @@ final class Requester {
 
   private func rewind(_ body: WireRequest.Body) throws {
     if case .source(let source, _) = body { try source.rewind() }
-  }
-
-  private var hasCredential: Bool {
-    endpoint.map { $0.authentication != .none || !$0.kind.headers.isEmpty } ?? false
   }
 
   private nonisolated(nonsending) func prepare(
