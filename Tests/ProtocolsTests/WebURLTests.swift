@@ -34,7 +34,8 @@ struct WebURLTests {
   @Test(arguments: [
     "http://a/", "https://files.example.net/a/b.bin?x=1&y=?2", "http://127.0.0.1:8080/p", "http://a:80/p",
     "https://a:443/p", "http://a:443/p", "https://a:80/?", "http://a:0080/", "http://a:08080/", "http://a:0/",
-    "http://a:65535/", "http://a:65536/", "http://a:100000/", "http://a:8080", "http://a:/p", "http://a:x/",
+    "http://a:65535/", "http://a:65536/", "http://a:100000/", "http://a:8080", "http://a:/p", "http://a",
+    "https://a.b", "http://a:", "http://a:80", "http://a?x", "http://a#f", "http://a:x/",
     "http://a.b-c./%2F", "http://a/p#f", "http://a/p?q#f", "http://a/p q", "http://a/p\u{7F}", "http://a/é",
     "http://A/", "http://a_b/", "http://a@b/", "http://a/@:[]\\", "http://-/", "http://", "http:///",
     "http://:1/",

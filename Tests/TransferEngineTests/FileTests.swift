@@ -27,6 +27,17 @@ struct FileTests {
     return nil
   }
 
+  @Test(arguments: [
+    ("a/b.c/report.pdf", "application/pdf"), ("REPORT.PDF", "application/pdf"),
+    ("a.tar.gz", "application/gzip"),
+    ("漢.Json", "application/json"), ("report\u{600}.pdf", "application/pdf"), ("a/.txt", nil),
+    ("a.txt/b", nil),
+    ("a.", nil), ("a", nil), ("", nil), (".", nil), ("a.\u{301}pdf", nil),
+  ])
+  func mediaTypesGoByTheExtension(_ path: String, _ type: String?) {
+    #expect(ContentTypes.of(path) == type ?? "application/octet-stream")
+  }
+
   @Test func partNamesFit() {
     for name in [
       "a", "", String(repeating: "x", count: 255), String(repeating: "漢", count: 85),

@@ -18,7 +18,7 @@ package struct SyncPass: Sendable {
     whole = WholeSync(context.folder, now: context.clock.now())
   }
 
-  /// Syncs what is recorded as not yet on disk when it begins. A file that can't be synced ends as failed, or held
+  /// Syncs what is recorded as not yet on disk, at least what was when it began. A file that can't be synced ends as failed, or held
   /// where the disk is full; the others go on.
   ///
   /// - Throws: `LedgerError`; `PassingFault` where files can't be opened for now; `CancellationError` within the sync
@@ -31,8 +31,10 @@ package struct SyncPass: Sendable {
       if batch.isEmpty { return }
       let device = batch.count < Self.many ? nil : try await pool.run { whole.sync() }
       try await sync(batch, but: device)
-      // What has completed meanwhile is the next pass's: a sync of the whole file system for each few would be dear.
-      if batch.count < Self.group { return try await context.writer.barrier() }
+      // What has completed meanwhile is the next pass's, as a sync of the whole file system for each few would be dear;
+      // where each file is synced by itself, no time is lost as long as there are many.
+      let many = device == nil ? Self.many : Self.group
+      if batch.count < many { return try await context.writer.barrier() }
     }
   }
 
