@@ -33,6 +33,7 @@ package struct EngineContext: Sendable {
   package var gate: HostGate?
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
   let blocks = BlockPool()
+  let writeback = Writeback()
   let claims = DestinationClaims()
   let rests = EndpointRests()
   let silentHosts = SilentHosts()

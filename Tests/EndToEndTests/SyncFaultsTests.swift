@@ -28,6 +28,19 @@ struct SyncFaultsTests {
       if (real == NULL) real = dlsym(RTLD_NEXT, "syncfs");
       return real(descriptor);
     }
+    int sync_file_range(int descriptor, off64_t offset, off64_t count, unsigned flags) {
+      static int (*real)(int, off64_t, off64_t, unsigned);
+      const char *log = getenv("RANGE_LOG");
+      if (log) {
+        FILE *file = fopen(log, "ae");
+        fprintf(file, "%lld+%lld:%u\\n", (long long)offset, (long long)count, flags);
+        fclose(file);
+        errno = EIO;
+        return -1;
+      }
+      if (real == NULL) real = dlsym(RTLD_NEXT, "sync_file_range");
+      return real(descriptor, offset, count, flags);
+    }
     int fsync(int descriptor) {
       static int (*real)(int);
       char link[64], path[4096];
@@ -125,6 +138,28 @@ struct SyncFaultsTests {
     let run = try await bench.run(nil, environment: broken)
     #expect(run.status == 1 && run.faults == "", "\(run.errors)")
     #expect(run.totals["completed"].int == 39 && run.state("f7") == "failed IO_ERROR")
+  }
+
+  /// Large chunks begin their way to the disk when they are whole; where that comes to nothing, the sync does it all.
+  @Test func writingBeginsBeforeTheEnd() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("large", size: 5_000_000, seed: 1)
+    try bench.writeJob(
+      """
+      version: 1
+      job: sync
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: large, download: "depot:large", to: large, chunk_size: 2MiB }
+      """)
+    let log = try bench.scratch.write("ranges", "")
+    let run = try await bench.run(nil, environment: ["LD_PRELOAD": try preload(bench), "RANGE_LOG": log])
+    #expect(run.status == 0 && run.faults == "" && run.state("large") == "completed", "\(run.errors)")
+    #expect(try bench.isSame("large", "large"))
+    let begun = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+    // SYNC_FILE_RANGE_WRITE, and nothing that waits; what is left at the end is less than a MiB.
+    #expect(Set(begun) == ["0+2097152:2", "2097152+2097152:2"])
   }
 
   /// What completes while a pass goes on, here on a slow disk, is left to the next one, five seconds later: not each few
