@@ -3,19 +3,38 @@ import Synchronization
 
 /// Runs what blocks or computes for long away from the network thread, as many at once as there are cores.
 package final class BlockingPool: Sendable {
+  private struct State {
+    var waiting: [@Sendable () -> Void] = []
+    var workers = 0
+  }
   private let queue: DispatchQueue
-  private let slots: DispatchSemaphore
+  private let width: Int
+  private let state = Mutex(State())
 
   package init(label: String, width: Int) {
     queue = DispatchQueue(label: label, attributes: .concurrent)
-    slots = DispatchSemaphore(value: max(1, width))
+    self.width = max(1, width)
   }
 
   package func submit(_ work: @escaping @Sendable () -> Void) {
-    queue.async { [slots] in
-      slots.wait()
-      defer { slots.signal() }
-      work()
+    // What waits holds no thread: each would have a stack and memory of its own.
+    let isFree = state.withLock { state -> Bool in
+      state.waiting.append(work)
+      guard state.workers < width else { return false }
+      state.workers += 1
+      return true
+    }
+    guard isFree else { return }
+    queue.async { [self] in
+      while let work = next() { work() }
+    }
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+      state.workers -= 1
+      return nil
     }
   }
 
