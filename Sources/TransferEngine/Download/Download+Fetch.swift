@@ -322,7 +322,7 @@ extension Download {
     if proof?.keeps(chunk) == true { return }
     map.add(chunk)
     digest?.advance(to: map.have.contiguous)
-    if let part { context.writeback.begin(chunk.range, of: part.file) }
+    if let part, context.writeback.begin(chunk.range, of: part.file) { isBeingWritten = true }
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if let size = object.size, chunk.length == size {
       map.unrecorded = chunk

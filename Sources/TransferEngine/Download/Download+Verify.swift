@@ -193,6 +193,7 @@ extension Download {
     book.progress.contiguousBytes = facts.size
     book.dropChunkRecords()
     map = RangeMap()
+    if let part, isBeingWritten { context.writeback.keep(part.file, inode: facts.inode) }
     self.part = nil
     return .finished
   }

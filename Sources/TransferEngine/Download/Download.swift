@@ -18,6 +18,8 @@ actor Download {
   var name = ""
   private var claim: DestinationClaims.Claim?
   var part: PartFile?
+  /// The kernel was told to begin writing it.
+  var isBeingWritten = false
   /// In place of the part file, as long as nothing needs one.
   var held: HeldFile?
   var object = RemoteObject()

@@ -78,6 +78,7 @@ package struct SyncPass: Sendable {
     var synced: [UnsyncedCompletion] = []
     for one in here {
       if isCancelled() { throw CancellationError() }
+      defer { context.writeback.release(one.inode) }
       do {
         let known = whole.covers(one) ? device : nil
         if try folder.sync(one.parts.name, inode: one.inode, but: known) {
