@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import JobLedger
+import JobManifest
 import JobModel
 import Reporting
 import TransferEngine
@@ -17,9 +18,28 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
+    let stopper = Stopper()
+    let signal = Latch<Int32>()
+    let signals = Signals { number in
+      signal.set(number)
+      stopper.stop(.interrupted)
+    }
+    defer { withExtendedLifetime(signals) {} }
+    let manifest = manifest
+    let file = try await stopper.race { try await OwnThread.run { try ManifestFile(manifest) } }
+    do { try await run(file, stopper) } catch is Stopper.Stopped {
+      let message = "\(Signals.name(signal.value ?? SIGTERM)) stopped the run before its first transfer"
+      try ReportSink(path: options.report, json: common.json).writeEnd(
+        job: file.read(overrides: [:]).readable, file: file, outcome: .incomplete, status: .incomplete,
+        diagnostics: [Diagnostic(.error, message)])
+      throw End(.incomplete, message, hint: "run the same command again")
+    }
+  }
+
+  private func run(_ file: ManifestFile, _ stopper: Stopper) async throws {
     let deadline = try options.deadline.map { text in try value("--deadline") { try Units.duration(text) } }
     if let deadline, deadline <= 0 {
-      throw End(.usage, "`--deadline` is longer than nothing", hint: "like `90s`, `30m` or `6h`")
+      throw End(.usage, "`--deadline` must be longer than 0", hint: "like `90s`, `30m` or `6h`")
     }
     guard options.onlyGlobs.count < 2 else {
       throw End(
@@ -27,18 +47,21 @@ struct RunCommand: AsyncParsableCommand {
         hint: "write one glob for all: `--only '{\(options.onlyGlobs.joined(separator: ","))}'`")
     }
     let scope = try options.only.map { text in try value("--only") { try Scope(text) } }
-    let file = try ManifestFile(manifest)
     try checkWritable()
     let reports = ReportSink(path: options.report, json: common.json)
-    let opened = try await JobOpening.openApart(
-      file, given: try Overrides.parse(options.overrides), state: common.stateFolder, adopt: options.adopt,
-      startsNew: options.newRun, ifRunning: options.ifRunning, reports: reports)
+    let given = try Overrides.parse(options.overrides)
+    let (state, options) = (common.stateFolder, options)
+    let opened = try await stopper.race {
+      try await JobOpening.openApart(
+        file, given: given, state: state, adopt: options.adopt, startsNew: options.newRun,
+        ifRunning: options.ifRunning, reports: reports)
+    }
     guard let opened else { return }
     let session = RunSession(
       opened: opened, state: common.stateFolder, options: options, common: common, reports: reports,
       scope: scope,
       deadline: deadline)
-    do { try await session.run() } catch let error as LedgerError {
+    do { try await session.run(stopper) } catch let error as LedgerError {
       throw End(.cannotCreate, error.description)
     } catch let failure as Failure {
       throw End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)

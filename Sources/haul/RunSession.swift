@@ -18,11 +18,11 @@ struct RunSession {
   private var job: Job { opened.job }
   private var ledger: JobLedger { opened.ledger }
 
-  func run() async throws {
+  func run(_ stopper: Stopper) async throws {
     let now = Date().timeIntervalSince1970
     DiagnosticText.print(opened.diagnostics)
     try checkScope()
-    let remarks = try precheck()
+    let remarks = try await stopper.race { try precheck() }
     DiagnosticText.print(remarks)
     let run =
       if let continued = opened.continued { try ledger.startAttempt(run: continued.number, at: now) } else {
@@ -31,7 +31,6 @@ struct RunSession {
     try ledger.reopenUnsynced(boot: BootID.current)
     if options.resumeCheck == .full { try ledger.reopenCompleted() }
     let failed = Latch<String>()
-    let stopper = Stopper()
     let writer = LedgerWriter(ledger) { error in
       failed.set("\(error)")
       stopper.stop(.ledger("\(error)"))
@@ -40,8 +39,6 @@ struct RunSession {
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = LiveBoard()
-    let signals = Signals { stopper.stop(.interrupted) }
-    defer { withExtendedLifetime(signals) {} }
     let cause: StopCause?
     do { cause = try await execute(run, writer, board, stopper, events) } catch {
       try? writer.close()
@@ -50,6 +47,8 @@ struct RunSession {
     }
     writer.submit(.events(run: run.number, count: events.lastSeq + 1))
     try? writer.close()
+    // What was left behind still runs, and is not counted on.
+    if stopper.cause != nil { try ledger.settleInterrupted() }
     if let message = failed.value { throw End(.cannotCreate, message) }
     try finish(run, ended: cause, board: board, events: events)
   }
@@ -109,7 +108,8 @@ struct RunSession {
         events.write(.engine(event))
         log.tell(event)
       })
-    defer { setUp.shutDown() }
+    var isLeftBehind = false
+    defer { if !isLeftBehind { setUp.shutDown() } }
     let engine = TransferEngine(
       setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
       limit: try ledger.limit())
@@ -128,14 +128,23 @@ struct RunSession {
       Task { try await Self.every(.seconds(5)) { try? await sync.run() } },
       Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
     ]
-    let result: Result<Void, any Error>
-    do { result = .success(try await engine.run()) } catch { result = .failure(error) }
+    let result: Result<StopCause?, any Error>
+    do {
+      // What hangs (a dead mount, a program that hears no signal) is left behind: all that counts is on record.
+      result = .success(
+        try await stopper.race(patience: .seconds(3)) {
+          try await engine.run()
+          try await Self.syncTheRest(sync, until: stopper, context)
+          return await engine.stopped
+        })
+    } catch let left as Stopper.Stopped {
+      isLeftBehind = true
+      result = .success(left.cause)
+    } catch { result = .failure(error) }
     for helper in helpers { helper.cancel() }
-    for helper in helpers { _ = await helper.result }
+    if !isLeftBehind { for helper in helpers { _ = await helper.result } }
     ticker.end()
-    try result.get()
-    try await Self.syncTheRest(sync, until: stopper, context)
-    return await engine.stopped
+    return try result.get()
   }
 
   /// Nothing is called done that is not on the disk. A signal or the deadline ends the wait: what is not synced then

@@ -1,32 +1,49 @@
 import Dispatch
 import Foundation
+import JobModel
 
-/// SIGINT and SIGTERM: the first asks for an orderly end, the second ends at once.
+/// SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end; one that comes a second later, or after, ends at once.
 final class Signals {
+  /// Seconds in which further signals are taken for the first: timeout(1) signals a program and then its group.
+  static let grace = 1.0
   private let sources: [any DispatchSourceSignal]
 
-  init(_ first: @escaping @Sendable () -> Void) {
+  /// - Parameter first: called once, with the signal's number.
+  init(_ first: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "haul-signals")
-    let seen = Counter()
-    sources = [SIGINT, SIGTERM].map { number in
+    let begun = Latch<Double>()
+    // nohup(1) starts programs with SIGHUP ignored: they are to outlive their terminal.
+    let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
+    sources = numbers.map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
+        let now = ProcessInfo.processInfo.systemUptime
+        guard let start = begun.value else {
+          begun.set(now)
+          return first(number)
+        }
         // What is recorded is recorded: leaving now loses nothing of it.
-        if seen.next() > 1 { _exit(75) }
-        first()
+        if now - start >= Self.grace { Terminal.exit(.incomplete) }
       }
       source.resume()
       return source
     }
   }
 
-  /// Used on the signals' own queue alone.
-  private final class Counter: @unchecked Sendable {
-    private var count = 0
-    func next() -> Int {
-      count += 1
-      return count
+  static func name(_ number: Int32) -> String {
+    switch number {
+    case SIGINT: "SIGINT"
+    case SIGTERM: "SIGTERM"
+    case SIGHUP: "SIGHUP"
+    default: "signal \(number)"
     }
+  }
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(number, nil, &action) == 0 else { return false }
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

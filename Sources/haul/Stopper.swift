@@ -1,11 +1,11 @@
 import Synchronization
 import TransferEngine
 
-/// Brings a wish to stop to the engine, whichever of the two is there first.
+/// Brings a request to stop to all who must hear of it, also to those who come after it.
 final class Stopper: Sendable {
   private struct State {
     var cause: StopCause?
-    var deliver: (@Sendable (StopCause) -> Void)?
+    var deliver: [@Sendable (StopCause) -> Void] = []
   }
   private let state = Mutex(State())
 
@@ -16,15 +16,41 @@ final class Stopper: Sendable {
       if state.cause == nil { state.cause = cause }
       return state.deliver
     }
-    deliver?(cause)
+    for one in deliver { one(cause) }
   }
 
   func attach(_ deliver: @escaping @Sendable (StopCause) -> Void) {
     let early = state.withLock { state in
-      state.deliver = deliver
+      state.deliver.append(deliver)
       return state.cause
     }
     if let early { deliver(early) }
+  }
+}
+
+extension Stopper {
+  /// A body was left behind, because a stop was asked for before it ended.
+  struct Stopped: Error { let cause: StopCause }
+
+  /// Runs a body that can't be cancelled, and leaves it behind when a stop is asked for.
+  ///
+  /// - Parameter patience: how long the body may go on after that.
+  /// - Throws: `Stopped`; what the body throws.
+  func race<Value: Sendable>(
+    patience: Duration = .zero, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      let once = Once(continuation)
+      attach { cause in
+        Task {
+          try? await Task.sleep(for: patience)
+          once.resume(.failure(Stopped(cause: cause)))
+        }
+      }
+      Task {
+        do { once.resume(.success(try await body())) } catch { once.resume(.failure(error)) }
+      }
+    }
   }
 }
 
@@ -33,4 +59,19 @@ final class Latch<Value: Sendable>: Sendable {
   private let content = Mutex<Value?>(nil)
   var value: Value? { content.withLock { $0 } }
   func set(_ value: Value) { content.withLock { if $0 == nil { $0 = value } } }
+}
+
+/// A continuation that the first of several results resumes.
+private final class Once<Value: Sendable>: Sendable {
+  private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+
+  init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = Mutex(continuation) }
+
+  func resume(_ result: Result<Value, any Error>) {
+    let first = continuation.withLock { held in
+      defer { held = nil }
+      return held
+    }
+    first?.resume(with: result)
+  }
 }

@@ -26,7 +26,11 @@ enum Terminal {
     talk("haul: \(shown(message))\n" + (hint.map { "hint: \(shown($0))\n" } ?? ""))
   }
 
-  static func exit(_ status: ExitStatus) -> Never { Foundation.exit(status.rawValue) }
+  /// Ends the process at once: threads that are left behind must not meet handlers that take their ground away.
+  static func exit(_ status: ExitStatus) -> Never {
+    fflush(nil)
+    _exit(status.rawValue)
+  }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 

@@ -31,7 +31,7 @@ struct InterruptTests {
     return (bench, depot)
   }
 
-  @Test(arguments: [SIGINT, SIGTERM])
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func signal(_ number: Int32) async throws {
     let (bench, depot) = try await slowBench()
     try bench.writeJob(job(depot))
@@ -92,19 +92,109 @@ struct InterruptTests {
     }
   }
 
-  @Test func secondSignalEndsAtOnce() async throws {
+  /// timeout(1) signals the program and then its group.
+  @Test func signalsOfOneMomentAreOne() async throws {
     let (bench, depot) = try await slowBench()
     try bench.writeJob(job(depot))
     let events = bench.scratch.path + "/events.jsonl"
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await Midway.chunks(1, of: ["down"], in: events, running)
-    running.signal(SIGINT)
-    running.signal(SIGINT)
-    let asked = ContinuousClock.now
-    _ = try await running.wait(.seconds(10))
-    #expect(ContinuousClock.now - asked < .seconds(3))
+    for number in [SIGTERM, SIGTERM, SIGINT, SIGHUP] { running.signal(number) }
+    let run = try await HaulRun(try await running.wait(.seconds(10)), reportPath: bench.reportPath)
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.errors.contains("3 paused"), "\(run.errors)")
     let again = try await bench.run()
     #expect(again.status == 0, "\(again.errors)")
     #expect(try bench.isSame("a.bin", "a.bin"))
+  }
+
+  /// A secret's command, or a mount, that hangs.
+  private func hanging() throws -> Bench {
+    let bench = try Bench()
+    let marker = bench.scratch.path + "/asked"
+    try bench.writeJob(
+      """
+      version: 1
+      job: hangs
+      endpoints:
+        web:
+          type: http
+          url: "http://127.0.0.1:1"
+          auth: { bearer: { command: [sh, -c, "touch \(marker); sleep 20"] } }
+      transfers: [{ id: a, download: "web:a.bin", to: a.bin }]
+      """)
+    return bench
+  }
+
+  private func asked(_ bench: Bench, _ running: Running) async throws {
+    while !FileManager.default.fileExists(atPath: bench.scratch.path + "/asked") {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aCommandThatHangsHoldsNothingUp() async throws {
+    let bench = try hanging()
+    let running = try bench.start(bench.runArguments())
+    try await asked(bench, running)
+    running.signal(SIGTERM)
+    let run = try await HaulRun(try await running.wait(.seconds(5)), reportPath: bench.reportPath)
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.state("a") == "paused interrupted")
+  }
+
+  @Test func whileTheJobIsListed() async throws {
+    let bench = try Bench()
+    let port = try await bench.blackHole("127.0.0.1")
+    try bench.writeJob(
+      """
+      version: 1
+      job: lists
+      endpoints:
+        s3: { type: s3, url: "http://127.0.0.1:\(port)", bucket: b,
+              auth: { aws: { access_key_id: A, secret_access_key: { env: KEY } } } }
+      policies: { p: { timeouts: { connect: 60s } } }
+      defaults: { policy: p }
+      transfers: [{ id: all, download: "s3:in/", to: in/ }]
+      """)
+    let running = try bench.start(bench.runArguments(), environment: ["KEY": "k"])
+    let lock = bench.state + "/lists/run.lock"
+    while !FileManager.default.fileExists(atPath: lock) {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    running.signal(SIGTERM)
+    let run = try await HaulRun(try await running.wait(.seconds(5)), reportPath: bench.reportPath)
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.outcome == "incomplete" && run.errors.contains("SIGTERM"), "\(run.errors)")
+  }
+
+  @Test func whileItWaitsForTheLock() async throws {
+    let bench = try hanging()
+    let first = try bench.start(["run", "job.yaml"])
+    try await asked(bench, first)
+    let running = try bench.start(bench.runArguments(["--if-running", "wait"]))
+    try await Task.sleep(for: .milliseconds(500))
+    try #require(running.isAlive)
+    running.signal(SIGINT)
+    let run = try await HaulRun(try await running.wait(.seconds(5)), reportPath: bench.reportPath)
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.errors.contains("SIGINT"), "\(run.errors)")
+    #expect(first.isAlive)
+  }
+
+  /// nohup(1) starts programs with SIGHUP ignored.
+  @Test func nohupOutlivesItsTerminal() async throws {
+    let bench = try hanging()
+    let running = try Running(
+      "/usr/bin/env",
+      ["--ignore-signal=HUP", Programs.haul, "run", "job.yaml", "--state-dir", bench.state],
+      environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
+    try await asked(bench, running)
+    running.signal(SIGHUP)
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(running.isAlive)
+    running.signal(SIGTERM)
+    #expect(try await running.wait(.seconds(5)).status == 75)
   }
 }
