@@ -28,7 +28,12 @@ enum AuthRule {
     case "bearer": return SecretRule.read("bearer", in: fields).map { .bearer($0) }
     case "basic": return basic(fields)
     case "header": return header(fields)
-    case "aws": return aws(fields).map { .aws($0) }
+    case "aws":
+      guard let credentials = aws(fields) else { return nil }
+      if credentials == .environment {
+        fields.scope.uses(.awsEnvironment, path: fields.path("aws"), at: fields.keyMark("aws"))
+      }
+      return .aws(credentials)
     case "oauth2": return OAuthRule.read(fields).map { .oauth2($0) }
     case "netrc":
       guard let isOn = fields.bool("netrc") else { return nil }

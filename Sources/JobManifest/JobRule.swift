@@ -32,6 +32,7 @@ enum JobRule {
     var job = Job(
       name: name, description: description, version: 1, manifestPath: path, directory: scope.directory,
       endpoints: endpoints.named, policies: policies.named, variables: scope.variables, templates: templates)
+    job.secrets = scope.secrets
     job.namePlace = top.marked("job", allowed: .settled)
     return job
   }

@@ -15,6 +15,7 @@ final class Scope {
   /// What was asked of the environment, empty where it has no such name.
   private(set) var environmentUsed: [String: String] = [:]
   private(set) var usedEnvironment = false
+  private(set) var secrets: [SecretUse] = []
 
   init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
     self.faults = faults
@@ -125,6 +126,11 @@ final class Scope {
     case .source: "`${source.…}` belongs into `to` of a fan-out"
     default: "it belongs into the values of a transfer"
     }
+  }
+
+  func uses(_ source: SecretUse.Source, path: String, at mark: YAMLMark?) {
+    guard let mark else { return }
+    secrets.append(SecretUse(source, path: path, mark: faults.sourceMark(mark)))
   }
 
   /// A path as the manifest writes it, made absolute.

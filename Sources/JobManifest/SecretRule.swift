@@ -25,11 +25,14 @@ enum SecretRule {
       scope.faults.error("a secret has exactly one of `env`, `file` and `command`", at: node.mark)
       return nil
     }
-    switch forms[0] {
-    case "env": return fields.value("env", allowed: [], environmentName).map { .environment($0) }
-    case "file": return fields.text("file", allowed: []).map { .file(scope.absolute($0)) }
-    default: return command(fields).map { .command($0) }
-    }
+    let reference: SecretReference? =
+      switch forms[0] {
+      case "env": fields.value("env", allowed: [], environmentName).map { .environment($0) }
+      case "file": fields.text("file", allowed: []).map { .file(scope.absolute($0)) }
+      default: command(fields).map { .command($0) }
+      }
+    if let reference { scope.uses(.reference(reference), path: path, at: fields.keyMark(forms[0])) }
+    return reference
   }
 
   /// A program and its arguments, never a shell line.

@@ -13,17 +13,27 @@ enum AWSCredentialSource {
     return found
   }
 
+  /// - Throws: `Failure` where the environment has neither keys nor a profile's name.
+  static func checkEnvironment() throws {
+    let environment = ProcessInfo.processInfo.environment
+    if keys(environment) == nil { _ = try profileName(environment) }
+  }
+
+  private static func profileName(_ environment: [String: String]) throws -> String {
+    guard let profile = environment["AWS_PROFILE"], !profile.isEmpty else {
+      throw Failure(
+        .secretUnavailable,
+        "the environment has neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor AWS_PROFILE")
+    }
+    return profile
+  }
+
   private static func find(_ credentials: AWSCredentials) async throws -> AWSKeys {
     let environment = ProcessInfo.processInfo.environment
     switch credentials {
     case .environment:
       if let found = keys(environment) { return found }
-      guard let profile = environment["AWS_PROFILE"], !profile.isEmpty else {
-        throw Failure(
-          .secretUnavailable,
-          "the environment has neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor AWS_PROFILE")
-      }
-      return try await self.profile(profile, environment)
+      return try await profile(try profileName(environment), environment)
     case .profile(let name): return try await profile(name, environment)
     case .command(let words): return try await command(words)
     case .keys: throw Failure(.internal, "keys of the manifest are resolved one by one")

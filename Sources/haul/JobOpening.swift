@@ -55,6 +55,7 @@ struct JobOpening: Sendable {
       try checkOwner(job, ledger, file, adopt: adopt)
       let now = Date().timeIntervalSince1970
       let id = continued?.id ?? ULID.make(now: now)
+      try reports.refuse(SecretCheck(job).forListings(), job: job, file: file)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))

@@ -55,6 +55,20 @@ struct ReportSink {
     try guarded { try deliver(writer.write) }
   }
 
+  /// Refuses a run for inputs that are not there: says each, and writes the report that was asked for.
+  ///
+  /// - Throws: `End` with 66, unless the list is empty.
+  func refuse(_ absent: [Diagnostic], job: Job, file: ManifestFile) throws {
+    guard !absent.isEmpty else { return }
+    DiagnosticText.print(absent)
+    try writeEnd(job: job, file: file, outcome: .failed, status: .noInput, diagnostics: absent)
+    let count = absent.count == 1 ? "1 secret is" : "\(absent.count) secrets are"
+    throw End(
+      .noInput, "`\(file.path)`: \(count) not there: nothing was transferred",
+      hint: "provide what is named above where haul runs: cron and systemd start programs with an environment of their own"
+    )
+  }
+
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
     var head = ReportHead(toolVersion: Haul.version, jobName: job)
     head.manifest = try ledger.meta("manifest_as_given")

@@ -22,6 +22,9 @@ struct RunSession {
     let now = Date().timeIntervalSince1970
     DiagnosticText.print(opened.diagnostics)
     try checkScope()
+    try reports.refuse(
+      SecretCheck(job).forTransfers(ledger, scope: scope, isNewRun: opened.continued == nil), job: job,
+      file: opened.file)
     let remarks = try await stopper.race { try precheck() }
     DiagnosticText.print(remarks)
     let run =

@@ -8,19 +8,27 @@ enum Secrets {
     resolve: { reference in
       switch reference {
       case .environment(let name):
-        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
-          throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
-        }
-        return Secret(value)
+        return try variable(name)
       case .file(let path): return try file(path)
       case .command(let words): return try await command(words)
       }
     }, keys: { try await AWSCredentialSource.keys($0) }, netrc: { host in try Netrc.login(for: host) })
 
-  private static func file(_ path: String) throws -> Secret {
+  static func variable(_ name: String) throws -> Secret {
+    guard let value = ProcessInfo.processInfo.environment[name] else {
+      throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
+    }
+    guard !value.isEmpty else {
+      throw Failure(.secretUnavailable, "the environment variable `\(name)` is set, but empty")
+    }
+    return Secret(value)
+  }
+
+  static func file(_ path: String) throws -> Secret {
     var status = stat()
     guard stat(path, &status) == 0 else {
-      throw Failure(.secretUnavailable, "the secret file `\(path)`: \(String(cString: strerror(errno)))")
+      let reason = errno == ENOENT ? "does not exist" : "can't be read: \(String(cString: strerror(errno)))"
+      throw Failure(.secretUnavailable, "the secret file `\(path)` \(reason)")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can be read by others: `chmod 600` it")

@@ -53,7 +53,7 @@ struct FailuresTests {
       endpoints:
         good: { type: session, url: "\(depot.url)", auth: { bearer: { env: GOOD } } }
         bad: { type: session, url: "\(depot.url)", auth: { bearer: { env: BAD } } }
-        unset: { type: session, url: "\(depot.url)", auth: { bearer: { env: UNSET } } }
+        unset: { type: session, url: "\(depot.url)", auth: { bearer: { command: ["false"] } } }
       defaults: { policy: quick }
       transfers:
         - { id: missing, upload: "gone.bin", to: "good:gone.bin" }

@@ -12,6 +12,8 @@ package struct Job: Sendable {
   /// Values after `--set`.
   package var variables: [String: String]
   package var templates: [TransferTemplate]
+  /// Where it asks for secrets, in the order of the manifest.
+  package var secrets: [SecretUse] = []
   /// Where its name is written.
   package var namePlace: MarkedText?
 

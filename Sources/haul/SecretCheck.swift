@@ -1,0 +1,82 @@
+import Foundation
+import JobLedger
+import JobModel
+import TransferEngine
+
+/// Looks, before the first request, for the secrets that a run can use: variables and files. Commands are not run.
+struct SecretCheck {
+  private let job: Job
+  /// What is not there, with the reason.
+  private let absent: [(use: SecretUse, reason: String)]
+
+  init(_ job: Job) {
+    self.job = job
+    absent = job.secrets.compactMap { use in Self.reason(use).map { (use, $0) } }
+  }
+
+  /// One diagnostic a reference, for those that listings need.
+  func forListings() -> [Diagnostic] {
+    var names: Set<String> = []
+    for template in job.templates {
+      if case .prefix = template.fanOut { names.formUnion(template.settings.keys) }
+    }
+    return diagnostics { use in use.endpoint.map(names.contains) ?? false }
+  }
+
+  /// One diagnostic a reference, for those that transfers with a turn in this run need.
+  ///
+  /// - Parameter isNewRun: completed transfers have a turn again.
+  func forTransfers(_ ledger: JobLedger, scope: Scope?, isNewRun: Bool) throws -> [Diagnostic] {
+    guard !absent.isEmpty else { return [] }
+    var endpoints: Set<String> = []
+    var references: Set<SecretReference> = []
+    var last: Int64 = 0
+    while true {
+      let page = try ledger.page(after: last, onlyTouched: false, limit: 512, withFacts: false)
+      guard let end = page.last else { break }
+      last = end.seq
+      for transfer in page where hasTurn(transfer, scope, isNewRun) {
+        for case .remote(let name, _) in [transfer.source, transfer.destination] { endpoints.insert(name) }
+        for case .secret(let reference) in transfer.settings.headers.map(\.value) {
+          references.insert(reference)
+        }
+      }
+    }
+    return diagnostics { use in
+      if let endpoint = use.endpoint { return endpoints.contains(endpoint) }
+      guard case .reference(let reference) = use.source else { return false }
+      return references.contains(reference)
+    }
+  }
+
+  private func hasTurn(_ transfer: LedgerTransfer, _ scope: Scope?, _ isNewRun: Bool) -> Bool {
+    guard transfer.settings.isEnabled, scope?.includes(transfer.id) ?? true else { return false }
+    switch transfer.state {
+    case .paused(.user): return false
+    case .completed, .upToDate, .canceled: return isNewRun
+    case .queued, .running, .paused, .failed, .skipped: return true
+    }
+  }
+
+  private func diagnostics(_ isUsed: (SecretUse) -> Bool) -> [Diagnostic] {
+    var told: Set<SecretUse.Source> = []
+    return absent.filter { isUsed($0.use) && told.insert($0.use.source).inserted }.map {
+      Diagnostic(.error, $0.reason, at: $0.use.mark, cause: .unreadableInput)
+    }
+  }
+
+  /// Why the secret can't be had; nil where it can, or where only its use will tell.
+  private static func reason(_ use: SecretUse) -> String? {
+    do {
+      switch use.source {
+      case .reference(.environment(let name)): _ = try Secrets.variable(name)
+      case .reference(.file(let path)): _ = try Secrets.file(path)
+      case .reference(.command): break
+      case .awsEnvironment: try AWSCredentialSource.checkEnvironment()
+      }
+      return nil
+    } catch {
+      return (error as? Failure)?.message ?? "\(error)"
+    }
+  }
+}
