@@ -14,9 +14,14 @@ enum CalendarRule {
     if let bytes = budget.size("bytes"), let period { policy.budget = Budget(bytes: bytes, period: period) }
   }
 
+  /// IANA's names without a region that mean one zone everywhere.
+  private static let plainZones: Set<String> = [
+    "UTC", "GMT", "CET", "EET", "MET", "WET", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT",
+  ]
+
   private static func zone(_ text: String) throws(ValueFault) -> String {
     // Foundation also takes abbreviations, which mean different zones in different places.
-    guard text.contains("/") || text == "UTC", TimeZone(identifier: text) != nil else {
+    guard text.contains("/") || plainZones.contains(text), TimeZone(identifier: text) != nil else {
       throw ValueFault("`\(text)` is not a time zone", hint: "an IANA name, like `Europe/Berlin` or `UTC`")
     }
     return text

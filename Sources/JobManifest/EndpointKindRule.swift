@@ -34,7 +34,9 @@ enum EndpointKindRule {
     let near = NearMiss.of(text, among: words)
     throw ValueFault(
       "there is no endpoint type `\(text)`",
-      hint: near.map { "did you mean `\($0)`?" } ?? "one of \(words.joined(separator: ", "))")
+      hint: ["webdav", "dav", "https"].contains(text)
+        ? "write `http`: it downloads by GET and uploads by PUT"
+        : near.map { "did you mean `\($0)`?" } ?? "one of \(words.joined(separator: ", "))")
   }
 
   private static func s3(_ fields: Fields) -> S3Settings {

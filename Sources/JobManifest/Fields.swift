@@ -191,11 +191,13 @@ struct Fields {
 
   private static func refuse(_ entry: YAMLEntry, shape: KeyShape, scope: Scope) {
     let key = entry.key
-    if shape.reserved.contains(key) {
+    if KeyShape.later.contains(key) {
       scope.faults.error("`\(key)` is reserved for a later version", at: entry.keyMark, hint: "leave it out")
     } else if let home = KeyShape.home(of: key, besides: shape) {
       scope.faults.error(
         "`\(key)` does not belong into \(shape.name)", at: entry.keyMark, hint: "it belongs into \(home)")
+    } else if let meaning = KeyShape.meaning(of: key, in: shape) {
+      scope.faults.error("\(shape.name) has no key `\(key)`", at: entry.keyMark, hint: meaning)
     } else if let near = NearMiss.of(key, among: shape.keys) {
       scope.faults.error(
         "\(shape.name) has no key `\(key)`", at: entry.keyMark, hint: "did you mean `\(near)`?")

@@ -3,24 +3,21 @@ struct KeyShape {
   /// As a message names it: "a transfer".
   var name: String
   var keys: [String]
-  var reserved: [String] = []
 
   static let job = KeyShape(
     name: "a job",
-    keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"],
-    reserved: ["imports", "limits", "on", "then"])
+    keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"])
 
   static let transferLevel = [
     "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
     "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
   ]
-  static let later = ["copy", "prune", "then", "on", "imports", "limits"]
+  /// Reserved for a later version, wherever they may come to stand.
+  static let later: Set<String> = ["copy", "prune", "then", "on", "imports", "limits"]
 
   static let transfer = KeyShape(
-    name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel,
-    reserved: later)
-  static let defaults = KeyShape(
-    name: "`defaults`", keys: transferLevel, reserved: later)
+    name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel)
+  static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
   static let forEach = KeyShape(
     name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
   static let expect = KeyShape(
@@ -41,6 +38,20 @@ struct KeyShape {
   /// A mapping below a policy.
   static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
     KeyShape(name: "`\(key)`", keys: keys)
+  }
+
+  /// What other tools call a key of a policy.
+  private static let otherNames = [
+    "retries": "retry: { attempts: … }", "max_retries": "retry: { attempts: … }",
+    "tries": "retry: { attempts: … }", "timeout": "timeouts: { request: … }", "rate": "bandwidth: …",
+    "rate_limit": "bandwidth: …", "speed": "bandwidth: …", "concurrency": "transfers: …",
+    "parallel": "transfers: …",
+  ]
+
+  /// Of a key by another tool's name: how it is written here; nil for others.
+  static func meaning(of key: String, in shape: KeyShape) -> String? {
+    guard let text = otherNames[key] else { return nil }
+    return shape.name == policy.name ? "write `\(text)`" : "write `policy: { \(text) }`"
   }
 
   /// Where a key that is none of this mapping's would belong.

@@ -64,6 +64,14 @@ struct SettingsRule {
   /// `verify: readback` and `if_exists` where nothing can be asked for.
   func checkAbilities(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
     checkVerify(direction, destination, scope: scope)
+    // Inherited, it is meant for the uploads beside it.
+    if direction == .download, let verify = own.settings[.verify],
+      verify.text.literal == VerifyLevel.readback.rawValue
+    {
+      scope.faults.error(
+        "`verify: readback` reads an upload back: this is a download", at: verify.mark.yaml,
+        hint: "leave it out, or write `verify: required`, which demands a digest")
+    }
     guard direction == .upload, case .remote(let name) = destination.kind,
       let kind = endpoints.named[name]?.kind, !kind.readsBack
     else { return }

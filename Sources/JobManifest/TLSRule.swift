@@ -24,7 +24,7 @@ enum TLSRule {
   private static func version(_ text: String) throws(ValueFault) -> TLSVersion {
     let version: TLSVersion = try ScalarSetting.choice(text)
     guard version == .v1_2 || version == .v1_3 else {
-      throw ValueFault("TLS \(text) is no longer spoken (RFC 8996)", hint: "`1.2` or `1.3`")
+      throw ValueFault("TLS \(text) is not supported any more (RFC 8996)", hint: "`1.2` or `1.3`")
     }
     return version
   }

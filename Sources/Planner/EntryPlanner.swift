@@ -290,7 +290,7 @@ final class EntryPlanner {
         place: Places.of(source))
     }
     guard status.isRegular else {
-      throw EntryFault(message: "the source `\(path)` is no regular file", place: Places.of(source))
+      throw EntryFault(message: "the source `\(path)` is not a regular file", place: Places.of(source))
     }
     return status.size
   }

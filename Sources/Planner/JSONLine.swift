@@ -87,7 +87,7 @@ struct JSONLine {
     let isNumber = digits.utf8.first.map { (0x30...0x39).contains($0) } ?? false
     guard isNumber, Double(word) != nil, digits.utf8.allSatisfy({ "0123456789.eE+-".utf8.contains($0) })
     else {
-      throw Fault(message: "`\(word)` is no JSON value", index: start)
+      throw Fault(message: "`\(word)` is not a JSON value", index: start)
     }
     return word
   }

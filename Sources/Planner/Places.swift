@@ -16,7 +16,7 @@ enum Places {
       if case .remote(let name) = kind {
         guard !text.dropFirst(name.utf8.count + 1).hasPrefix("//") else {
           throw EntryFault(
-            message: "`\(name)://` is no scheme that haul speaks",
+            message: "`\(name)://` is not a scheme that haul supports",
             hint: "a URL begins with https:// or http://",
             place: place)
         }

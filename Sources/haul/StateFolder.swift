@@ -55,7 +55,7 @@ struct StateFolder {
           ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
     }
     guard let name = ManifestFile.jobName(Array(bytes), path: argument) else {
-      throw End(.invalidManifest, "`\(argument)` is no valid manifest; `haul check` says why")
+      throw End(.invalidManifest, "`\(argument)` is not a valid manifest; `haul check` says why")
     }
     guard exists(name) else {
       throw End(.noInput, "the job `\(name)` has not been planned or run with this state folder")

@@ -35,7 +35,7 @@ struct MissingSecretsTests {
     #expect(
       places(run) == [
         "job.yaml:4:67: error: the environment variable `TOKEN` is set, but empty",
-        "job.yaml:5:69: error: the secret file `\(bench.job)/key.txt` does not exist",
+        "job.yaml:5:69: error: the secret file `\(bench.job.replacing("//", with: "/"))/key.txt` does not exist",
         "job.yaml:16:77: error: the environment variable `OWN` is not set",
       ], "\(run.errors)")
     #expect(run.report["run"]["number"].isNull && run.report["diagnostics"].array.count == 3)

@@ -50,7 +50,7 @@ struct TLSPolicyTests {
     try await refused(bench, fine, "{}", "signed by nobody who is trusted here")
     try await refused(bench, expired, "{ \(trusting) }", "has expired")
     try await refused(bench, wrong, "{ \(trusting) }", "is not one for `127.0.0.1`")
-    try await refused(bench, old, "{ \(trusting) }", "speaks no TLS of version 1.2 or newer")
+    try await refused(bench, old, "{ \(trusting) }", "does not support TLS 1.2 or newer")
     let (pin, foreign) = (try own.pin(good.certificate), try own.pin(other.certificate))
     try await refused(
       bench, fine, "{ \(trusting), pinned_keys: [\(quoted(foreign))] }", "none of `tls.pinned_keys`")

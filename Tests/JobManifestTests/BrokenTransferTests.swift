@@ -12,6 +12,10 @@ import Testing
     Broken(text: "  - ▶{ id: a, download: depot:x }", message: "a transfer needs `to`"),
     Broken(text: "  - { id: a, upload: ▶[a, b], to: \"depot:\" }", message: "a list as a source is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶chunksize: 1 }", message: "no key `chunksize`"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, verify: ▶readback }",
+      message: "`verify: readback` reads an upload back"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶retries: 3 }", message: "has no key `retries`"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶copy: true }", message: "`copy` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶prune: true }", message: "`prune` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶then: [] }", message: "`then` is reserved"),

@@ -22,7 +22,9 @@ package enum URLRule {
   package static func base(_ text: String) throws(ValueFault) -> String {
     var url = try absolute(text)
     guard !url.contains("?"), !url.contains("#") else {
-      throw ValueFault("an endpoint's URL has no query and no fragment: paths are appended to it")
+      throw ValueFault(
+        "an endpoint's URL has no query and no fragment: paths are appended to it",
+        hint: "write a signed URL whole, as a transfer's source; a key goes into `auth` or `headers`")
     }
     while url.hasSuffix("/") { url.removeLast() }
     return url

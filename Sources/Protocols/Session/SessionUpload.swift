@@ -177,7 +177,7 @@ package struct SessionUpload: UploadProtocol {
   }
 
   private func noDigest(_ answer: Answer) -> Failure {
-    violation("\(answer.url) gave a fileHashSha256 that is no SHA-256", answer)
+    violation("\(answer.url) gave a fileHashSha256 that is not a SHA-256", answer)
   }
 
   /// `expiresAt` is RFC 3339 text, or seconds since 1970.

@@ -86,7 +86,7 @@ package struct TusUpload: UploadProtocol {
       return .failure(
         Failure(
           .policyDenied,
-          "\(url) puts the upload at \(place): from https to http haul does not go; tell the server that it stands behind a proxy",
+          "\(url) puts the upload at \(place): haul does not follow https to http; tell the server that it stands behind a proxy",
           httpStatus: answer.status))
     }
     return .value(

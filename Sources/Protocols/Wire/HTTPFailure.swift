@@ -4,7 +4,7 @@ package import JobModel
 package enum HTTPFailure {
   package static func of(_ answer: Answer, doing what: String, now: Double) -> Failure {
     let status = answer.status
-    let detail = ProblemDetails(answer)?.summary ?? ""
+    let detail = ErrorBody.summary(answer)
     let message = "\(what): HTTP \(status)\(detail.isEmpty ? "" : " (\(detail))") from \(answer.url)"
     return Failure(
       code(status), message, httpStatus: status, retryAfter: retryAfter(answer.headers, now: now))

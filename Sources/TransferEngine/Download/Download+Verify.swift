@@ -83,7 +83,7 @@ extension Download {
     case .match: book.check(Verification("type", .manifest, .match))
     case .mismatch(let reason):
       book.check(Verification("type", .manifest, .mismatch))
-      throw Failure(.typeMismatch, "\(remote.url) is no \(type): \(reason)", expected: type, actual: reason)
+      throw Failure(.typeMismatch, "\(remote.url) is not \(type): \(reason)", expected: type, actual: reason)
     }
   }
 

@@ -69,7 +69,8 @@ actor Download {
         release()
         end = try await promote()
       }
-    } catch is CancellationError {
+    } catch  where error is CancellationError || error is LedgerError {
+      // What the state can't take ends the run, which says why, once.
       end = .stopped
     } catch {
       end = .failed(

@@ -6,7 +6,7 @@ package enum FileFault {
   /// Throws `PassingFault` for what says nothing of the file: too many are open, or memory is short.
   static func checkPassing(_ number: Int32, _ what: String) throws {
     guard [EMFILE, ENFILE, ENOMEM, EINTR].contains(number) else { return }
-    throw PassingFault(description: "\(what): \(String(cString: strerror(number)))")
+    throw PassingFault(description: "can't \(what): \(String(cString: strerror(number)))")
   }
 
   package static func failure(_ number: Int32, _ what: String) -> Failure {
@@ -17,7 +17,9 @@ package enum FileFault {
     case EACCES, EPERM, EROFS: code = .permissionDenied
     default: code = .ioError
     }
-    return Failure(code, "\(what): \(reason)")
+    // strerror(3) does not say what to do.
+    let advice = number == ENAMETOOLONG ? " for this file system: choose a shorter `to`" : ""
+    return Failure(code, "can't \(what): \(reason)\(advice)")
   }
 }
 

@@ -243,7 +243,7 @@ package final class Folder: Sendable {
     switch number {
     case EXDEV, ELOOP:
       Failure(.permissionDenied, "`\(shown)` leads out of the job's folder (`allow_outside` would allow it)")
-    case ENOTDIR: Failure(.ioError, "`\(shown)`: a part of the path is no folder")
+    case ENOTDIR: Failure(.ioError, "`\(shown)`: a part of the path is not a folder")
     default: FileFault.failure(number, "open the folder `\(shown)`")
     }
   }

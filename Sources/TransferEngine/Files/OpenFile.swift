@@ -27,7 +27,7 @@ package final class OpenFile: Sendable {
     return OpenFile(descriptor: descriptor, path: path)
   }
 
-  /// Size, times and inode; refuses what is no regular file.
+  /// Size, times and inode; refuses what is not a regular file.
   package func facts() throws(Failure) -> FileFacts { FileFacts(try status()) }
 
   func status() throws(Failure) -> stat {

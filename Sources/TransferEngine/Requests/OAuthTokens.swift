@@ -141,7 +141,7 @@ actor OAuthTokens {
       guard let signature = try? RSASignature.sha256(Array(input.utf8), pem: pem.reveal()) else {
         throw Failure(
           .secretUnavailable,
-          "the `key` of the `jwt_bearer` grant is no private RSA key in PEM, or a passphrase guards it")
+          "the `key` of the `jwt_bearer` grant is not a private RSA key in PEM, or a passphrase guards it")
       }
       secrets.assertion = Secret("\(input).\(JWTClaims.encode(signature))")
     }

@@ -254,7 +254,8 @@ final class Requester {
             .policyDenied, "\(request.url) redirects more than \(settings.policy.redirects) times")
         }
         guard !(url.scheme == "https" && target.scheme == "http") else {
-          throw Failure(.policyDenied, "\(url) redirects from https to \(target); haul does not go there")
+          throw Failure(
+            .policyDenied, "\(url) redirects from https to \(target); haul does not follow https to http")
         }
         url = target
         try rewind(body)

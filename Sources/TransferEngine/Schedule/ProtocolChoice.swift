@@ -89,7 +89,7 @@ package enum ProtocolChoice {
         throw Failure(.internal, "the endpoint `\(name)` is not in the manifest")
       }
       return (url, path, endpoint.kind)
-    case .local(let path): throw Failure(.internal, "`\(path)` is no remote place")
+    case .local(let path): throw Failure(.internal, "`\(path)` is not a remote place")
     }
   }
 }

@@ -48,7 +48,7 @@ enum TransportFault {
     case .wrongHost:
       "the certificate is not one for `\(host)`; use a name that it is made for (\(error.message))"
     case .version:
-      "`\(host)` speaks no TLS of version \(policy.tlsMinVersion.rawValue) or newer; the server has to be brought "
+      "`\(host)` does not support TLS \(policy.tlsMinVersion.rawValue) or newer; the server has to be brought "
         + "up to date (\(error.message))"
     case .plain: "what answers does not speak TLS; is `https` meant, and the port the right one?"
     case .clientCertificate where policy.clientCertificate == nil:

@@ -332,7 +332,7 @@ extension Upload {
     case .match: book.check(Verification("type", .manifest, .match))
     case .mismatch(let reason):
       book.check(Verification("type", .manifest, .mismatch))
-      throw Failure(.typeMismatch, "`\(file.path)` is no \(type): \(reason)", expected: type, actual: reason)
+      throw Failure(.typeMismatch, "`\(file.path)` is not \(type): \(reason)", expected: type, actual: reason)
     }
   }
 

@@ -68,7 +68,8 @@ actor Upload {
         try await sendAndVerify()
         end = .finished
       }
-    } catch is CancellationError {
+    } catch  where error is CancellationError || error is LedgerError {
+      // What the state can't take ends the run, which says why, once.
       end = .stopped
     } catch let failure as Failure where failure.code == .destinationExists && settings.ifExists == .keep {
       // It came to be there while the upload was under way.
