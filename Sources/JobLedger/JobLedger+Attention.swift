@@ -10,20 +10,19 @@ extension JobLedger {
     }
   }
 
-  /// The first `limit` transfers that a person should look at: failed, then skipped because one they need
-  /// failed, then paused, then queued for a reason.
-  package func needingAttention(limit: Int) throws -> [LedgerTransfer] {
+  /// The next transfers that a person should look at: failed, paused, skipped because one they need failed, or queued
+  /// for a reason.
+  package func needingAttention(after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
         db,
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
-          WHERE t.live = 1 AND (t.state IN ('failed', 'paused')
+          WHERE t.live = 1 AND t.seq > ? AND (t.state IN ('failed', 'paused')
             OR (t.state = 'skipped' AND t.reason LIKE 'needs:%')
             OR (t.state = 'queued' AND t.reason IS NOT NULL))
-          ORDER BY CASE t.state WHEN 'failed' THEN 0 WHEN 'skipped' THEN 1 WHEN 'paused' THEN 2 ELSE 3 END,
-            t.seq LIMIT ?
-          """, [limit])
+          ORDER BY t.seq LIMIT ?
+          """, [seq, limit])
     }
   }
 }

@@ -200,16 +200,13 @@ extension JobLedger {
 
   package func diagnostics(run number: Int) throws -> [RecordedDiagnostic] {
     try read { db in
-      try Row.fetchAll(
+      let rows = try Row.fetchAll(
         db,
         sql: """
-          SELECT severity, message, place, hint FROM diagnostic WHERE run = ?
-          GROUP BY severity, message, place, hint ORDER BY min(number) LIMIT 1000
-          """, arguments: [number]
-      ).map {
-        RecordedDiagnostic(
-          severity: $0["severity"], message: $0["message"], place: $0["place"], hint: $0["hint"])
-      }
+          SELECT severity, message, place, hint, subjects, count FROM diagnostic WHERE run = ?
+          ORDER BY number LIMIT 10000
+          """, arguments: [number])
+      return DiagnosticSubjects.merge(rows)
     }
   }
 }

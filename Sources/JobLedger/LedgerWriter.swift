@@ -305,10 +305,18 @@ package final class LedgerWriter: Sendable {
     case .ended(let seq, let session): try AbandonedSession.forget(session, of: seq, db)
     case .diagnostic(let run, let diagnostic):
       try db.cachedStatement(
-        sql: "INSERT INTO diagnostic (run, severity, message, place, hint) VALUES (?,?,?,?,?)"
+        sql: "INSERT INTO diagnostic (run, severity, message, place, hint, subjects) VALUES (?,?,?,?,?,?)"
       ).execute(arguments: [
         run, diagnostic.severity.rawValue, diagnostic.message, diagnostic.mark?.text, diagnostic.hint,
+        DiagnosticSubjects.json(diagnostic.subject.map { [$0] } ?? []),
       ])
+    case .diagnosticCount(let run, let first, let count, let ids):
+      try db.cachedStatement(
+        sql: """
+          UPDATE diagnostic SET count = ?, subjects = ? WHERE number = (
+            SELECT max(number) FROM diagnostic WHERE run = ? AND message = ? AND subjects ->> 0 = ?)
+          """
+      ).execute(arguments: [count, DiagnosticSubjects.json(ids), run, first.message, first.subject])
     case .events(let run, let count):
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,

@@ -4,7 +4,7 @@ extension RecordedDiagnostic {
   /// A diagnostic that no ledger holds: of a manifest that was refused before there was a run.
   package init(_ diagnostic: Diagnostic) {
     self.init(
-      severity: diagnostic.severity.rawValue, message: diagnostic.message, place: diagnostic.mark?.text,
+      severity: diagnostic.severity.rawValue, message: diagnostic.fullMessage, place: diagnostic.mark?.text,
       hint: diagnostic.hint)
   }
 }

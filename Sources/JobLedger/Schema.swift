@@ -31,6 +31,14 @@ enum Schema {
           CREATE INDEX progress_begun ON progress (transfer) WHERE session IS NOT NULL AND completed_at IS NULL
           """)
     }
+    migrator.registerMigration("9 operator: diagnostics by cause") { db in
+      try db.execute(
+        sql: """
+          -- How many transfers say it, and the first of them.
+          ALTER TABLE diagnostic ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+          ALTER TABLE diagnostic ADD COLUMN subjects TEXT NOT NULL DEFAULT '[]';
+          """)
+    }
     return migrator
   }
 

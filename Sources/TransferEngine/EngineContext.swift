@@ -32,6 +32,7 @@ package struct EngineContext: Sendable {
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
+  package let warnings: WarningTally
   let blocks = BlockPool()
   let writeback = Writeback()
   let claims = DestinationClaims()
@@ -62,11 +63,12 @@ package struct EngineContext: Sendable {
     self.bootID = bootID
     self.checksEverything = checksEverything
     self.board = board
+    warnings = WarningTally(writer, run: run)
   }
 
   /// Tells of something, and records it where there is a run.
   package func remark(_ diagnostic: Diagnostic) {
-    if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
+    warnings.note(diagnostic)
     events(.diagnostic(diagnostic))
   }
 

@@ -127,9 +127,9 @@ final class TransferBook {
   }
 
   func warn(_ message: String, hint: String? = nil) {
-    let diagnostic = Diagnostic(.warning, "\(id): \(message)", hint: hint)
-    context.writer.submit(.diagnostic(run: context.run, diagnostic))
-    context.events(.diagnostic(diagnostic))
+    var diagnostic = Diagnostic(.warning, message, hint: hint)
+    diagnostic.subject = id
+    context.remark(diagnostic)
   }
 
   /// Of what this run has transferred, only what is held now is of use: all else was thrown away, also where a kill

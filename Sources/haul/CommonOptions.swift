@@ -22,6 +22,9 @@ struct CommonOptions: ParsableArguments {
   @Flag(help: "No progress on standard error.")
   var noProgress = false
 
+  @Flag(help: "Nothing on standard error on success; on failure the summary alone.")
+  var quiet = false
+
   var stateFolder: StateFolder {
     let environment = ProcessInfo.processInfo.environment
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }

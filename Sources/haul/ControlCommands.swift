@@ -57,7 +57,7 @@ extension ControlCommand {
   func run() async throws {
     for id in target.ids {
       do { _ = try GlobPattern(id) } catch {
-        throw End(.usage, "`\(id)` is no id and no glob of ids: \(error.message)", hint: error.hint)
+        throw End(.usage, "`\(id)` is neither an id nor a glob of ids: \(error.message)", hint: error.hint)
       }
     }
     let state = target.common.stateFolder
@@ -70,7 +70,8 @@ extension ControlCommand {
         throw End(
           .noInput,
           "the job `\(name)` has no transfer \(unknown.map { "`\($0)`" }.joined(separator: ", ")): nothing was changed",
-          hint: "`haul status \(name) --json` lists the ids")
+          hint: (unknown.contains { $0.contains("*") } ? "a glob's `*` ends at `/`, `**` does not; " : "")
+            + "`haul status \(name) --json` lists the ids")
       }
       if let lock = try RunLock.take(state.folder(name), waiting: false) {
         defer { withExtendedLifetime(lock) {} }
@@ -85,7 +86,7 @@ extension ControlCommand {
       Terminal.out(JSON.object([.init("job", .string(name)), .init("changed", .int(changed))]).text + "\n")
     } else {
       let noun = changed == 1 ? "transfer" : "transfers"
-      Terminal.talk("haul: \(control.verb.rawValue): \(changed) \(noun) of `\(name)`\n")
+      Terminal.note("\(control.verb.rawValue): \(changed) \(noun) of `\(name)`")
     }
   }
 

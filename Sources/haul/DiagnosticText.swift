@@ -8,9 +8,23 @@ enum DiagnosticText {
   static let limit = 100
 
   static func print(_ diagnostics: [Diagnostic]) {
-    let colour = Terminal.hasColour
-    for diagnostic in diagnostics.prefix(limit) { Terminal.talk(text(diagnostic, colour: colour)) }
-    if diagnostics.count > limit { Terminal.talk("… and \(diagnostics.count - limit) more\n") }
+    let told = Terminal.style.isQuiet ? diagnostics.filter { $0.severity == .error } : diagnostics
+    for diagnostic in told.prefix(limit) { print(diagnostic) }
+    guard told.count > limit else { return }
+    let more = "… and \(told.count - limit) more"
+    if Terminal.style.isJSON { Terminal.record("info", more) } else { Terminal.talk(more + "\n") }
+  }
+
+  private static func print(_ diagnostic: Diagnostic) {
+    guard Terminal.style.isJSON else {
+      return Terminal.talk(text(diagnostic, colour: Terminal.hasColour))
+    }
+    let level = diagnostic.severity == .note ? "notice" : diagnostic.severity.rawValue
+    Terminal.record(
+      level, diagnostic.fullMessage,
+      [
+        .init("place", .text(diagnostic.mark?.text)), .init("hint", .text(diagnostic.hint.map(Masking.text))),
+      ])
   }
 
   /// What a command that is no run has to say of its work.
@@ -22,7 +36,7 @@ enum DiagnosticText {
     let paint = diagnostic.severity == .error ? "\u{1b}[31m" : "\u{1b}[33m"
     let word = colour ? "\(paint)\(diagnostic.severity.rawValue)\u{1b}[0m" : diagnostic.severity.rawValue
     var text =
-      "\(diagnostic.mark.map { safe($0.text) + ": " } ?? "")\(word): \(safe(Masking.text(diagnostic.message)))\n"
+      "\(diagnostic.mark.map { safe($0.text) + ": " } ?? "")\(word): \(safe(Masking.text(diagnostic.fullMessage)))\n"
     if let line = diagnostic.lineText, let mark = diagnostic.mark {
       let scalars = line.unicodeScalars
       let lead = shown(String(String.UnicodeScalarView(scalars.prefix(max(0, mark.column - 1)))))

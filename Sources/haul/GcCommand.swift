@@ -67,7 +67,7 @@ struct GcCommand: AsyncParsableCommand {
     _ name: String, _ state: StateFolder, into items: inout [JSON], left: inout Int
   ) async throws {
     guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-      Terminal.talk("haul: the job `\(name)` is running: left alone\n")
+      Terminal.note("the job `\(name)` is running: left alone")
       return
     }
     defer { withExtendedLifetime(lock) {} }
@@ -80,8 +80,7 @@ struct GcCommand: AsyncParsableCommand {
     guard let path = try ledger.meta("manifest"), let file = try? ManifestFile(path),
       let job = file.read(overrides: try ledger.lastRun()?.overrides ?? [:]).job
     else {
-      Terminal.talk(
-        "haul: the manifest of `\(name)` can't be read: its part files and sessions are left alone\n")
+      Terminal.note("the manifest of `\(name)` can't be read: its part files and sessions are left alone")
       return
     }
     let writer = LedgerWriter(ledger) { _ in }
@@ -92,9 +91,8 @@ struct GcCommand: AsyncParsableCommand {
     for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
       if let obstacle = orphan.obstacle {
         left += 1
-        Terminal.talk(
-          "haul: the \(orphan.kind.rawValue) of `\(name)` can't be removed now: \(DisplayText.safe(orphan.place)): \(obstacle)\n"
-        )
+        Terminal.note(
+          "the \(orphan.kind.rawValue) of `\(name)` can't be removed now: \(orphan.place): \(obstacle)")
         continue
       }
       items.append(

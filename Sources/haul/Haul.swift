@@ -29,6 +29,7 @@ struct Haul: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       try refuseUnknownHelp()
+      try refuseUnknownWords()
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
@@ -47,7 +48,27 @@ struct Haul: AsyncParsableCommand {
         Terminal.error("\(error)", hint: "this is a defect in haul; please report it")
         Terminal.exit(.software)
       }
-      exit(withError: error)
+      guard code != .success, Terminal.style.isJSON else { exit(withError: error) }
+      Terminal.error(message(for: error), hint: "`haul help` shows how it is used")
+      Terminal.exit(.usage)
+    }
+  }
+
+  /// Says what was meant where the parser only says that it does not know a word.
+  private static func refuseUnknownWords() throws {
+    let words = CommandLine.arguments.dropFirst()
+    let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard let first = words.first, !first.hasPrefix("-"), first != "help" else { return }
+    guard names.contains(first) else {
+      let near = NearMiss.of(first, among: names).map { "did you mean `\($0)`?" }
+      let isFile = FileManager.default.fileExists(atPath: first)
+      throw End(
+        .usage, "`\(first)` is not a command of haul",
+        hint: near ?? (isFile ? "`haul run \(first)` runs it" : "`haul help` lists the commands"))
+    }
+    if words.contains("--dry-run"), first != GcCommand.configuration.commandName {
+      throw End(
+        .usage, "`haul \(first)` has no `--dry-run`", hint: "`haul plan JOB.yaml` shows what a run would do")
     }
   }
 

@@ -106,7 +106,7 @@ struct JobOpening: Sendable {
       status: ifRunning == .skip ? .success : .alreadyRunning,
       diagnostics: [Diagnostic(ifRunning == .skip ? .note : .error, message)])
     if ifRunning == .skip {
-      Terminal.talk("haul: \(message): skipped\n")
+      Terminal.note("\(message): skipped")
       return nil
     }
     throw End(

@@ -53,7 +53,7 @@ struct LimitCommand: AsyncParsableCommand {
       Terminal.out(json.text + "\n")
     } else {
       let when = isRunning ? "" : " from its next run on"
-      Terminal.talk("haul: limit: \(Figures.bandwidth(limit)) for `\(name)`\(when)\n")
+      Terminal.note("limit: \(Figures.bandwidth(limit)) for `\(name)`\(when)")
     }
   }
 }

@@ -72,7 +72,9 @@ enum PlanCompiler {
   }
 
   private static func isMissing(_ transfer: PlannedTransfer) -> Bool {
+    // What another transfer is to bring is not missing yet.
     transfer.settings.direction == .upload && transfer.knownSize == nil && transfer.settings.isEnabled
+      && transfer.settings.needs.isEmpty
   }
 
   /// Expands without keeping anything, for `check`.

@@ -24,12 +24,14 @@ final class ProgressTicker: Sendable {
   init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink) {
     let environment = ProcessInfo.processInfo.environment
     let form = ProgressForm(
-      isEnabled: isEnabled, isTerminal: Terminal.isTerminal(STDERR_FILENO), term: environment["TERM"],
+      isEnabled: isEnabled, isTerminal: Terminal.isTerminal(STDERR_FILENO) && !Terminal.style.isJSON,
+      term: environment["TERM"],
       noColor: environment["NO_COLOR"])
     view = LiveView(
       form, board: board, standing: { try? ledger.standing() },
       size: { TerminalSize.current(STDERR_FILENO, columnsVariable: environment["COLUMNS"]) },
-      write: { Terminal.talk($0) })
+      write: { Terminal.talk($0) },
+      writeLine: { Terminal.style.isJSON ? Terminal.record("info", $0) : Terminal.timed($0 + "\n") })
     self.ledger = ledger
     self.board = board
     self.events = events

@@ -59,7 +59,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
     guard isJSON else {
       Terminal.out(History(job: name, runs: [run]).text)
-      Terminal.talk("haul: the details of an older run are in its JSON: `--format json`\n")
+      Terminal.note("the details of an older run are in its JSON: `--format json`")
       return
     }
     guard let bytes = FileManager.default.contents(atPath: state.folder(name) + "/reports/\(run.id).json")

@@ -65,7 +65,7 @@ struct ReportSink {
     let count = absent.count == 1 ? "1 secret is" : "\(absent.count) secrets are"
     throw End(
       .noInput, "`\(file.path)`: \(count) not there: nothing was transferred",
-      hint: "provide what is named above where haul runs: cron and systemd start programs with an environment of their own"
+      hint: "provide them where haul runs: cron and systemd start programs with an environment of their own"
     )
   }
 
@@ -76,6 +76,8 @@ struct ReportSink {
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
     head.host = ProcessInfo.processInfo.hostName
     head.limit = try ledger.limit()
+    let names = try WireNames(ledger)
+    head.describe = { names.describe($0) }
     let now = Date().timeIntervalSince1970
     head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }
     if let run {
@@ -85,10 +87,16 @@ struct ReportSink {
     return head
   }
 
-  /// The summary for people.
-  static func text(_ job: String, _ ledger: JobLedger, _ number: Int, isColoured: Bool) throws -> String {
-    try ReportText(head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
-      .text()
+  /// Sums a run up on standard error.
+  static func sumUp(_ job: String, _ ledger: JobLedger, _ number: Int, _ status: ExitStatus) throws {
+    guard status != .success || !Terminal.style.isQuiet else { return }
+    let isColoured = Terminal.hasColour && !Terminal.style.isJSON
+    let text = ReportText(
+      try head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
+    guard Terminal.style.isJSON else { return Terminal.timed(try text.text()) }
+    let title = try text.text().split(separator: "\n").first.map(String.init) ?? job
+    Terminal.record(
+      status == .success ? "info" : status == .incomplete ? "warning" : "error", title, try text.json())
   }
 
   private func deliver(_ report: (_ sink: @escaping ByteSink) throws -> Void) throws {

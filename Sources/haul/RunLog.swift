@@ -2,11 +2,16 @@ import Foundation
 import JobModel
 import Logging
 import Reporting
+import Synchronization
 import TransferEngine
 
 /// What happens in a run, as log lines on standard error (`--log-level`, `--log-format`).
+///
+/// What is common is said once: the first failure, retry or warning of a cause at once, the others counted, in at most
+/// a line a cause every 30 s.
 struct RunLog: Sendable {
   private let logger: Logger
+  private let causes = LogCauses()
 
   /// - Parameter write: takes whole lines; the live view keeps clear of them.
   init(_ common: CommonOptions, write: @escaping @Sendable (String) -> Void) {
@@ -18,7 +23,32 @@ struct RunLog: Sendable {
       case .warning: .warning
       case .error: .error
       }
+    if common.quiet { logger.logLevel = .critical }
     self.logger = logger
+  }
+
+  /// Says what was counted and is due; `isLast` says all of it.
+  func tick(now: Double, isLast: Bool = false) {
+    for due in causes.due(now: now, isLast: isLast) {
+      let kind = due.kind
+      var metadata: Logger.Metadata = [:]
+      if !due.cause.code.isEmpty { metadata["code"] = .string(due.cause.code) }
+      if let host = due.cause.host { metadata["host"] = .string(host) }
+      if kind != .warning { metadata["error"] = .string(Masking.text(due.cause.message)) }
+      let names = CauseTally.names(due.ids, of: due.count)
+      let text =
+        switch kind {
+        case .failure: "\(due.count) more failed for this cause: \(names)"
+        case .retry: "\(due.count) more tries for this cause: \(names)"
+        case .warning: "\(due.count) more: \(Masking.text(due.cause.message)): \(names)"
+        }
+      logger.log(level: kind.level, "\(text)", metadata: metadata)
+    }
+  }
+
+  private func isFirst(_ kind: LogCauses.Kind, _ cause: Cause, _ id: String) -> Bool {
+    guard logger.logLevel <= kind.level else { return false }
+    return causes.note(kind, cause, id: id, now: ProcessInfo.processInfo.systemUptime)
   }
 
   func tell(_ event: EngineEvent) {
@@ -26,16 +56,22 @@ struct RunLog: Sendable {
     case .state(let id, let old, let new, let failure, _):
       let text = "\(old.word) -> \(new.word)\(new.reason.map { " (\($0))" } ?? "")"
       if case .failed = new {
+        if let failure, !isFirst(.failure, Cause(failure, id: id), id) { return }
         logger.error("\(text)", metadata: facts(id, failure))
       } else {
         logger.info("\(text)", metadata: facts(id, failure))
       }
     case .retry(let id, let delay, let failure):
+      guard isFirst(.retry, Cause(failure, id: id), id) else { return }
       logger.warning("trying again in \(Figures.duration(delay))", metadata: facts(id, failure))
     case .host(let news):
       logger.info(
         "\(news.change.reason)", metadata: ["host": .string(news.host), "is": .string(news.change.word)])
-    case .diagnostic(let diagnostic): logger.info("\(Masking.text(diagnostic.message))")
+    case .diagnostic(let diagnostic):
+      let id = diagnostic.subject
+      let cause = Cause(code: "", host: nil, message: CauseMessage.general(diagnostic.message, id: id))
+      guard id.map({ isFirst(.warning, cause, $0) }) ?? true else { return }
+      logger.info("\(Masking.text(diagnostic.fullMessage))")
     case .held(let name, let hold):
       let until = hold.until.map { " until \(Timestamp.text($0))" } ?? ""
       logger.warning("\(name ?? "a policy"): paused (\(hold.reason.rawValue))\(until)")

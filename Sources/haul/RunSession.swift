@@ -101,7 +101,9 @@ struct RunSession {
   private func execute(
     _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: Stopper, _ events: EventSink
   ) async throws -> StopCause? {
-    let ticker = ProgressTicker(ledger: ledger, board: board, isEnabled: !common.noProgress, events: events)
+    let ticker = ProgressTicker(
+      ledger: ledger, board: board, isEnabled: !common.noProgress && !common.quiet,
+      events: events)
     let log = RunLog(common) { ticker.note($0) }
     let setUp = try EngineSetUp(
       job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
@@ -126,9 +128,19 @@ struct RunSession {
     }
     defer { timer.cancel() }
     let helpers = [
-      Task { try await Self.every(.milliseconds(100)) { ticker.tick() } },
+      Task {
+        try await Self.every(.milliseconds(100)) {
+          ticker.tick()
+          log.tick(now: ProcessInfo.processInfo.systemUptime)
+        }
+      },
       // Completions reach the disk while others still move.
-      Task { try await Self.every(.seconds(5)) { try? await sync.run() } },
+      Task {
+        try await Self.every(.seconds(5)) {
+          context.warnings.flush()
+          try? await sync.run()
+        }
+      },
       Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
     ]
     let result: Result<StopCause?, any Error>
@@ -146,6 +158,8 @@ struct RunSession {
     } catch { result = .failure(error) }
     for helper in helpers { helper.cancel() }
     if !isLeftBehind { for helper in helpers { _ = await helper.result } }
+    log.tick(now: 0, isLast: true)
+    context.warnings.flush()
     ticker.end()
     return try result.get()
   }
@@ -207,7 +221,7 @@ struct RunSession {
       as End
     { unwritten = end }
     state.prune(job.name)
-    Terminal.talk(try ReportSink.text(job.name, ledger, run.number, isColoured: Terminal.hasColour))
+    try ReportSink.sumUp(job.name, ledger, run.number, status)
     try ledger.checkpoint()
     if let unwritten { throw unwritten }
     if let message = events.failure { throw End(.cannotCreate, message) }

@@ -20,7 +20,7 @@ struct StatusCommand: AsyncParsableCommand {
     let state = try common.existingState()
     let names = try job.map { [try state.resolve($0)] } ?? state.jobs
     if names.isEmpty {
-      Terminal.talk("haul: no job has state in `\(state.path)`\n")
+      Terminal.note("no job has state in `\(state.path)`")
       return
     }
     // Several reports together are one JSON array.

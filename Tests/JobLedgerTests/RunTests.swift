@@ -127,7 +127,7 @@ struct RunTests {
     let skipped = try #require(try ledger.transfer(5))
     #expect(skipped.state == .skipped(.needs("gg")) && skipped.progress.failure?.code == .needsFailed)
     #expect(try ledger.counts().skippedForNeeds == 1 && ledger.waitingProfiles().isEmpty)
-    #expect(try ledger.needingAttention(limit: 9).map(\.id) == ["a", "gg", "z"])
+    #expect(try ledger.needingAttention(after: 0, limit: 9).map(\.id) == ["a", "gg", "z"])
   }
 
   @Test func pagesAndStanding() async throws {
@@ -156,11 +156,23 @@ struct RunTests {
       writer.submit(.diagnostic(run: run.number, Diagnostic(.warning, "m", at: mark, hint: "h")))
     }
     writer.submit(.diagnostic(run: run.number, Diagnostic(.error, "n")))
+    // What transfers say alike is one diagnostic, over the attempts of a run, too.
+    for (count, ids) in [(1997, ["a", "b", "c"]), (3, ["a", "d", "e"])] {
+      var shared = Diagnostic(.warning, "`\(ids[0])` has no digest")
+      shared.subject = ids[0]
+      writer.submit(.diagnostic(run: run.number, shared))
+      writer.submit(.diagnosticCount(run: run.number, shared, count: count, ids: ids))
+    }
+    var alone = Diagnostic(.warning, "is late")
+    alone.subject = "z"
+    writer.submit(.diagnostic(run: run.number, alone))
     writer.submit(.events(run: run.number, count: 42))
     try await writer.barrier()
     let read = try ledger.diagnostics(run: run.number)
     #expect(
-      read.map(\.message) == ["m", "n"] && read.first?.place == "job.yaml:3:7" && read.first?.hint == "h")
+      read.map(\.message) == [
+        "m", "n", "2000 transfers: `…` has no digest (a, b, c and 1997 more)", "z: is late",
+      ] && read.first?.place == "job.yaml:3:7" && read.first?.hint == "h")
     #expect(try ledger.run(number: 1)?.events == 42)
   }
 }

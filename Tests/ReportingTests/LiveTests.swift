@@ -29,13 +29,14 @@ import Testing
 
   @Test func `a frame at its usual width`() {
     let lines = LiveFrame.lines(
-      Self.state(["deck", "video/long"]), columns: 100, rows: 24, isColoured: false)
+      Self.state(["deck", "video/long"]), columns: 110, rows: 24, isColoured: false)
     #expect(lines.count == 3)
     #expect(lines[0].hasPrefix("deck ") && lines[0].contains("[####") && lines[0].hasSuffix("1:04  1 retry"))
     #expect(lines[1].hasPrefix("video/long ") && lines[1].contains("256 MiB") && !lines[1].contains("%"))
     #expect(
       lines[2]
-        == "3/12 done, 1 failed, 2 paused (retries 1, user 1)  1.5/4.0 GiB  24.0 MiB/s  1:47 left  2 retries")
+        == "3/12 done, 1 failed, 2 paused (retries 1, user 1)  37%  1.5/4.0 GiB  24.0 MiB/s  1:47 left  2 retries"
+    )
   }
 
   @Test func `a narrow line has whole facts`() {
@@ -49,7 +50,29 @@ import Testing
     #expect(LiveFrame.total(LiveState(running: [], standing: PlanStanding(), rate: nil)) == "0/0 done")
     var resting = LiveState(running: [], standing: PlanStanding(), rate: nil)
     resting.hosts = ["http://h": "no_network", "http://g": "opened"]
-    #expect(LiveFrame.total(resting) == "0/0 done  http://g: opened  http://h: no network")
+    #expect(
+      LiveFrame.total(resting)
+        == "0/0 done  http://g does not answer: left alone for a while  http://h can't be reached: no network"
+    )
+  }
+
+  @Test func `the total tells how long it has taken and will take`() {
+    var state = Self.state(["a"], unknown: 1)
+    state.elapsed = 100
+    state.standing.counts.completed = 30
+    state.doneBefore = 11
+    // 20 of 38 ended in 100 s, 11 of the done before.
+    #expect(LiveFrame.total(state).hasPrefix("30/38 done, 1 failed, 2 paused (retries 1, user 1)  81%  "))
+    #expect(LiveFrame.total(state).contains("1:40 elapsed  0:35 left"))
+    state.standing.unknownSizes = 0
+    #expect(LiveFrame.total(state).contains("  31%  1.3/4.0 GiB  24.0 MiB/s  1:40 elapsed  1:58 left"))
+  }
+
+  @Test func `of very many transfers the slowest are shown`() {
+    var state = Self.state((0..<20).map { "t\($0)" })
+    state.standing.counts.queued = 10_000
+    let lines = LiveFrame.lines(state, columns: 100, rows: 40, isColoured: false)
+    #expect(lines.count == 6 && lines[4] == "… and 16 more", "\(lines)")
   }
 
   @Test(arguments: [(1, 24), (5, 24), (12, 3), (20, 24), (40, 10), (60, 4), (80, 24), (81, 5), (200, 24)])
@@ -130,7 +153,7 @@ import Testing
   @Test(
     arguments: [
       (true, true, "xterm", nil, ProgressForm.Kind.live), (true, true, "xterm", "", .live),
-      (true, true, "xterm", "1", .plain), (true, true, "dumb", nil, .plain), (true, true, nil, nil, .plain),
+      (true, true, "xterm", "1", .live), (true, true, "dumb", nil, .plain), (true, true, nil, nil, .plain),
       (true, true, "", nil, .plain), (true, false, "xterm", nil, .plain), (false, true, "xterm", nil, .none),
     ] as [(Bool, Bool, String?, String?, ProgressForm.Kind)])
   func `where progress goes`(
@@ -138,6 +161,7 @@ import Testing
   ) {
     let form = ProgressForm(isEnabled: isEnabled, isTerminal: isTerminal, term: term, noColor: noColor)
     #expect(form.kind == kind)
+    #expect(form.isColoured == (form.kind == .live && (noColor ?? "").isEmpty || !isEnabled))
   }
 
   @Test func `live lines are redrawn in place and taken away at the end`() {
@@ -186,7 +210,9 @@ import Testing
     let view = stage.view(plain)
     for step in 0...650 { view.tick(now: 100 + Double(step) / 10) }
     view.end()
-    #expect(stage.take() == "started: 0/2 done\n0/2 done  0 B/s\n0/2 done  0 B/s\n")
+    let lines = stage.take().split(separator: "\n")
+    #expect(
+      lines == ["started: 0/2 done", "0/2 done  0 B/s  0:30 elapsed", "0/2 done  0 B/s  1:00 elapsed"])
   }
 
   @Test func `no progress says nothing`() {

@@ -115,7 +115,7 @@ import Testing
     let text = try report(job.head, job.ledger).text
     var from = text.startIndex
     let order = [
-      "schema", "tool", "job", "run", "totals", "diagnostics", "transfers_scope", "transfers", "id",
+      "schema", "tool", "job", "run", "totals", "diagnostics", "causes", "transfers_scope", "transfers", "id",
       "direction", "state", "reason", "session", "source", "destination", "url", "protocol", "remote_id",
       "version", "etag", "content_type", "size", "chunk_size", "chunks", "contiguous_bytes", "bytes",
       "digests",

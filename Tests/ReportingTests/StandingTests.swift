@@ -2,6 +2,8 @@ import JobLedger
 import JobModel
 import Testing
 
+@testable import Reporting
+
 @Suite struct StandingTests {
   @Test func `standing counts what is there of what may complete`() async throws {
     let job = try await SampleJob(withRunning: true)
@@ -26,8 +28,10 @@ import Testing
 
   @Test func `failures come first among what needs attention`() async throws {
     let job = try await SampleJob()
+    let list = try CauseList(job.ledger, try job.ledger.counts(), describe: SampleJob.wire)
+    #expect(list.groups.map(\.tally.ids) == [["broken"], ["orphan"], ["slow"], ["held"], ["waiting"]])
+    #expect(list.total == 5)
     #expect(
-      try job.ledger.needingAttention(limit: 9).map(\.id) == ["broken", "orphan", "slow", "held", "waiting"])
-    #expect(try job.ledger.needingAttention(limit: 2).map(\.id) == ["broken", "orphan"])
+      list.groups.map(\.tally.cause.code) == ["INTEGRITY_MISMATCH", "", "TIMEOUT", "", ""])
   }
 }

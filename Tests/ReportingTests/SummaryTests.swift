@@ -44,15 +44,48 @@ import Testing
     #expect(coloured.contains("\u{1b}[31mfailed\u{1b}[0m"))
   }
 
-  @Test func `at most fifty are told of`() async throws {
+  @Test func `what is common is told once`() async throws {
     let job = try await SampleJob(extra: 60)
     let writer = LedgerWriter(job.ledger) { _ in }
-    for seq in Int64(10)..<70 { writer.submit(.state(seq: seq, .failed)) }
+    for seq in Int64(10)..<70 {
+      var progress = TransferProgress()
+      let code: ErrorCode = seq < 60 ? .notFound : .permissionDenied
+      progress.failure = Failure(code, "download: HTTP 404 from https://h.example/dir/\(seq).bin")
+      writer.submit(.progress(seq: seq, progress))
+      writer.submit(.state(seq: seq, .failed))
+    }
     try await writer.barrier()
     try writer.close()
     let text = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
-    #expect(text.contains("\n… and 15 more; the report has them all\n"))
-    #expect(text.split(separator: "\n").filter { $0.hasPrefix("failed ") }.count == 50)
+    let common = "download: HTTP 404 from https://h.example/…"
+    #expect(
+      text.contains("\nfailed 50 transfers: NOT_FOUND: \(common)\n  extra-0, extra-1, extra-2 and 47 more\n"))
+    #expect(text.contains("\nfailed 10 transfers: PERMISSION_DENIED: "))
+    let out = Collector()
+    try ReportWriter(job.head, ledger: job.ledger, describe: SampleJob.wire).write(to: out.take)
+    #expect(try Schemas.faults("report", [out.bytes]) == "")
+    let causes = try Document(out.bytes)["causes"].array
+    #expect(causes.map { $0["count"].int } == [50, 10, 1, 1])
+    #expect(causes[0]["host"].text == "h.example" && causes[1]["host"].isNull)
+    #expect(causes[0]["message"].text == common && causes[0]["ids"].array.count == 3)
+  }
+
+  @Test func `many causes take bounded room`() async throws {
+    let job = try await SampleJob(extra: 900)
+    let writer = LedgerWriter(job.ledger) { _ in }
+    for seq in Int64(10)..<910 {
+      var progress = TransferProgress()
+      progress.failure = Failure(.protocolViolation, "the server said word\(seq)word")
+      writer.submit(.progress(seq: seq, progress))
+      writer.submit(.state(seq: seq, .failed))
+    }
+    try await writer.barrier()
+    try writer.close()
+    let list = try CauseList(job.ledger, try job.ledger.counts(), describe: SampleJob.wire)
+    #expect(list.groups.count <= CauseTally.limit + 5 && list.total == 905)
+    #expect(list.groups.reduce(0) { $0 + $1.tally.count } == 905)
+    let text = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()
+    #expect(text.contains(" more; the report has them all\n"), "\(text.suffix(300))")
   }
 
   @Test func `a run that never began is told in its diagnostics`() throws {

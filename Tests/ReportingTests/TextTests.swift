@@ -42,6 +42,17 @@ import Testing
   ])
   func `durations`(seconds: Double, expected: String) { #expect(Figures.duration(seconds) == expected) }
 
+  @Test(
+    arguments: [
+      (1_000_000, "1 MB/s"), (2_500_000, "2.5 MB/s"), (20_000_000, "20 MB/s"), (1 << 20, "1 MiB/s"),
+      (512 << 10, "512 KiB/s"), (1_500_000_000, "1.5 GB/s"), (3 << 29, "1.5 GiB/s"), (1000, "1 KB/s"),
+      (999, "999 B/s"), (1025, "1.0 KiB/s"), (.max, "8.0 EiB/s"),
+    ] as [(Int64, String)])
+  func `a limit is shown in the unit it was given in`(bytes: Int64, expected: String) {
+    let rate = Rate.bytesPerSecond(bytes)
+    #expect(Figures.bandwidth(Bandwidth(download: rate, upload: rate)) == expected)
+  }
+
   @Test func `what is left`() {
     #expect(Figures.clock(6.2) == "0:07")
     #expect(Figures.clock(750) == "12:30")

@@ -12,6 +12,8 @@ package struct Diagnostic: Sendable, Hashable, Error {
   package var lineText: String?
   package var hint: String?
   package var cause: Cause
+  /// The transfer that it is about; the message does not name it.
+  package var subject: String?
 
   package init(
     _ severity: Severity, _ message: String, at mark: SourceMark? = nil, lineText: String? = nil,
@@ -24,4 +26,7 @@ package struct Diagnostic: Sendable, Hashable, Error {
     self.hint = hint
     self.cause = cause
   }
+
+  /// The message with its subject.
+  package var fullMessage: String { subject.map { "\($0): \(message)" } ?? message }
 }

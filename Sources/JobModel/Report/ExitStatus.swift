@@ -1,4 +1,4 @@
-/// The one table of exit codes (`docs/exit-codes.md` is made of it).
+/// The one table of exit codes; `docs/exit-codes.md` says more of each.
 package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
   case success = 0
   case failed = 1

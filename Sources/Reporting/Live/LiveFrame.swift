@@ -8,7 +8,9 @@ package enum LiveFrame {
   package static func lines(_ state: LiveState, columns: Int, rows: Int, isColoured: Bool) -> [String] {
     // A full last column makes some terminals wrap.
     let width = max(1, columns - 1)
-    let room = max(0, rows - 3)
+    // Of very many transfers, those in flight come and go too fast to be read: the slowest are shown.
+    let isCrowd = state.standing.counts.total > 500
+    let room = min(max(0, rows - 3), isCrowd ? 5 : .max)
     var lines: [String] = []
     let shown = state.running.count > room ? max(0, room - 1) : state.running.count
     for line in state.running.prefix(shown) { lines.append(row(line, width: width, isColoured: isColoured)) }
@@ -20,7 +22,7 @@ package enum LiveFrame {
     return lines
   }
 
-  /// `3/10 done, 1 failed, 2 paused (retries 1, user 1)  1.2/3.4 GiB  12 MiB/s  0:40 left  2 retries`
+  /// `3/10 done, 1 failed, 2 paused (retries 1, user 1)  43%  1.2/3.4 GiB  12 MiB/s  0:30 elapsed  0:40 left`
   package static func total(_ state: LiveState) -> String {
     let counts = state.standing.counts
     var parts = ["\(counts.completed + counts.upToDate)/\(counts.total) done"]
@@ -32,6 +34,7 @@ package enum LiveFrame {
       parts.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons))"))
     }
     var text = parts.joined(separator: ", ")
+    if let share = state.share { text += "  \(Int(share * 100))%" }
     let done = state.done
     if state.standing.plannedBytes >= done, state.standing.plannedBytes > 0 {
       text +=
@@ -42,6 +45,7 @@ package enum LiveFrame {
       text += "  " + Figures.bytes(done)
     }
     if let rate = state.rate { text += "  " + Figures.rate(rate) }
+    if let elapsed = state.elapsed, elapsed >= 1 { text += "  " + Figures.clock(elapsed) + " elapsed" }
     if let left = state.timeLeft { text += "  " + Figures.clock(left) + " left" }
     if state.retries > 0 { text += "  " + Figures.count(state.retries, "retry") }
     if let limit = state.limit { text += "  limit " + Figures.bandwidth(limit) }
@@ -50,9 +54,21 @@ package enum LiveFrame {
       if let until = hold.until { text += " until " + Timestamp.text(until).prefix(16) + "Z" }
     }
     for (host, word) in state.hosts.sorted(by: { $0.key < $1.key }).prefix(3) {
-      text += "  \(DisplayText.safe(host)): \(word.replacing("_", with: " "))"
+      text += "  \(DisplayText.safe(host)) \(plain(word))"
     }
     return text
+  }
+
+  /// A host's state in words that need no glossary.
+  static func plain(_ word: String) -> String {
+    switch word {
+    case "opened": "does not answer: left alone for a while"
+    case "given_up": "does not answer: given up"
+    case "probing": "is asked whether it answers again"
+    case "slowed": "asked for fewer requests"
+    case "no_network": "can't be reached: no network"
+    default: word.replacing("_", with: " ")
+    }
   }
 
   private static func row(_ line: LiveLine, width: Int, isColoured: Bool) -> String {

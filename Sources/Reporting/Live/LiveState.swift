@@ -39,6 +39,10 @@ package struct LiveState: Sendable, Hashable {
   package var limit: Bandwidth?
   /// Servers that are not asked as freely as the policies let, with the event's word.
   package var hosts: [String: String] = [:]
+  /// Seconds since the view began.
+  package var elapsed: Double?
+  /// Transfers that were done by then.
+  package var doneBefore = 0
 
   package init(
     running: [LiveLine], standing: PlanStanding, rate: Double?, holds: [String: Hold] = [:],
@@ -55,9 +59,27 @@ package struct LiveState: Sendable, Hashable {
 
   var retries: Int { standing.retries }
 
-  /// Seconds; nil where sizes or the rate are unknown.
+  /// Of the bytes where all sizes are known, else of the transfers; nil where nothing is known.
+  var share: Double? {
+    if standing.unknownSizes == 0, standing.plannedBytes > 0 {
+      return min(1, Double(done) / Double(standing.plannedBytes))
+    }
+    return finished > 0 ? Double(finished) / Double(standing.counts.total) : nil
+  }
+
+  /// Seconds, by bytes where all sizes are known, else by transfers; nil where nobody can tell.
   var timeLeft: Double? {
-    guard standing.unknownSizes == 0, standing.plannedBytes > 0, let rate, rate >= 1 else { return nil }
-    return Double(max(0, standing.plannedBytes - done)) / rate
+    if standing.unknownSizes == 0, standing.plannedBytes > 0 {
+      guard let rate, rate >= 1 else { return nil }
+      return Double(max(0, standing.plannedBytes - done)) / rate
+    }
+    let ended = finished - doneBefore
+    guard let elapsed, elapsed >= 1, ended >= 10 else { return nil }
+    return elapsed * Double(max(0, standing.counts.total - finished)) / Double(ended)
+  }
+
+  private var finished: Int {
+    standing.counts.completed + standing.counts.upToDate + standing.counts.failed + standing.counts.skipped
+      + standing.counts.canceled
   }
 }

@@ -15,6 +15,9 @@ package final class LiveView: Sendable {
     /// Columns of each line that is on the screen now.
     var drawn: [Int] = []
     var hasStarted = false
+    var startedAt = 0.0
+    /// Transfers that were done when it began.
+    var doneBefore = 0
     var isOver = false
   }
 
@@ -27,20 +30,24 @@ package final class LiveView: Sendable {
   private let standing: @Sendable () -> PlanStanding?
   private let size: @Sendable () -> (columns: Int, rows: Int)
   private let write: @Sendable (String) -> Void
+  private let writeLine: @Sendable (String) -> Void
 
   /// - Parameters:
   ///   - standing: where the plan stands; asked as seldom as its cost demands, at most once a second.
   ///   - size: the terminal's, asked at each redraw.
   ///   - write: to standard error.
+  ///   - writeLine: the same, for a plain line of progress.
   package init(
     _ form: ProgressForm, board: LiveBoard, standing: @escaping @Sendable () -> PlanStanding?,
-    size: @escaping @Sendable () -> (columns: Int, rows: Int), write: @escaping @Sendable (String) -> Void
+    size: @escaping @Sendable () -> (columns: Int, rows: Int), write: @escaping @Sendable (String) -> Void,
+    writeLine: (@Sendable (String) -> Void)? = nil
   ) {
     self.form = form
     self.board = board
     self.standing = standing
     self.size = size
     self.write = write
+    self.writeLine = writeLine ?? { write($0 + "\n") }
   }
 
   /// Draws what is due; call it some ten times a second.
@@ -51,6 +58,10 @@ package final class LiveView: Sendable {
     state.withLock { state in
       guard !state.isOver, now >= state.nextDraw || !state.hasStarted else { return }
       refreshStanding(&state, now)
+      if !state.hasStarted {
+        state.startedAt = now
+        state.doneBefore = state.standing.counts.completed + state.standing.counts.upToDate
+      }
       let live = sample(&state, now)
       switch form.kind {
       case .live:
@@ -58,7 +69,7 @@ package final class LiveView: Sendable {
         redraw(&state, live)
       case .plain:
         state.nextDraw = now + Self.plainInterval
-        write((state.hasStarted ? "" : "started: ") + LiveFrame.total(live) + "\n")
+        writeLine((state.hasStarted ? "" : "started: ") + LiveFrame.total(live))
       case .none: break
       }
       state.hasStarted = true
@@ -111,13 +122,15 @@ package final class LiveView: Sendable {
     var live = LiveState(
       running: lines, standing: state.standing, rate: state.total.rate, holds: board.holds,
       limit: board.limit)
+    live.elapsed = now - state.startedAt
+    live.doneBefore = state.doneBefore
     live.hosts = Dictionary(board.hosts.map { ($0.host, $0.change) }) { $1 }
     return live
   }
 
   private func redraw(_ state: inout State, _ live: LiveState) {
     let (columns, rows) = size()
-    let lines = LiveFrame.lines(live, columns: columns, rows: rows, isColoured: true)
+    let lines = LiveFrame.lines(live, columns: columns, rows: rows, isColoured: form.isColoured)
     var out = up(state.drawn, columns)
     for line in lines { out += line + "\u{1b}[K\n" }
     // What is left of a longer frame.

@@ -10,16 +10,17 @@ package struct ProgressForm: Sendable, Hashable {
     case none
   }
   package var kind: Kind
+  package var isColoured: Bool
 
   /// - Parameters:
   ///   - isEnabled: false for `--no-progress`.
   ///   - isTerminal: of standard error.
   ///   - term: the variable TERM.
-  ///   - noColor: the variable NO_COLOR; set and not empty, it also asks for no live progress.
+  ///   - noColor: the variable NO_COLOR; set and not empty, it takes the colours (no-color.org).
   package init(isEnabled: Bool, isTerminal: Bool, term: String?, noColor: String?) {
     let canRedraw = isTerminal && term != nil && term != "" && term != "dumb"
-    let isPlain = noColor.map { !$0.isEmpty } ?? false
-    kind = !isEnabled ? .none : canRedraw && !isPlain ? .live : .plain
+    isColoured = canRedraw && (noColor ?? "").isEmpty
+    kind = !isEnabled ? .none : canRedraw ? .live : .plain
   }
 }
 

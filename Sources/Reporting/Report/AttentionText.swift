@@ -1,38 +1,45 @@
 import JobLedger
 import JobModel
 
-/// Tells of each transfer that needs a person's attention: why, and what to do.
+/// Tells what needs a person's attention: why, and what to do; once for all that have it in common.
 struct AttentionText {
-  static let limit = 50
+  static let limit = 20
   let paint: Paint
   var resumesAt: (LedgerTransfer) -> Double? = { _ in nil }
 
-  /// Lines about the first transfers that failed, wait, or were skipped for another; then how many more there are.
-  func lines(_ ledger: JobLedger, _ counts: StateCounts) throws -> [String] {
-    let waiting = counts.queued > 0 ? try ledger.queuedForReasons() : 0
-    let total = counts.failed + counts.paused + counts.skippedForNeeds + waiting
-    guard total > 0 else { return [] }
-    let shown = try ledger.needingAttention(limit: Self.limit)
-    var lines = shown.flatMap(lines)
-    if total > shown.count { lines.append("… and \(total - shown.count) more; the report has them all") }
+  /// Lines about the first causes; then how many more transfers there are.
+  func lines(_ causes: CauseList) -> [String] {
+    let shown = causes.groups.prefix(Self.limit)
+    var lines = shown.flatMap { $0.tally.count == 1 ? one($0.first) : many($0) }
+    let rest = causes.total - shown.reduce(0) { $0 + $1.tally.count }
+    if rest > 0 { lines.append("… and \(rest) more; the report has them all") }
     return lines
   }
 
-  private func lines(_ transfer: LedgerTransfer) -> [String] {
+  private func one(_ transfer: LedgerTransfer) -> [String] {
     let id = DisplayText.safe(transfer.id)
-    var title = "\(word(transfer.state)) \(paint.bold(id))"
-    if let reason = transfer.state.reason { title += " (\(DisplayText.safe(reason)))" }
-    var hint = hint(transfer.state)
-    if let time = resumesAt(transfer) { title += ", until \(Timestamp.text(time).prefix(19))Z" }
-    if let failure = transfer.standingFailure {
-      title += ": \(failure.code.rawValue): " + DisplayText.safe(Masking.text(failure.message))
-      hint = failure.code.hint
-    }
+    let (facts, hint) = facts(transfer, transfer.standingFailure?.message)
     let source = DisplayText.safe(Masking.place(transfer.source))
     let destination = DisplayText.safe(Masking.place(transfer.destination))
-    var lines = [title, paint.faint("  \(source) -> \(destination)")]
-    if let hint { lines.append("  hint: " + hint) }
-    return lines
+    let title = "\(word(transfer.state)) \(paint.bold(id))" + facts
+    return [title, paint.faint("  \(source) -> \(destination)")] + (hint.map { ["  hint: " + $0] } ?? [])
+  }
+
+  private func many(_ group: CauseList.Group) -> [String] {
+    let tally = group.tally
+    let (facts, hint) = facts(group.first, tally.cause.message)
+    let title = "\(word(group.first.state)) \(paint.bold("\(tally.count) transfers"))" + facts
+    let names = DisplayText.safe(CauseTally.names(tally.ids, of: tally.count))
+    return [title, "  " + names] + (hint.map { ["  hint: " + $0] } ?? [])
+  }
+
+  private func facts(_ transfer: LedgerTransfer, _ message: String?) -> (text: String, hint: String?) {
+    var text = transfer.state.reason.map { " (\(DisplayText.safe($0)))" } ?? ""
+    if let time = resumesAt(transfer) { text += ", until \(Timestamp.text(time).prefix(19))Z" }
+    guard let failure = transfer.standingFailure, let message else { return (text, hint(transfer.state)) }
+    return (
+      text + ": \(failure.code.rawValue): " + DisplayText.safe(Masking.text(message)), failure.code.hint
+    )
   }
 
   private func word(_ state: TransferState) -> String {

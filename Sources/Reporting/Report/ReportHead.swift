@@ -29,6 +29,8 @@ package struct ReportHead: Sendable {
   package var hosts: [HostStanding] = []
   /// When a paused transfer's policy lets it go on, seconds since 1970; nil where no waiting helps.
   package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
+  /// A transfer's protocol and URL.
+  package var describe: @Sendable (LedgerTransfer) -> WirePlace = { _ in ("", nil) }
   /// Beyond those that the ledger has recorded for the run.
   package var diagnostics: [RecordedDiagnostic] = []
 

@@ -3,8 +3,8 @@ import JobModel
 
 /// A run in words: how it ended, its totals, and all that needs a person's attention.
 package struct ReportText {
-  private let head: ReportHead
-  private let ledger: JobLedger?
+  let head: ReportHead
+  let ledger: JobLedger?
   private let paint: Paint
 
   /// - Parameters:
@@ -21,13 +21,18 @@ package struct ReportText {
     let counts = try ledger?.counts() ?? StateCounts()
     let summary = RunSummary(head: head, counts: counts, sums: try ledger?.sums(), paint: paint, now: nil)
     let name = DisplayText.safe(head.jobName ?? head.manifest ?? "job")
-    var lines = ["\(paint.bold(name)): \(outcome)\(summary.run)"]
+    let causes = try ledger.map { try CauseList($0, counts, describe: head.describe) }
+    let isHeld = counts.queued == 0 && causes?.groups.contains { $0.first.state == .paused(.user) } == true
+    let goesOn =
+      isHeld && causes?.groups.allSatisfy { $0.first.state == .paused(.user) } == true
+      ? "`haul resume \(name)` lets it go on" : "run the same command again to go on"
+    var lines = ["\(paint.bold(name)): \(outcome(goesOn))\(summary.run)"]
     if counts.total > 0 {
       lines.append("  " + summary.transfers)
       if let bytes = summary.bytes { lines.append("  " + bytes) }
     }
-    if let ledger {
-      lines += block(try AttentionText(paint: paint, resumesAt: head.resumesAt).lines(ledger, counts))
+    if let causes {
+      lines += block(AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes))
     }
     let diagnostics = try ReportWriter(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
@@ -36,11 +41,11 @@ package struct ReportText {
 
   private func block(_ lines: [String]) -> [String] { lines.isEmpty ? [] : [""] + lines }
 
-  private var outcome: String {
+  private func outcome(_ goesOn: String) -> String {
     switch head.outcome {
     case .completed: paint.green("completed")
     case .failed: paint.red("failed")
-    case .incomplete: paint.yellow("incomplete") + "; run the same command again to go on"
+    case .incomplete: paint.yellow("incomplete") + "; " + goesOn
     case .canceled: "canceled"
     case .invalid: paint.red("invalid") + "; the manifest has errors, nothing was done"
     case .refused: paint.yellow("refused") + "; this job is already running"

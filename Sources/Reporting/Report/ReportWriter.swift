@@ -50,6 +50,8 @@ package struct ReportWriter {
     try stream.member("run", run)
     try stream.member("totals", CommonJSON.totals(counts ?? StateCounts(), sums))
     try stream.member("diagnostics", .array(try diagnostics().map(CommonJSON.diagnostic)))
+    let causes = try ledger.map { try CauseList($0, counts ?? StateCounts(), describe: describe).json }
+    try stream.member("causes", causes ?? .array([]))
     let onlyTouched = !includesAll && (counts?.total ?? 0) > scopeLimit
     try stream.member("transfers_scope", .string(onlyTouched ? "changed" : "all"))
     try stream.beginArray("transfers")

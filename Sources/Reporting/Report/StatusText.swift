@@ -36,7 +36,8 @@ package struct StatusText {
       lines.append(
         "  \(paint.yellow(DisplayText.safe(host.host))): \(DisplayText.safe(host.reason)) (\(since)Z)")
     }
-    let attention = try AttentionText(paint: paint, resumesAt: head.resumesAt).lines(ledger, counts)
+    let causes = try CauseList(ledger, counts, describe: head.describe)
+    let attention = AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes)
     if !attention.isEmpty { lines += [""] + attention }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -22,17 +22,33 @@ package enum Figures {
     bytes(perSecond.isFinite ? Int64(min(max(perSecond, 0), 1e18)) : 0) + "/s"
   }
 
-  /// `4.8 MiB/s`, `unlimited`, or one for each way; `as its policies say` where there is none.
+  /// `5 MB/s`, `unlimited`, or one for each way; `as its policies say` where there is none.
   package static func bandwidth(_ bandwidth: Bandwidth?) -> String {
     guard let bandwidth else { return "as its policies say" }
     func text(_ rate: Rate) -> String {
       switch rate {
       case .unlimited: "unlimited"
-      case .bytesPerSecond(let bytes): Self.bytes(bytes) + "/s"
+      case .bytesPerSecond(let bytes): (exact(bytes) ?? Self.bytes(bytes)) + "/s"
       }
     }
     if bandwidth.download == bandwidth.upload { return text(bandwidth.download) }
     return "\(text(bandwidth.download)) down, \(text(bandwidth.upload)) up"
+  }
+
+  /// A limit in the unit that it was most likely given in: `1 MB`, `2.5 MB`, `512 KiB`; nil where none is even.
+  private static func exact(_ bytes: Int64) -> String? {
+    guard bytes < 1 << 58 else { return nil }
+    for (base, letters) in [(Int64(1000), "B"), (1024, "iB")] where bytes >= base && bytes % base == 0 {
+      var (unit, index) = (base, 0)
+      let prefixes = Array("KMGT")
+      while index + 1 < prefixes.count, bytes >= unit * base, bytes * 10 % (unit * base) == 0 {
+        (unit, index) = (unit * base, index + 1)
+      }
+      let tenths = bytes * 10 / unit
+      let value = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+      return "\(value) \(prefixes[index])\(letters)"
+    }
+    return nil
   }
 
   /// `0.4 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`.

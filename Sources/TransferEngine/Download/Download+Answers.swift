@@ -46,7 +46,10 @@ extension Download {
       if wanted != nil {
         isSingleStream = true
         object.servesRanges = false
-        book.warn("the server answers a range with everything: one stream, which can't be resumed")
+        // A file of one chunk has nothing to be resumed from.
+        if length ?? object.size ?? .max > chunkSize {
+          book.warn("the server answers a range with everything: one stream, which can't be resumed")
+        }
       }
       var whole = seen
       whole.servesRanges = wanted == nil ? object.servesRanges : false

@@ -21,7 +21,7 @@ extension Download {
         try await verify()
         return
       } catch Restart.noRanges {
-        if !isSingleStream {
+        if !isSingleStream, object.size ?? .max > chunkSize {
           book.warn("the server does not keep to ranges: one stream, which can't be resumed")
         }
         isSingleStream = true
