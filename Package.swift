@@ -79,6 +79,7 @@ let package = Package(
     .target(name: "CDepotShims"),
 
     // Foundations: each knows nothing of jobs.
+    layer("Locks"),
     layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
     layer("YAML", ["CYAML"]),
@@ -90,9 +91,9 @@ let package = Package(
     layer("Protocols", ["Digests", "JobModel"]),
 
     // What touches disk and network.
-    layer("JobLedger", ["JobModel", sqlite, sqliteC]),
-    layer("TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Protocols"]),
-    layer("Reporting", ["JobLedger", "JobModel", "TransferEngine"]),
+    layer("JobLedger", ["JobModel", "Locks", sqlite, sqliteC]),
+    layer("TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Locks", "Protocols"]),
+    layer("Reporting", ["JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
       "DepotServer",
       [
@@ -109,9 +110,8 @@ let package = Package(
     program(
       "haul",
       [
-        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Planner", "Protocols",
-        "Reporting",
-        "TransferEngine", arguments, logging,
+        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
+        "Protocols", "Reporting", "TransferEngine", arguments, logging,
       ]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
@@ -122,6 +122,7 @@ let package = Package(
     tests("DigestsTests", ["CChecksums", "Digests"]),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     tests("EndToEndTests", ["TestSupport", "depot", "haul"]),
+    tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
     tests("JobModelTests", ["JobModel"]),
     tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),

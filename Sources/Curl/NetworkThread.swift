@@ -47,8 +47,8 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
 
   package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// Whether the caller runs on this thread.
-  package var isCurrent: Bool { thread.load(ordering: .acquiring) == UInt(pthread_self()) }
+  /// Whether the caller runs on this thread. Not inlined: an async function must not keep the answer across a suspension.
+  @inline(never) package var isCurrent: Bool { thread.load(ordering: .acquiring) == UInt(pthread_self()) }
 
   /// Whether it works, or slept for less than half a millisecond: what it waits for comes from others.
   package var isBusy: Bool {

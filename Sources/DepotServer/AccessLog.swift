@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Synchronization
 
 /// One JSON line a request, appended whole.
 final class AccessLog: Sendable {

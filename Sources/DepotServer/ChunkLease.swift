@@ -1,6 +1,5 @@
 import Glibc
 import HTTPTypes
-import Synchronization
 
 /// One request's right to write one chunk's place in the data file.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 final class ChunkLease: Sendable {
   let index: Int
   private let descriptor: Int32
-  private let isSuperseded = Mutex(false)
+  private let isSuperseded = Locked(false)
 
   init(index: Int, dataFile: String) throws {
     self.index = index

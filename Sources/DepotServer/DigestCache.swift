@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// The SHA-256 of every file version that was asked for: each calculated once, and kept in `.depot/digests`.
 final class DigestCache: Sendable {
@@ -14,7 +13,7 @@ final class DigestCache: Sendable {
     var pending: [FileIdentity: Pending] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let pool: BlockingPool
   private let file: String
 

@@ -1,17 +1,16 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 
 /// The fault file's rules and how often each has matched.
 final class FaultBook: Sendable {
   static let none = FaultBook(rules: [])
 
   private let rules: [FaultRule]
-  private let counts: Mutex<[Int]>
+  private let counts: Locked<[Int]>
 
   init(rules: [FaultRule]) {
     self.rules = rules
-    counts = Mutex(Array(repeating: 0, count: rules.count))
+    counts = Locked(Array(repeating: 0, count: rules.count))
   }
 
   /// Reads `[rule, …]` or `{"rules": [rule, …]}`.

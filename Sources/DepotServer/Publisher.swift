@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Synchronization
 
 /// Turns a complete session's data into an immutable object and a file under its name.
 ///

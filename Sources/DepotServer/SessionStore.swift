@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// All sessions, as they lie under `.depot/sessions`.
 final class SessionStore: Sendable {
@@ -32,7 +31,7 @@ final class SessionStore: Sendable {
       return session
     }
   }
-  private let table = Mutex(Table())
+  private let table = Locked(Table())
   private let folder: String
   private let pool: BlockingPool
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension UploadSession {
   /// Checks and publishes the upload; repeated after success, answers the same.
   ///

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 extension UploadSession {
   /// Makes a new session that holds this one's chunks, and ends this one. Nil where they are not for the same file.

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// One upload in progress (or finished): its record, the chunks it holds, and who is writing which.
 ///
@@ -23,12 +22,12 @@ final class UploadSession: Sendable {
   let id: String
   let folder: String
   let hasher: PrefixHasher
-  let state: Mutex<State>
+  let state: Locked<State>
 
   init(record: SessionRecord, chunks: [Int: [UInt8]], folder: String, pool: BlockingPool) {
     id = record.id
     self.folder = folder
-    state = Mutex(State(record: record, chunks: chunks))
+    state = Locked(State(record: record, chunks: chunks))
     hasher = PrefixHasher(dataFile: folder + "/data", record: record, arrived: Set(chunks.keys), pool: pool)
   }
 

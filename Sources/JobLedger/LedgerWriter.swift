@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import JobModel
-import Synchronization
+import Locks
 
 /// Records changes in groups, on a thread of its own: what is submitted is committed within 50 ms.
 ///
@@ -39,7 +39,7 @@ package final class LedgerWriter: Sendable {
   private static let longestWork = 0.02
 
   private let ledger: JobLedger
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let wake = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
   private let onFailure: @Sendable (any Error) -> Void

@@ -1,7 +1,6 @@
 package import JobLedger
 package import JobModel
 package import Protocols
-import Synchronization
 
 /// What all transfers of a run share.
 package struct EngineContext: Sendable {

@@ -1,10 +1,11 @@
 package import JobLedger
 package import JobModel
+import Locks
 import Synchronization
 
 /// The transfers in flight, for the live view: written by the engine, read by whoever shows them.
 package final class LiveBoard: Sendable {
-  private let transfers = Mutex<[Int64: LiveTransfer]>([:])
+  private let transfers = Locked<[Int64: LiveTransfer]>([:])
   private let movedBytes = Atomic<Int>(0)
 
   package init() {}
@@ -16,8 +17,8 @@ package final class LiveBoard: Sendable {
     transfers.withLock { $0.values.sorted { $0.seq < $1.seq } }
   }
 
-  private let holding = Mutex<[String: Hold]>([:])
-  private let limited = Mutex<Bandwidth?>(nil)
+  private let holding = Locked<[String: Hold]>([:])
+  private let limited = Locked<Bandwidth?>(nil)
 
   /// What holds transfers back now, by policy or server.
   package var holds: [String: Hold] { holding.withLock { $0 } }
@@ -27,7 +28,7 @@ package final class LiveBoard: Sendable {
   package var limit: Bandwidth? { limited.withLock { $0 } }
   func setLimit(_ limit: Bandwidth?) { limited.withLock { $0 = limit } }
 
-  private let standing = Mutex<[String: HostStanding]>([:])
+  private let standing = Locked<[String: HostStanding]>([:])
 
   /// Servers that are not asked as freely as the policies let.
   package var hosts: [HostStanding] { standing.withLock { $0.values.sorted { $0.host < $1.host } } }

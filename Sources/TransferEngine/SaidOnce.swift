@@ -1,8 +1,8 @@
-import Synchronization
+import Locks
 
 /// What is said once in a run, however many transfers it is true of.
 final class SaidOnce: Sendable {
-  private let said = Mutex<Set<String>>([])
+  private let said = Locked<Set<String>>([])
 
   /// True for the first who asks.
   func isFirst(_ what: String) -> Bool { said.withLock { $0.insert(what).inserted } }

@@ -1,10 +1,10 @@
 import JobModel
-import Synchronization
+import Locks
 import TransferEngine
 
 /// Keeps what is worth a diagnostic of all that hosts do: the first time of each kind, for each host.
 final class HostDiary: Sendable {
-  private let known = Mutex<Set<String>>([])
+  private let known = Locked<Set<String>>([])
   private let report: @Sendable (Diagnostic) -> Void
 
   init(report: @escaping @Sendable (Diagnostic) -> Void) { self.report = report }

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// NetworkManager's word on whether the connection is metered, asked over D-Bus by busctl(1) now and then.
 ///
@@ -13,7 +13,7 @@ final class Metering: Sendable {
     var isAsking = false
     var hasRemarked = false
   }
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let remark: @Sendable (String) -> Void
 
   /// - Parameter remark: told once where nobody knows.

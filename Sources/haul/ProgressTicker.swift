@@ -2,7 +2,7 @@ import Foundation
 import JobLedger
 import JobModel
 import Reporting
-import Synchronization
+import Locks
 import TransferEngine
 
 /// Drives the live view and the events' `progress`, each at its own pace.
@@ -19,7 +19,7 @@ final class ProgressTicker: Sendable {
   private let ledger: JobLedger
   private let board: LiveBoard
   private let events: EventSink
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink) {
     let environment = ProcessInfo.processInfo.environment

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Hands what one thread makes on to another that uses it, so that both work at a time: whoever makes is at most a few
 /// elements ahead. Each hand-over may wake a thread: elements are best batches.
@@ -10,7 +10,7 @@ final class Relay<Element: Sendable>: Sendable {
     var isAbandoned = false
   }
   private static var ahead: Int { 4 }
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let filled = DispatchSemaphore(value: 0)
   // Raised from nothing: a semaphore may not end lower than it began.
   private let room = DispatchSemaphore(value: 0)

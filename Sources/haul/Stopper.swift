@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import TransferEngine
 
 /// Brings a request to stop to all who must hear of it, also to those who come after it.
@@ -7,7 +7,7 @@ final class Stopper: Sendable {
     var cause: StopCause?
     var deliver: [@Sendable (StopCause) -> Void] = []
   }
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   var cause: StopCause? { state.withLock { $0.cause } }
 
@@ -56,16 +56,16 @@ extension Stopper {
 
 /// A value that is set once.
 final class Latch<Value: Sendable>: Sendable {
-  private let content = Mutex<Value?>(nil)
+  private let content = Locked<Value?>(nil)
   var value: Value? { content.withLock { $0 } }
   func set(_ value: Value) { content.withLock { if $0 == nil { $0 = value } } }
 }
 
 /// A continuation that the first of several results resumes.
 private final class Once<Value: Sendable>: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
+  private let continuation: Locked<CheckedContinuation<Value, any Error>?>
 
-  init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = Mutex(continuation) }
+  init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = Locked(continuation) }
 
   func resume(_ result: Result<Value, any Error>) {
     let first = continuation.withLock { held in

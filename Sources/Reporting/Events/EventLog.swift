@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import JobModel
-import Synchronization
+import Locks
 
 /// Appends events as JSON lines; whoever tells of one waits neither for its text nor for a disk.
 ///
@@ -24,7 +24,7 @@ package final class EventLog: Sendable {
   /// A reader that does not read holds the run up from here on, rather than filling the memory.
   private static let most = 1 << 11
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let queue = DispatchQueue(label: "haul.events")
   private let encoder: EventJSON
   private let descriptor: Int32
@@ -49,7 +49,7 @@ package final class EventLog: Sendable {
     self.onFailure = onFailure
     ownsDescriptor = closing
     encoder = EventJSON(run: run, attempt: attempt)
-    state = Mutex(State(nextSeq: firstSeq))
+    state = Locked(State(nextSeq: firstSeq))
   }
 
   deinit { if ownsDescriptor { close(descriptor) } }

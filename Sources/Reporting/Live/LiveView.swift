@@ -1,6 +1,6 @@
 package import JobLedger
 import JobModel
-import Synchronization
+import Locks
 package import TransferEngine
 
 /// Shows how a run goes on: redrawn lines on a terminal, elsewhere a plain line now and then.
@@ -24,7 +24,7 @@ package final class LiveView: Sendable {
   private static let interval = 0.2
   private static let plainInterval = 30.0
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let form: ProgressForm
   private let board: LiveBoard
   private let standing: @Sendable () -> PlanStanding?

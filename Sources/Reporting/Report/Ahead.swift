@@ -1,9 +1,9 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// A value that another thread makes meanwhile.
 final class Ahead<Value: Sendable>: Sendable {
-  private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let result = Locked<Result<Value, any Error>?>(nil)
   private let isMade = DispatchSemaphore(value: 0)
 
   init(_ make: @escaping @Sendable () throws -> Value) {

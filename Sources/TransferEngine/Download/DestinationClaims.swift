@@ -1,9 +1,9 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// Who writes which file now: two spellings of one place, or two names that servers gave, must not meet unseen.
 final class DestinationClaims: Sendable {
-  private let owners = Mutex<[String: String]>([:])
+  private let owners = Locked<[String: String]>([:])
 
   /// A file that one transfer writes.
   struct Claim: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Blocks of memory that received bytes are gathered in: few for the whole run, and lent for a moment.
 package final class BlockPool: Sendable {
@@ -11,7 +11,7 @@ package final class BlockPool: Sendable {
   }
 
   private let most: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// - Parameter blocks: how many may be lent at once; who gets none goes on without.
   package init(blocks: Int = 32) { most = blocks }

@@ -1,4 +1,5 @@
 import Dispatch
+import Locks
 import Synchronization
 
 /// Runs what blocks or computes for long away from the network thread, as many at once as there are cores.
@@ -9,7 +10,7 @@ package final class BlockingPool: Sendable {
   }
   private let queue: DispatchQueue
   private let width: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   package init(label: String, width: Int) {
     queue = DispatchQueue(label: label, attributes: .concurrent)

@@ -1,6 +1,6 @@
 import Digests
 import JobModel
-import Synchronization
+import Locks
 
 /// Digests of a file that is still being written, computed beside the writing, on the pool.
 ///
@@ -32,7 +32,7 @@ final class TrailingDigest: Sendable {
   private let pool: BlockingPool
   /// Where blocks come from that are taken.
   private let blocks: BlockPool?
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let work: Work
 
   /// Touched by one pool job at a time (`isWorking`), hence sendable.

@@ -1,5 +1,6 @@
 import CPosix
 import Dispatch
+import Locks
 import Synchronization
 
 /// Has the kernel begin to write what a download has brought, so that the sync at its end does not wait for all of it
@@ -17,7 +18,7 @@ final class Writeback: Sendable {
   private let queue = DispatchQueue(label: "haul-writeback")
   private let waiting = Atomic<Int>(0)
   /// Finished files that are not synced yet, by inode.
-  private let kept = Mutex<[UInt64: [OpenFile]]>([:])
+  private let kept = Locked<[UInt64: [OpenFile]]>([:])
 
   /// - Returns: whether it was handed on; then the file is to be kept when it is finished.
   func begin(_ range: Range<Int64>, of file: OpenFile) -> Bool {

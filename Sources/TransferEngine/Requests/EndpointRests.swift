@@ -1,9 +1,9 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// Endpoints that want a long rest: one transfer was told so, and no other one asks before it is over.
 final class EndpointRests: Sendable {
-  private let rests = Mutex<[String: (until: Double, failure: Failure)]>([:])
+  private let rests = Locked<[String: (until: Double, failure: Failure)]>([:])
 
   /// Notes that an endpoint wants no requests until then.
   ///

@@ -1,9 +1,9 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// Hosts that gave no answer to a farewell: a thousand sessions there are not said farewell to one by one.
 final class SilentHosts: Sendable {
-  private let hosts = Mutex<[String: (until: Double, failure: Failure)]>([:])
+  private let hosts = Locked<[String: (until: Double, failure: Failure)]>([:])
   /// Seconds for which a host is believed to be silent.
   private static let memory = 30.0
 

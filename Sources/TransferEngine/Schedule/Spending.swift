@@ -1,5 +1,5 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// What a policy's `budget` has left in the current period; counted where bytes move, on the network thread.
 final class Spending: Sendable {
@@ -9,7 +9,7 @@ final class Spending: Sendable {
     var unsaved: Int64 = 0
     var hasTold = false
   }
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let budget: Budget
   /// Called once a period, when the last byte is spent.
   private let onSpent: @Sendable () -> Void
@@ -17,7 +17,7 @@ final class Spending: Sendable {
   init(_ budget: Budget, period: BudgetPeriod, spent: Int64, onSpent: @escaping @Sendable () -> Void) {
     self.budget = budget
     self.onSpent = onSpent
-    state = Mutex(State(period: period, spent: spent, hasTold: spent >= budget.bytes))
+    state = Locked(State(period: period, spent: spent, hasTold: spent >= budget.bytes))
   }
 
   func count(_ bytes: Int) {

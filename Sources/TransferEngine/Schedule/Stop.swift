@@ -1,9 +1,9 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// What a transfer is to become when its task is cancelled.
 final class StopFlag: Sendable {
-  private let wish = Mutex<TransferEvent?>(nil)
+  private let wish = Locked<TransferEvent?>(nil)
 
   var event: TransferEvent { wish.withLock { $0 ?? .hold(.interrupted) } }
   func set(_ event: TransferEvent) { wish.withLock { $0 = event } }

@@ -1,5 +1,5 @@
 package import JobModel
-import Synchronization
+import Locks
 
 /// One limit of bytes a second that everything under it shares; its rate may change at any time.
 package final class RateLimit: Sendable {
@@ -8,10 +8,10 @@ package final class RateLimit: Sendable {
     var waiting = 0
     var open = 0
   }
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   package init(_ rate: Rate = .unlimited) {
-    state = Mutex(State(bucket: TokenBucket(rate: rate.number)))
+    state = Locked(State(bucket: TokenBucket(rate: rate.number)))
   }
 
   /// Bytes a second; nil is no limit.

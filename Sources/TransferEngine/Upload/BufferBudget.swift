@@ -1,5 +1,5 @@
 import JobModel
-import Synchronization
+import Locks
 
 /// The memory that chunks may take which are hashed before they are sent: one budget for the whole run.
 ///
@@ -11,10 +11,10 @@ package final class BufferBudget: Sendable {
     var idle: [[UInt8]] = []
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// - Parameter bytes: 16 MiB by contract (endpoints.md).
-  package init(bytes: Int = 16 << 20) { state = Mutex(State(free: bytes)) }
+  package init(bytes: Int = 16 << 20) { state = Locked(State(free: bytes)) }
 
   /// Takes room for a buffer; nil where there is none now.
   func take(_ bytes: Int) -> Loan? {

@@ -1,10 +1,10 @@
 import JobLedger
-import Synchronization
+import Locks
 
 /// Which transfers may have an intent on record, so that the ledger is read for them alone.
 final class KnownIntents: Sendable {
   /// Nil before the ledger was asked.
-  private let seqs = Mutex<Set<Int64>?>(nil)
+  private let seqs = Locked<Set<Int64>?>(nil)
 
   func mayHave(_ seq: Int64, in ledger: JobLedger) throws -> Bool {
     try seqs.withLock { seqs in
