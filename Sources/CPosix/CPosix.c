@@ -3,6 +3,7 @@
 
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -46,4 +47,29 @@ int haul_has_network(void) {
   }
   freeifaddrs(all);
   return found;
+}
+
+static void *wait_for_release(void *gate) {
+  pthread_mutex_lock(gate);
+  pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+int haul_try_threads(int count) {
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 * 1024);
+  pthread_t threads[64];
+  int started = 0, error = 0;
+  pthread_mutex_lock(&gate);
+  while (error == 0 && started < count && started < 64) {
+    error = pthread_create(&threads[started], &attributes, wait_for_release, &gate);
+    if (error == 0) started++;
+  }
+  pthread_mutex_unlock(&gate);
+  for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+  pthread_attr_destroy(&attributes);
+  pthread_mutex_destroy(&gate);
+  return error;
 }

@@ -77,7 +77,12 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
   private func start() {
     var id = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
-    let code = pthread_create(&id, nil, { NetworkThread.main($0) }, context)
+    var code = pthread_create(&id, nil, { NetworkThread.main($0) }, context)
+    // The process's limit; others may end meanwhile.
+    while code == EAGAIN {
+      usleep(10_000)
+      code = pthread_create(&id, nil, { NetworkThread.main($0) }, context)
+    }
     precondition(code == 0, "no thread could be started (error \(code))")
     pthread_detach(id)
   }

@@ -32,6 +32,8 @@ struct Haul: AsyncParsableCommand {
       try refuseUnknownWords()
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {
+        try ThreadSupply.check()
+        ThreadSupply.watch()
         try await asynchronous.run()
       } else {
         try command.run()

@@ -47,6 +47,9 @@ static inline void haul_lean_malloc(void) {
   mallopt(M_ARENA_MAX, 2);
 }
 
+// Whether so many threads more can be there at once: 0, or the errno of the one that could not be started.
+int haul_try_threads(int count);
+
 // 1 where the interface is up and has a carrier, 0 where not, -1 with errno where there is none (netdevice(7)).
 int haul_interface_is_up(const char *name);
 

@@ -1,0 +1,50 @@
+import CPosix
+import Foundation
+import JobModel
+import Synchronization
+
+/// The threads that this process may still start. Where the limit of processes leaves none, work that was handed to another
+/// thread would wait for ever.
+enum ThreadSupply {
+  /// As many as a run has at once, and some: the network's, the ledger's, one a core for tasks and one for blocking work.
+  private static var needed: Int { min(64, 8 + 2 * ProcessInfo.processInfo.activeProcessorCount) }
+  /// Seconds for which tasks may stand still before it is asked why.
+  private static let patience = 10.0
+  private static let lastBeat = Atomic<UInt64>(0)
+
+  /// Throws where too few threads can be started.
+  static func check() throws {
+    guard haul_try_threads(Int32(needed)) == 0 else { throw shortage("\(needed) threads can't be started") }
+  }
+
+  /// Ends the process once its tasks stand still and no thread can be started.
+  static func watch() {
+    beat()
+    Task.detached {
+      while true {
+        beat()
+        try await Task.sleep(for: .seconds(1))
+      }
+    }
+    OwnThread.start {
+      while true {
+        Thread.sleep(forTimeInterval: 2)
+        let stood = Double(DispatchTime.now().uptimeNanoseconds - lastBeat.load(ordering: .relaxed)) / 1e9
+        guard stood > patience, haul_try_threads(1) != 0 else { continue }
+        let end = shortage("no thread can be started, and work waits for one")
+        Terminal.error(end.message ?? "", hint: end.hint)
+        Terminal.exit(end.status)
+      }
+    }
+  }
+
+  private static func beat() { lastBeat.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed) }
+
+  private static func shortage(_ what: String) -> End {
+    End(
+      .incomplete, "\(what): \(String(cString: strerror(EAGAIN)))",
+      hint:
+        "raise the limit of processes (`ulimit -u`, the container's or the unit's limit of pids), then run the same command again"
+    )
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Limits of processes: what can't start its threads says so.
+@Suite(.turns, .timeLimit(.minutes(2)), .enabled(if: getuid() == 0, "needs root to become somebody else"))
+struct ThreadLimitTests {
+  @Test(arguments: [1, 3, 8]) func tooFewThreads(_ most: Int) async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("", body: "bytes")])
+    try bench.writeJob(
+      "version: 1\njob: threads\ntransfers: [{ id: f, download: \(quoted(server.url + "/f")), to: f }]\n")
+    // root is not limited; a user of no other process is. The user has to reach the bench and the program.
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: bench.job)
+    let program = bench.scratch.path + "/haul"
+    try FileManager.default.copyItem(atPath: Programs.haul, toPath: program)
+    let run = try Running(
+      "/usr/bin/prlimit",
+      [
+        "--nproc=\(most)", "/usr/bin/setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", program,
+        "run",
+        "job.yaml", "--state-dir", bench.job + "/state", "--no-progress",
+      ], environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
+    let end = try await run.wait(.seconds(30))
+    #expect(end.status == 75, "\(end.errors)")
+    #expect(
+      end.errors.contains("threads can't be started") && end.errors.contains("ulimit -u"), "\(end.errors)")
+    #expect(server.log().isEmpty)
+  }
+}
