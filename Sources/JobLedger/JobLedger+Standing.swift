@@ -24,16 +24,18 @@ extension JobLedger {
   package func standing() throws -> PlanStanding {
     try read { db in
       var standing = PlanStanding()
+      // `sum` fails where sizes that servers tell are more than 64 bits together; a cast of `total` is cut there.
       let rows = try Row.fetchAll(
         db,
         sql: """
           SELECT t.state AS state,
             CASE WHEN t.reason LIKE 'needs:%' THEN 'needs:' ELSE t.reason END AS why, count(*) AS n,
-            sum(coalesce(p.size, t.known_size, 0)) AS planned, sum(coalesce(p.retries, 0)) AS retries,
+            CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
+            sum(coalesce(p.retries, 0)) AS retries,
             sum(coalesce(p.size, t.known_size) IS NULL) AS unknown,
-            sum(CASE WHEN p.transfer IS NULL OR t.state NOT IN ('queued', 'running', 'paused') THEN 0
+            CAST(total(CASE WHEN p.transfer IS NULL OR t.state NOT IN ('queued', 'running', 'paused') THEN 0
               ELSE min(coalesce(p.size, t.known_size, 0), max(p.contiguous_bytes,
-                (SELECT coalesce(sum(length), 0) FROM chunk WHERE transfer = t.seq))) END) AS partial
+                (SELECT coalesce(sum(length), 0) FROM chunk WHERE transfer = t.seq))) END) AS INTEGER) AS partial
           FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1 GROUP BY 1, 2
           """)
       for row in rows {
@@ -46,19 +48,19 @@ extension JobLedger {
         let planned: Int64 = row["planned"]
         switch state {
         case .failed, .canceled, .skipped: continue
-        case .completed, .upToDate: standing.doneBytes += planned
+        case .completed, .upToDate: standing.doneBytes = standing.doneBytes.adding(clamping: planned)
         case .paused(let reason):
           standing.pausedReasons[reason.rawValue, default: 0] += count
-          standing.doneBytes += row["partial"] as Int64
+          standing.doneBytes = standing.doneBytes.adding(clamping: row["partial"])
           standing.unknownSizes += row["unknown"] as Int
         case .queued:
-          standing.doneBytes += row["partial"] as Int64
+          standing.doneBytes = standing.doneBytes.adding(clamping: row["partial"])
           standing.unknownSizes += row["unknown"] as Int
         case .running:
-          standing.recordedBytes += row["partial"] as Int64
+          standing.recordedBytes = standing.recordedBytes.adding(clamping: row["partial"])
           standing.unknownSizes += row["unknown"] as Int
         }
-        standing.plannedBytes += planned
+        standing.plannedBytes = standing.plannedBytes.adding(clamping: planned)
       }
       return standing
     }

@@ -186,7 +186,8 @@ extension JobLedger {
       let row = try Row.fetchOne(
         db,
         sql: """
-          SELECT sum(coalesce(p.size, t.known_size, 0)) AS planned, sum(p.transferred) AS transferred,
+          SELECT CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
+            sum(p.transferred) AS transferred,
             sum(p.reused) AS reused, sum(p.discarded) AS discarded, sum(p.requests) AS requests,
             sum(p.retries) AS retries, sum(p.contiguous_bytes) AS contiguous
           FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1

@@ -17,6 +17,24 @@ struct TimestampTests {
     }
   }
 
+  /// Times that servers and files may tell: none traps, and each is a time of RFC 3339.
+  @Test func timesBeyondTheFormat() {
+    let (first, last) = ("0000", "9999-12-31T23:59:59.999Z")
+    for (seconds, text) in [
+      (253_402_300_800, last), (9_223_372_036_854_775_808, last), (1e300, last), (.infinity, last),
+      (9_224_318_015_999, last), (-1e300, first), (-.infinity, first), (-9_223_372_036_854_775_808, first),
+      (.nan, "1970-01-01T00:00:00.000Z"), (0, "1970"), (-1, "1969-12-31T23:59:59.000Z"),
+      (10_413_792_000, "2300-01-01T00:00:00.000Z"), (1_779_999_000.999, "2026-05-28T20:10:00.999Z"),
+    ] as [(Double, String)] {
+      #expect(Timestamp.text(seconds).hasPrefix(text), "\(seconds) reads \(Timestamp.text(seconds))")
+      #expect(Timestamp.text(seconds).utf8.count == 24)
+    }
+    for seconds in [1e300, -1e300, .infinity, .nan, 9.3e18] {
+      let time = CivilTime(local: seconds)
+      #expect((0..<1440).contains(time.minute))
+    }
+  }
+
   @Test func everyDayOfFourCenturiesRoundTrips() {
     let first = Timestamp.days(year: 1900, month: 1, day: 1)
     for day in stride(from: first, to: first + 146_097, by: 1) {

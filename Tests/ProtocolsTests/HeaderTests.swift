@@ -1,3 +1,4 @@
+import Foundation
 import JobModel
 import Protocols
 import Testing
@@ -129,11 +130,27 @@ struct HeaderTests {
   @Test func retryAfter() {
     for (value, wanted) in [
       ("0", 0), ("120", 120), ("Thu, 01 Jan 1970 00:01:00 GMT", 50), ("Thu, 01 Jan 1970 00:00:05 GMT", 0),
-      ("soon", nil), ("-1", nil), ("", nil),
+      ("soon", nil), ("-1", nil), ("", nil), ("1e300", nil), ("nan", nil),
+      // A day is the longest that is believed.
+      ("86400", 86_400), ("86401", 86_400), ("9223372036854775807", 86_400), ("9223372036854775808", 86_400),
+      (String(repeating: "9", count: 400), 86_400), ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400),
     ] as [(String, Double?)] {
       #expect(HTTPFailure.retryAfter(["Retry-After": value], now: 10) == wanted, "\(value)")
     }
     #expect(HTTPFailure.retryAfter([:], now: 10) == nil)
+  }
+
+  /// Numbers of JSON that have no place in 64 bits are none, and are not wrapped around.
+  @Test func numbersOfJSON() throws {
+    for (text, wanted) in [
+      ("0", 0), ("-1", -1), ("9223372036854775807", .max), ("-9223372036854775808", .min),
+      ("9223372036854775808", nil), ("18446744073709551617", nil), ("99999999999999999999999999", nil),
+      ("1e300", nil), ("-1e300", nil), ("9.3e18", nil), ("1.5", nil), ("\"7\"", nil), ("null", nil),
+    ] as [(String, Int64?)] {
+      let body = Array("{\"members\":\(text)}".utf8)
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+      #expect(ByteCount.integer(json: object["members"]) == wanted, "\(text)")
+    }
   }
 
   @Test func statusCodes() throws {

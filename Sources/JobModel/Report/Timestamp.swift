@@ -1,14 +1,16 @@
 /// RFC 3339 times in UTC with milliseconds, without Foundation's formatters, which are slow by the million.
 package enum Timestamp {
-  /// `seconds` since 1970.
+  /// 9999-12-31T23:59:59.999Z, the last time that RFC 3339 has.
+  private static let last: Int64 = 253_402_300_799_999
+
+  /// `seconds` since 1970; a time beyond year 9999 is written as the end of that year.
   package static func text(_ seconds: Double) -> String {
-    let milliseconds = Int64((seconds * 1000).rounded(.down))
-    let days = Int64((Double(milliseconds) / 86_400_000).rounded(.down))
-    let rest = milliseconds - days * 86_400_000
+    let milliseconds = min(Int64(clamping: (seconds * 1000).rounded(.down)), last)
+    let (whole, left) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+    let (days, rest) = left < 0 ? (whole - 1, left + 86_400_000) : (whole, left)
     let (year, month, day) = civil(days)
-    // A year of more than four digits is no RFC 3339 time; what has no place in it is cut.
     let fields: [(Int64, width: Int, mark: Unicode.Scalar)] = [
-      (min(max(year, 0), 9999), 4, "-"), (month, 2, "-"), (day, 2, "T"), (rest / 3_600_000, 2, ":"),
+      (max(year, 0), 4, "-"), (month, 2, "-"), (day, 2, "T"), (rest / 3_600_000, 2, ":"),
       (rest / 60_000 % 60, 2, ":"), (rest / 1000 % 60, 2, "."), (rest % 1000, 3, "Z"),
     ]
     return String(unsafeUninitializedCapacity: 24) { bytes in

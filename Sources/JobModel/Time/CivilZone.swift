@@ -39,9 +39,9 @@ package struct CivilTime: Sendable, Hashable {
 
   /// - Parameter local: seconds since 1970-01-01T00:00 on the wall clock.
   package init(local: Double) {
-    let minutes = Int64((local / 60).rounded(.down))
-    day = Int64((Double(minutes) / 1440).rounded(.down))
-    minute = Int(minutes - day * 1440)
+    let minutes = Int64(clamping: (local / 60).rounded(.down))
+    let (whole, left) = minutes.quotientAndRemainder(dividingBy: 1440)
+    (day, minute) = left < 0 ? (whole - 1, Int(left + 1440)) : (whole, Int(left))
   }
 
   package var weekday: Weekday { Weekday(day: day) }

@@ -6,10 +6,7 @@ enum PresignedAnswer {
   /// A count of bytes, as a JSON number or as decimal text: back ends send either.
   static func count(_ value: Any?) -> Int64? {
     if let text = value as? String { return ByteCount.read(text) }
-    guard let number = value as? NSNumber, let count = Int64(exactly: number.doubleValue),
-      (0...ByteCount.limit).contains(count)
-    else { return nil }
-    return count
+    return ByteCount.read(json: value)
   }
 
   /// An ETag as the uploader keeps it: without quotes, and without a proxy's mark for a weak one.

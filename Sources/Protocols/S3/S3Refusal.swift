@@ -97,7 +97,7 @@ enum S3Refusal {
     guard let theirs = answer.headers["Date"].flatMap(HTTPDate.seconds), abs(now - theirs) > 840 else {
       return nil
     }
-    let minutes = Int((abs(now - theirs) / 60).rounded())
+    let minutes = Int(clamping: (abs(now - theirs) / 60).rounded())
     return
       "this machine's clock is \(minutes) minutes \(now > theirs ? "ahead of" : "behind") the server's: set it"
   }

@@ -58,7 +58,7 @@ package struct SalesforceDownload: DownloadProtocol {
     }
     guard records.count == 1, let version = record["Id"] as? String,
       let read = try? SalesforceID(version), read.kind == .version,
-      let size = (record["ContentSize"] as? NSNumber)?.int64Value, (0...ByteCount.limit).contains(size)
+      let size = ByteCount.read(json: record["ContentSize"])
     else { return .failure(violation("\(answer.url) gave no version with a size for `\(id.text)`", answer)) }
     var object = RemoteObject()
     object.version = version

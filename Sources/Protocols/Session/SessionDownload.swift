@@ -35,7 +35,7 @@ package struct SessionDownload: DownloadProtocol {
       return .failure(HTTPFailure.of(answer, doing: "read the file's metadata", now: now))
     }
     guard let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
-      let size = (members["size"] as? NSNumber)?.int64Value, (0...ByteCount.limit).contains(size)
+      let size = ByteCount.read(json: members["size"])
     else {
       return .failure(
         Failure(.protocolViolation, "\(answer.url) gave no metadata with a size", httpStatus: answer.status))

@@ -168,7 +168,7 @@ package struct SessionUpload: UploadProtocol {
     try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
   }
 
-  private func number(_ value: Any?) -> Int64? { (value as? NSNumber)?.int64Value }
+  private func number(_ value: Any?) -> Int64? { ByteCount.integer(json: value) }
 
   /// nil where the digest is none: neither a proof nor the absence of one.
   private func finished(_ id: String, _ members: [String: Any]) -> UploadedFile? {

@@ -1,9 +1,21 @@
+import Foundation
+
 /// A number of bytes as servers write it: decimal digits, and no more than anybody can have.
 package enum ByteCount {
   /// 1 EiB: above it a number is a lie or a fault, and sums of it would overflow.
   package static let limit: Int64 = 1 << 60
 
   package static func read(_ text: some StringProtocol) -> Int64? { read(text.utf8) }
+
+  /// A JSON number; nil for anything else, a fraction, and what is below 0 or above the limit.
+  static func read(json value: Any?) -> Int64? {
+    integer(json: value).flatMap { (0...limit).contains($0) ? $0 : nil }
+  }
+
+  /// A whole JSON number; nil where it has no place in 64 bits, which a conversion would wrap around or cut.
+  package static func integer(json value: Any?) -> Int64? {
+    (value as? NSNumber).flatMap { Int64(exactly: $0) }
+  }
 
   static func read(_ digits: some Collection<UInt8>) -> Int64? {
     guard !digits.isEmpty else { return nil }

@@ -55,7 +55,7 @@ package struct LiveState: Sendable, Hashable {
     self.rate = rate
   }
 
-  var done: Int64 { standing.doneBytes + running.reduce(0) { $0 + $1.done } }
+  var done: Int64 { running.reduce(standing.doneBytes) { $0.adding(clamping: $1.done) } }
 
   var retries: Int { standing.retries }
 

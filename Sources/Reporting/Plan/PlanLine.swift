@@ -69,12 +69,13 @@ package struct PlanTotals: Sendable, Hashable {
 
   package mutating func add(_ line: PlanLine) {
     transfers += 1
-    bytes += line.size ?? 0
+    bytes = bytes.adding(clamping: line.size ?? 0)
     if line.size == nil { unknownSizes += 1 }
-    chunks += line.chunks ?? 0
+    chunks = chunks.adding(clamping: line.chunks ?? 0)
     actions[line.action, default: 0] += 1
     switch line.action {
-    case .transfer, .resume, .unknown: bytesToMove += max(0, (line.size ?? 0) - line.present)
+    case .transfer, .resume, .unknown:
+      bytesToMove = bytesToMove.adding(clamping: max(0, (line.size ?? 0) - line.present))
     case .upToDate, .skip: break
     }
   }

@@ -19,7 +19,7 @@ package enum Figures {
 
   /// `perSecond` is bytes a second.
   package static func rate(_ perSecond: Double) -> String {
-    bytes(perSecond.isFinite ? Int64(min(max(perSecond, 0), 1e18)) : 0) + "/s"
+    bytes(perSecond.isFinite ? Int64(clamping: max(perSecond, 0)) : 0) + "/s"
   }
 
   /// `5 MB/s`, `unlimited`, or one for each way; `as its policies say` where there is none.

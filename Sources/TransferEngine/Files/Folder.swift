@@ -120,7 +120,8 @@ package final class Folder: Sendable {
     let isReadOnly = space.f_flag & UInt(ST_RDONLY) != 0
     return FileSystem(
       id: Int64(bitPattern: UInt64(space.f_fsid)),
-      free: isReadOnly ? 0 : Int64(space.f_bavail) * Int64(space.f_frsize))
+      free: isReadOnly
+        ? 0 : Int64(clamping: space.f_bavail).multiplied(clamping: Int64(clamping: space.f_frsize)))
   }
 
   /// Whether a file can be made here, as far as the folder's mode says.

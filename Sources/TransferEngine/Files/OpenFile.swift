@@ -139,7 +139,8 @@ package final class OpenFile: Sendable {
 
 extension FileFacts {
   init(_ status: stat) {
-    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+    // Times beyond year 2262 wrap around: two of them still differ, which is all that they are asked for.
+    func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
     self.init(
       size: Int64(status.st_size), mtime: nanoseconds(status.st_mtim), ctime: nanoseconds(status.st_ctim),
       inode: UInt64(status.st_ino))

@@ -2,14 +2,14 @@ import CPosix
 import Digests
 import Glibc
 package import JobModel
-import Synchronization
+import Locks
 
 /// The partial file of a download, beside its destination.
 package final class PartFile: Sendable {
   package let folder: Folder
   package let name: String
   package let file: OpenFile
-  private let disk = Mutex(())
+  private let disk = Locked(())
 
   package init(folder: Folder, name: String, file: OpenFile) {
     self.folder = folder
@@ -56,8 +56,8 @@ package final class PartFile: Sendable {
       throw FileFault.failure(errno, "ask for the space left")
     }
     let status = try file.status()
-    let free = Int64(space.f_bavail) * Int64(space.f_frsize)
-    let missing = max(0, size - Int64(status.st_blocks) * 512)
+    let free = Int64(clamping: space.f_bavail).multiplied(clamping: Int64(clamping: space.f_frsize))
+    let missing = max(0, size - Int64(status.st_blocks).multiplied(clamping: 512))
     guard free - missing < minimum else { return }
     let reserve = minimum > 0 ? ", of which \(minimum) are to stay free (`disk.min_free`)" : ""
     throw Failure(
@@ -118,7 +118,7 @@ package final class PartFile: Sendable {
   /// - Parameter mtime: seconds since 1970.
   package func setTime(_ mtime: Double?) throws(Failure) {
     guard let mtime else { return }
-    let time = timespec(tv_sec: Int(mtime), tv_nsec: 0)
+    let time = timespec(tv_sec: Int(clamping: mtime), tv_nsec: 0)
     guard futimens(file.descriptor, [time, time]) == 0 else {
       throw FileFault.failure(errno, "set the time of `\(file.path)`")
     }

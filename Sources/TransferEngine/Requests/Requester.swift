@@ -131,7 +131,7 @@ final class Requester {
     use.hasRenewed = true
     use.generation = await authenticator.forget(endpoint, since: use.generation)
     if let offset = clockOffset, await authenticator.follow(clockOffset: offset, of: endpoint) {
-      let minutes = Int((abs(offset) / 60).rounded())
+      let minutes = Int(clamping: (abs(offset) / 60).rounded())
       let diagnostic = Diagnostic(
         .warning,
         "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",

@@ -1,5 +1,6 @@
 import JobLedger
 package import JobModel
+import Protocols
 
 /// What policies say about time, money and failures, kept to while the engine runs.
 extension TransferEngine {
@@ -31,6 +32,7 @@ extension TransferEngine {
 
   /// Keeps a queued transfer back where its policy or its server says so.
   func keepBack(_ transfer: LedgerTransfer) throws -> Bool {
+    let key = key(transfer)
     let group = try group(transfer)
     if let hold = group.hold {
       pause(transfer, hold)
@@ -41,11 +43,11 @@ extension TransferEngine {
       until > context.clock.now()
     else { return false }
     let hold = Hold(.retries, until: until)
-    if resting[origin] == nil {
+    if !resting.keys.contains(where: { $0.origin == origin }) {
       context.events(.held(by: origin, hold))
       context.board.setHold(hold, of: origin)
     }
-    resting[origin, default: []].append(transfer.seq)
+    resting[Resting(origin: origin, group: key), default: []].append(transfer.seq)
     watchTheClock()
     pause(transfer, hold)
     return true
@@ -58,6 +60,18 @@ extension TransferEngine {
     context.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
   }
 
+  /// Rests on record. One that an earlier version believed for longer than a day is cut to a day from now, on record as
+  /// well: else it would be as long in each run.
+  func believedRests() throws -> [String: Double] {
+    let longest = began + HTTPFailure.longestRetryAfter
+    var rests = try context.ledger.rests(now: began)
+    for (origin, until) in rests where until > longest {
+      rests[origin] = longest
+      context.writer.submit(.rest(origin: origin, until: longest))
+    }
+    return rests
+  }
+
   func origin(_ transfer: LedgerTransfer) -> String? {
     ProtocolChoice.origin(of: transfer, endpoints: context.endpoints)
   }
@@ -65,7 +79,8 @@ extension TransferEngine {
   /// Somebody is held for a time that this run waits for.
   var isWaiting: Bool {
     guard waits else { return false }
-    return releasing > 0 || !resting.isEmpty
+    // Whom a policy's hold keeps for longer than this run, such as its deadline, no server's rest is waited for.
+    return releasing > 0 || resting.keys.contains { groups[$0.group]?.hold?.isWaitedFor ?? true }
       || groups.values.contains { !$0.held.isEmpty && $0.hold?.isWaitedFor ?? true }
   }
 
@@ -77,7 +92,7 @@ extension TransferEngine {
   private func tick() async {
     while !Task.isCancelled {
       let now = context.clock.now()
-      let moments = groups.values.compactMap(\.nextLook) + resting.keys.compactMap { rests[$0] }
+      let moments = groups.values.compactMap(\.nextLook) + resting.keys.compactMap { rests[$0.origin] }
       let longest =
         groups.values.contains { NetworkState.mayHold($0.policy) }
         ? 0.5 : groups.values.contains(where: \.hasBudget) ? 1.0 : 60
@@ -106,12 +121,16 @@ extension TransferEngine {
         for running in active.values where running.key == key { running.end(.hold(hold.reason)) }
         wake()
       }
-      for (origin, seqs) in resting where rests[origin] ?? 0 <= now {
-        resting[origin] = nil
+      for (origin, until) in rests where until <= now {
         rests[origin] = nil
+        let over = resting.filter { $0.key.origin == origin }
+        guard !over.isEmpty else { continue }
         context.board.setHold(nil, of: origin)
         context.events(.released(by: origin, .retries))
-        giveBack(seqs, .retries)
+        for (who, seqs) in over {
+          resting[who] = nil
+          giveBack(seqs, .retries)
+        }
       }
     } catch { tickFault = error }
   }

@@ -25,7 +25,11 @@ package actor TransferEngine {
   var began = 0.0
   /// Servers that asked for rest before this run began, and who waits for it.
   var rests: [String: Double] = [:]
-  var resting: [String: [Int64]] = [:]
+  var resting: [Resting: [Int64]] = [:]
+  struct Resting: Hashable {
+    let origin: String
+    let group: PolicyGroup.Key
+  }
   /// Transfers that were held in this turn of the loop.
   var heldInTurn = 0
   var ticker: Task<Void, Never>?
@@ -98,7 +102,7 @@ package actor TransferEngine {
 
   private func work() async throws {
     began = context.clock.now()
-    rests = try context.ledger.rests(now: began)
+    rests = try believedRests()
     setJobLimits()
     defer { ticker?.cancel() }
     await context.gate?.onOpening { [weak self] in self?.assumeIsolated { $0.wake() } }

@@ -263,7 +263,7 @@ extension Upload {
   /// The number in a 413 that names the largest chunk allowed.
   private static func limit(in answer: Answer) -> Int64? {
     let members = ProblemDetails(answer)?.members ?? [:]
-    return ((members["maxChunkSize"] ?? members["limit"]) as? NSNumber)?.int64Value
+    return ByteCount.integer(json: members["maxChunkSize"] ?? members["limit"])
   }
 
   func finalize(_ session: RemoteSession) async throws -> UploadedFile {
