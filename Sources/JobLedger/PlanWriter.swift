@@ -128,8 +128,8 @@ private final class PlanWriter {
     let old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
     let sameExpect = row["expect"] as String? == expect
     let sameRest =
-      row["profile"] as Int64 == profile && row["source"] as String == source
-      && row["destination"] as String == destination && row["live"] as Int == 1
+      row["profile"] as Int64 == profile && ByteText(row["source"]) == ByteText(source)
+      && ByteText(row["destination"]) == ByteText(destination) && row["live"] as Int == 1
     let sameSize = row["known_size"] as Int64? == new.knownSize
     if sameExpect && sameRest { change.kept += 1 } else { change.adjusted += 1 }
     if sameExpect && sameRest && sameSize { return true }

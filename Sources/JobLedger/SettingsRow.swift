@@ -22,6 +22,7 @@ enum SettingsRow {
     }
     if let mode = settings.mode { members.append(.init("mode", .integer(Int64(mode)))) }
     if let type = settings.contentType { members.append(.init("content_type", .string(type))) }
+    if let obstacle = settings.obstacle { members.append(.init("obstacle", .string(obstacle.rawValue))) }
     if let name = settings.policyName { members.append(.init("policy_name", .string(name))) }
     return JSON.object(members).text
   }
@@ -43,6 +44,7 @@ enum SettingsRow {
     settings.chunkSize = json.int64("chunk_size").map(ChunkSize.bytes) ?? .auto
     settings.mode = json.int("mode").map { UInt16($0) }
     settings.contentType = json.string("content_type")
+    settings.obstacle = json.string("obstacle").flatMap(PlacementObstacle.init(rawValue:))
     settings.policyName = json.string("policy_name")
     return settings
   }

@@ -16,7 +16,9 @@ struct NeedsRule {
     var needs: [String: [String]] = [:]
     for item in known {
       for need in written[item.id] ?? [] {
-        guard let literal = need.text.literal, let pattern = try? GlobPattern(literal) else { continue }
+        guard let literal = need.text.literal.map(PercentEncoding.need),
+          let pattern = try? GlobPattern(literal)
+        else { continue }
         let targets = known.filter { matches(pattern, $0) && !(isOwnGlob(pattern, $0, of: item)) }
         if targets.isEmpty {
           let near = NearMiss.of(literal, among: known.map(\.id).filter { $0 != item.id })

@@ -16,7 +16,12 @@ struct PlaceRule {
     let prefix = text.text.literalPrefix
     let kind = PlaceTemplate.kind(of: prefix, isWhole: text.text.literal != nil)
     switch kind {
-    case .local, .undecided: return PlaceTemplate(kind: kind, text: text)
+    case .local, .undecided:
+      if let fault = RelativePath.shellFault(prefix) {
+        scope.faults.error(fault, at: text.mark.yaml)
+        return nil
+      }
+      return PlaceTemplate(kind: kind, text: text)
     case .url:
       if text.text.literal != nil { checkURL(text, key: key) }
       return PlaceTemplate(kind: kind, text: text)
@@ -97,6 +102,14 @@ struct PlaceRule {
         scope.faults.error(error, at: source.text.mark.yaml)
       }
     }
+  }
+
+  /// No download takes a name of haul's own part files.
+  func refusePartName(_ destination: PlaceTemplate) {
+    guard case .local = destination.kind, PartPattern.matches(destination.text.text.written) else { return }
+    scope.faults.error(
+      PartPattern.refusal(RelativePath.baseName(destination.text.text.written)),
+      at: destination.text.mark.yaml, hint: "give the file another name")
   }
 
   /// What is written of a destination may not leave the manifest's folder.

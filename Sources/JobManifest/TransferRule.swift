@@ -39,6 +39,7 @@ struct TransferRule {
       .read(direction, source, destination)
     places.check(direction, source, destination, fields)
     if let fanOut { references(level, source, destination, fanOut) }
+    if direction == .download { places.refusePartName(destination) }
     let outside = level.settings[.allowsOutside]
     if direction == .download, outside == nil || outside?.text.literal == "false" {
       places.confine(destination)

@@ -18,18 +18,18 @@ enum UniqueRule {
         "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark.yaml,
         hint: "give it another id")
     }
-    var destinations: [String: (mark: SourceMark, id: String)] = [:]
+    var destinations: [ByteText: (mark: SourceMark, id: String)] = [:]
     for template in templates {
       guard let destination = destination(of: template, scope: scope) else { continue }
       let mark = template.destination.text.mark
-      if let first = destinations[destination] {
+      if let first = destinations[ByteText(destination)] {
         repeated.insert(template.mark)
         scope.faults.error(
           "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too",
           at: mark.yaml,
           hint: "give one of them another `to`")
       } else {
-        destinations[destination] = (mark, template.id)
+        destinations[ByteText(destination)] = (mark, template.id)
       }
     }
     return templates.filter { !repeated.contains($0.mark) }

@@ -71,4 +71,6 @@ struct EntryFault: Error {
   var hint: String?
   var place: Place
   var isEmptyCell = false
+  /// What it is where a listing's name is at fault, and not the manifest.
+  var obstacle: PlacementObstacle?
 }

@@ -12,7 +12,7 @@ enum Confinement {
       let absolute = directory + "/" + path
       guard FileStatus.isLink(absolute) else { continue }
       let target = resolved(absolute)
-      if target != root, !target.hasPrefix(root + "/") { return path }
+      if !lies(target, in: root) { return path }
     }
     return nil
   }
@@ -30,7 +30,11 @@ enum Confinement {
       let folder = (target as NSString).deletingLastPathComponent
       target = resolved(((next.hasPrefix("/") ? next : folder + "/" + next) as NSString).standardizingPath)
     }
-    return target != root && !target.hasPrefix(root + "/")
+    return !lies(target, in: root)
+  }
+
+  private static func lies(_ path: String, in root: String) -> Bool {
+    ByteText(path) == ByteText(root) || path.utf8.starts(with: (root + "/").utf8)
   }
 
   private static func resolved(_ path: String) -> String {

@@ -44,10 +44,12 @@ struct DestinationText {
     case .local(let path):
       try refuseClimbing(path)
       let normal = RelativePath.relative(path, to: context.job.directory)
-      guard RelativePath.namesFolder(normal) else { return (.local(normal), false) }
+      guard RelativePath.namesFolder(normal) else { return (.local(try named(normal)), false) }
       if let below {
+        // Not a way to the root: an object's key may begin with a slash.
+        let below = String(Substring(below.utf8.drop { $0 == 0x2F }))
         try refuseClimbing(below: below)
-        return (.local(RelativePath.normalize(normal + below)), false)
+        return (.local(try named(RelativePath.normalize(normal + below))), false)
       }
       return (.local(normal), true)
     case .remote(let name, let path):
@@ -62,6 +64,35 @@ struct DestinationText {
     }
   }
 
+  /// A path that may be a download's: neither a folder's nor that of a part file of haul's own.
+  private func named(_ path: String) throws(EntryFault) -> String {
+    guard direction == .download else { return path }
+    if path.utf8.contains(0) {
+      throw EntryFault(
+        message: "the path holds a NUL byte", hint: "no file's name can", place: Places.of(compiled),
+        obstacle: .nul)
+    }
+    if RelativePath.namesFolder(path) {
+      throw EntryFault(
+        message: "the destination `\(path)` names no file", place: Places.of(compiled), obstacle: .unnamed)
+    }
+    guard !PartPattern.matches(path) else {
+      throw EntryFault(
+        message: PartPattern.refusal(RelativePath.baseName(path)), hint: "give the file another name",
+        place: Places.of(compiled), obstacle: .partFile)
+    }
+    return path
+  }
+
+  /// Where what can't be placed is told to go: below the fixed part, its name encoded.
+  func told(_ below: String) -> Place {
+    let fixed = compiled.parts.first.flatMap { part in
+      if case .literal(let text) = part { String(Substring(text.utf8.prefix(fixedBytes))) } else { nil }
+    }
+    let name = PercentEncoding.encode(below) { PercentEncoding.isIDByte($0) && $0 != 0x2F }
+    return .local(RelativePath.relative(fixed ?? "", to: context.job.directory) + name)
+  }
+
   private func kept(_ source: Place, _ below: String?) -> String {
     below ?? RelativePath.baseName(source.text)
   }
@@ -74,7 +105,7 @@ struct DestinationText {
     guard compiled.isOfEntry else { return }
     // `https://host/`: what a row gives may not begin before the path.
     let fixed = isURL ? max(fixedBytes, 8) : fixedBytes
-    guard RelativePath.climbs(path, afterBytes: min(fixed, path.utf8.count)) else { return }
+    guard RelativePath.climbs(path, afterBytes: min(fixed, path.utf8.count), isEncoded: isURL) else { return }
     throw climbing(path)
   }
 
@@ -86,7 +117,7 @@ struct DestinationText {
     EntryFault(
       message: "the destination `\(Masked.text(path))` climbs above the fixed part of `to`",
       hint: "what a row or a name gives may not hold `..` that leads out, nor begin with `/`",
-      place: Places.of(compiled))
+      place: Places.of(compiled), obstacle: .climbs)
   }
 
   func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {

@@ -69,8 +69,17 @@ final class EntryPlanner {
     var values = values
     let from = try sourcePlace(&values, entry)
     values.id = try id(values, entry)
-    let (place, takesName) = try target.place(try target.text(values), source: from, below: below(entry))
+    let place: Place
+    let takesName: Bool
+    do throws(EntryFault) {
+      (place, takesName) = try target.place(try target.text(values), source: from, below: below(entry))
+    } catch {
+      guard case .found(.remote(let endpoint, let path), let below, _) = entry, let obstacle = error.obstacle
+      else { throw error }
+      return try refused(obstacle, endpoint, path, below, values)
+    }
     let remote = template.direction == .download ? from : place
+    if case .row = entry { try refuseShellWord(place, at: destination) }
     try check(from, place)
     var (settings, group) = try settings(for: remoteName(remote))
     try decide(&settings, values)
@@ -81,6 +90,21 @@ final class EntryPlanner {
       destinationIdentity: try identity(place, takesName, values, from, entry), settings: settings,
       expect: try expectation(values), knownSize: try knownSize(from, entry), mark: mark(values.row),
       takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : group)
+  }
+
+  /// A transfer that a store's name keeps from being carried out: planned, so that it is seen, and sure to fail.
+  private func refused(
+    _ obstacle: PlacementObstacle, _ endpoint: String, _ path: String, _ below: String, _ values: EntryValues
+  ) throws(EntryFault) -> PlannedTransfer {
+    var (settings, _) = try settings(for: endpoint)
+    settings.obstacle = obstacle
+    // No text that is stored may end at its first NUL.
+    let shown = path.utf8.contains(0) ? PercentEncoding.id(path) : path
+    let place = target.told(below)
+    return PlannedTransfer(
+      id: values.id ?? template.id, source: .remote(endpoint: endpoint, path: shown), destination: place,
+      destinationIdentity: place.text, settings: settings, expect: try expectation(values),
+      mark: template.mark)
   }
 
   /// Every fault of an entry that `plan` refuses: its parts are looked at each by itself.
@@ -134,9 +158,16 @@ final class EntryPlanner {
     }
     let text = try values.text(source)
     let place = try Places.decide(template.source.kind, text, context, at: Places.of(source))
+    if case .row = entry { try refuseShellWord(place, at: source) }
     if case .row = entry, usesSource { values.sourcePath = Places.sourcePath(place) }
     if case .local(let path) = place { return .local(RelativePath.tidy(path)) }
     return place
+  }
+
+  /// A row's path is a path: nothing that a shell would put in is put in.
+  private func refuseShellWord(_ place: Place, at text: CompiledText) throws(EntryFault) {
+    guard case .local(let path) = place, let fault = RelativePath.shellFault(path) else { return }
+    throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(text))
   }
 
   private func id(_ values: EntryValues, _ entry: Entry) throws(EntryFault) -> String {
@@ -197,7 +228,7 @@ final class EntryPlanner {
       headers.append(HeaderSetting(name: name, value: .text(value)))
     }
     settings.headers = HeaderSetting.overlay(headers, over: settings.headers)
-    for need in rowNeeds { settings.needs.append(try values.text(need)) }
+    for need in rowNeeds { settings.needs.append(try values.need(need)) }
   }
 
   private static func constant(_ texts: [(key: ExpectationKey, text: CompiledText)]) -> Expectation? {
@@ -310,6 +341,7 @@ private struct RowPlaces: EntryPlaces {
   var id: TextPlace { place(idCell) }
   var destination: TextPlace { place(toCell) }
   var haveRowNeeds: Bool { true }
+  var areListed: Bool { false }
 
   private func place(_ cell: Int?) -> TextPlace {
     expansion.rowPlace(row, cell) ?? TextPlace(expansion.template.destination.text)

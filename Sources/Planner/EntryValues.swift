@@ -31,6 +31,21 @@ struct EntryValues {
     return result
   }
 
+  /// A text of `needs`: what a row puts beside other text is a part of a name, which ids hold encoded; a cell that is the
+  /// whole text is an id itself, or a glob of ids.
+  func need(_ compiled: CompiledText) throws(EntryFault) -> String {
+    if compiled.parts.count == 1 { return PercentEncoding.need(try text(compiled)) }
+    var result = ""
+    for part in compiled.parts {
+      switch part {
+      case .literal(let literal): result += PercentEncoding.need(literal)
+      case .cell(let index, let reference): result += PercentEncoding.id(try cell(index, reference))
+      case .reference(let reference): result += PercentEncoding.id(try value(of: reference, compiled.place))
+      }
+    }
+    return result
+  }
+
   /// The text in one copy of the row's bytes; nil where a cell is empty, faulty or more than its bytes, or no ASCII, of
   /// which each cell is to be looked at by itself.
   private func plainText(_ compiled: CompiledText) -> String? {

@@ -65,7 +65,9 @@ final class PlanContext {
   }
 
   /// A local path as the file system takes it.
-  func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : job.directory + "/" + path }
+  func absolute(_ path: String) -> String {
+    RelativePath.isAbsolute(path) ? path : job.directory + "/" + path
+  }
 
   /// A local path as a diagnostic names it: beside the manifest, as that was given.
   func shown(_ path: String) -> String {

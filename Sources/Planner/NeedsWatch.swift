@@ -11,7 +11,7 @@ final class NeedsWatch {
     var rowTemplates: Set<String> = []
     for template in job.templates {
       for need in template.needs {
-        guard let literal = need.text.literal else {
+        guard let literal = need.text.literal.map(PercentEncoding.need) else {
           rowTemplates.insert(template.id)
           continue
         }

@@ -29,13 +29,13 @@ enum Places {
         rest = String(text.dropFirst(name.utf8.count + 1))
       }
     }
+    // The path would end there, the kernel's and the ledger's, and be another one's.
+    guard kind == .url || !rest.utf8.contains(0) else {
+      throw EntryFault(
+        message: "the path holds a NUL byte", hint: "no file's name can", place: place, obstacle: .nul)
+    }
     switch kind {
-    case .local, .undecided:
-      // The kernel's path would end there, and be another file's.
-      guard !rest.utf8.contains(0) else {
-        throw EntryFault(message: "the path holds a NUL byte", hint: "no file's name can", place: place)
-      }
-      return .local(rest)
+    case .local, .undecided: return .local(rest)
     case .remote(let name): return .remote(endpoint: name, path: rest)
     case .url:
       do throws(ValueFault) {

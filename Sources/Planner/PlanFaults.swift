@@ -55,4 +55,6 @@ protocol EntryPlaces {
   var destination: TextPlace { get }
   /// Whether a row gives what the entry needs.
   var haveRowNeeds: Bool { get }
+  /// Whether a store's listing named the entry.
+  var areListed: Bool { get }
 }

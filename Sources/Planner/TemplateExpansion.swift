@@ -219,6 +219,7 @@ private struct TemplatePlaces: EntryPlaces {
   var id: TextPlace { TextPlace(mark: expansion.template.mark, lineText: expansion.template.lineText) }
   var destination: TextPlace { TextPlace(expansion.template.destination.text) }
   var haveRowNeeds: Bool { false }
+  var areListed: Bool { if case .prefix = expansion.template.fanOut { true } else { false } }
 }
 
 /// Names that end in `/`: stores keep them to show empty folders, and no file can be called so.

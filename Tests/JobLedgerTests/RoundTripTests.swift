@@ -71,6 +71,7 @@ struct RoundTripTests {
     settings.needs = ["a", "b/*"]
     settings.isEnabled = false
     settings.allowsOutside = true
+    settings.obstacle = .climbs
     return settings
   }
 

@@ -23,6 +23,11 @@ import Testing
     Broken(
       text: "  - { id: a, download: depot:x, to: x, ▶transfers: 2 }",
       message: "does not belong into a transfer"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶\"~/x\" }", message: "which haul does not expand"),
+    Broken(text: "  - { id: a, upload: ▶$HOME/x, to: \"depot:\" }", message: "which haul does not expand"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: ▶d/.x.0123456789abcdef.haul-part }",
+      message: "is a name of haul's own"),
     Broken(text: "  - ▶text", message: "a mapping is wanted"),
     Broken(text: "  - { id: a, download: depot:x, to: x, chunk_size: ▶0 }", message: "at least 1 byte"),
     Broken(text: "  - { id: a, download: depot:x, to: x, chunk_size: ▶4M }", message: "`4M` is not a size"),

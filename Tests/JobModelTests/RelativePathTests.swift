@@ -20,6 +20,15 @@ struct RelativePathTests {
   @Test(arguments: ["a", "..a", "a/..", "a/../b", "\u{301}/a", "a/\u{301}.."])
   func stays(path: String) { #expect(!RelativePath.escapes(path)) }
 
+  /// `%2e` is a dot in a URL, and three characters in a path.
+  @Test func encodedDots() {
+    for path in ["%2e%2e/x", "a/%2E./%2e%2E/x", ".%2e/x"] {
+      #expect(RelativePath.climbs(path, afterBytes: 0, isEncoded: true), "\(path)")
+      #expect(!RelativePath.climbs(path, afterBytes: 0), "\(path)")
+    }
+    #expect(!RelativePath.climbs("%2e/x", afterBytes: 0, isEncoded: true))
+  }
+
   @Test func isMadeRelative() {
     #expect(RelativePath.relative("/w/a/b", to: "/w") == "a/b")
     #expect(Array(RelativePath.relative("/w/\u{301}a", to: "/w").utf8) == Array("\u{301}a".utf8))

@@ -42,19 +42,19 @@ package struct GlobPattern: Sendable, Hashable {
   }
 
   package static func unescape(_ text: String) -> String {
-    guard text.contains("\\") else { return text }
-    var result = ""
-    var rest = text[...]
+    guard text.utf8.contains(UInt8(ascii: "\\")) else { return text }
+    var result = String.UnicodeScalarView()
+    var rest = text.unicodeScalars[...]
     while let character = rest.popFirst() {
       // A backslash before anything else is a name's own.
-      if character == "\\", let next = rest.first, "*?[]{}\\".contains(next) {
+      if character == "\\", let next = rest.first, "*?[]{}\\".unicodeScalars.contains(next) {
         result.append(next)
         rest = rest.dropFirst()
       } else {
         result.append(character)
       }
     }
-    return result
+    return String(result)
   }
 
   package func matches(_ path: String) -> Bool {
@@ -125,12 +125,12 @@ package struct GlobPattern: Sendable, Hashable {
 
   private static func special(in text: String) -> String.Index? {
     var isEscaped = false
-    for index in text.indices {
+    for index in text.unicodeScalars.indices {
       if isEscaped {
         isEscaped = false
         continue
       }
-      switch text[index] {
+      switch text.unicodeScalars[index] {
       case "\\": isEscaped = true
       case "*", "?", "[": return index
       case "{" where BraceExpansion.group(in: text[index...]) != nil: return index
@@ -142,7 +142,7 @@ package struct GlobPattern: Sendable, Hashable {
 
   private static func fixedPart(of text: String) -> String {
     let head = text[..<(special(in: text) ?? text.endIndex)]
-    guard let slash = head.lastIndex(of: "/") else { return "" }
+    guard let slash = head.utf8.lastIndex(of: 0x2F) else { return "" }
     return unescape(String(head[...slash]))
   }
 }

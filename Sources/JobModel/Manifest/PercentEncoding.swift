@@ -12,6 +12,11 @@ package enum PercentEncoding {
   /// A text as part of a fan-out's id.
   package static func id(_ text: String) -> String { encode(text, keeping: isIDByte) }
 
+  /// A text of `needs`, which may be a glob and may be encoded already: an id never holds the characters that are encoded.
+  package static func need(_ text: String) -> String {
+    encode(text) { isIDByte($0) || "%*?[]{}!,\\".utf8.contains($0) }
+  }
+
   package static func encode(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
     if text.allBytes(isKept) { return text }
     let digits = Array("0123456789ABCDEF".utf8)

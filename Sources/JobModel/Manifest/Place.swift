@@ -7,6 +7,19 @@ package enum Place: Sendable, Hashable {
   /// An absolute http(s) URL, sent as written; its query may be a secret.
   case url(String)
 
+  /// By bytes: two ways to write one character are two names.
+  package static func == (one: Place, other: Place) -> Bool {
+    switch (one, other) {
+    case (.local(let one), .local(let other)), (.url(let one), .url(let other)):
+      ByteText(one) == ByteText(other)
+    case (.remote(let endpoint, let path), .remote(let otherEndpoint, let otherPath)):
+      endpoint == otherEndpoint && ByteText(path) == ByteText(otherPath)
+    case (.local, _), (.remote, _), (.url, _): false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ByteText(text)) }
+
   package var isLocal: Bool {
     switch self {
     case .local: true

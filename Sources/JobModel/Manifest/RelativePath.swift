@@ -40,15 +40,17 @@ package enum RelativePath {
   }
 
   /// Whether what follows a path's fixed part (its first bytes, up to a `/`) ever climbs above it.
-  package static func climbs(_ path: String, afterBytes fixed: Int) -> Bool {
+  ///
+  /// - Parameter isEncoded: a URL's, where `%2e` is a dot; in a path it is three characters of a name.
+  package static func climbs(_ path: String, afterBytes fixed: Int, isEncoded: Bool = false) -> Bool {
     if fixed == 0, path.utf8.first == 0x2F { return true }
     // Nearly every path has neither: two dots in a row, or a percent sign.
     var wasDot = false
     let isPlain = path.allBytes { byte in
       defer { wasDot = byte == 0x2E }
-      return byte != 0x25 && !(byte == 0x2E && wasDot)
+      return (byte != 0x25 || !isEncoded) && !(byte == 0x2E && wasDot)
     }
-    return !isPlain && leavesFolder(Substring(path.utf8.dropFirst(fixed)))
+    return !isPlain && leavesFolder(Substring(path.utf8.dropFirst(fixed)), isEncoded)
   }
 
   package static func baseName(_ path: String) -> String {
@@ -62,12 +64,12 @@ package enum RelativePath {
     return last == 0x2E && [".", ".."].contains(baseName(path))
   }
 
-  private static func leavesFolder(_ path: Substring) -> Bool {
+  private static func leavesFolder(_ path: Substring, _ isEncoded: Bool) -> Bool {
     var depth = 0
     for segment in path.utf8.split(separator: 0x2F, omittingEmptySubsequences: true).map(Substring.init) {
-      switch segment.lowercased() {
-      case ".", "%2e": continue
-      case "..", ".%2e", "%2e.", "%2e%2e": depth -= 1
+      switch isEncoded ? segment.replacing("%2e", with: ".").replacing("%2E", with: ".") : segment {
+      case ".": continue
+      case "..": depth -= 1
       default: depth += 1
       }
       if depth < 0 { return true }
@@ -97,5 +99,14 @@ package enum RelativePath {
     return (isAbsolute(path) ? "/" : "") + body + (namesFolder(path) ? "/" : "")
   }
 
-  private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == 0x2F }
+  /// What is wrong with a path that a shell would expand: haul does not, and would make a folder of that name.
+  package static func shellFault(_ path: String) -> ValueFault? {
+    guard let first = path.utf8.first, first == 0x7E || first == 0x24 else { return nil }
+    let sign = first == 0x7E ? "~" : "$"
+    return ValueFault(
+      "the path `\(path)` begins with `\(sign)`, which haul does not expand",
+      hint: "write an absolute path, or `${env.HOME}`; a file of that name is `./\(path)`")
+  }
+
+  package static func isAbsolute(_ path: String) -> Bool { path.utf8.first == 0x2F }
 }

@@ -20,6 +20,9 @@ package struct TransferSettings: Sendable, Hashable {
   package var isEnabled = true
   package var allowsOutside = false
 
+  /// What keeps the transfer from being carried out at all.
+  package var obstacle: PlacementObstacle?
+
   package init(direction: Direction) { self.direction = direction }
 }
 

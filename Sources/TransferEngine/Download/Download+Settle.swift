@@ -6,6 +6,7 @@ import Protocols
 /// What can be settled before a byte is moved: completions that still stand, files that are there already.
 extension Download {
   func settleWithoutMoving() async throws -> TransferEnd? {
+    if let obstacle = settings.obstacle { throw obstacle.failure(book.transfer.source.text) }
     guard !book.transfer.takesSourceName || book.progress.resolvedDestination != nil else {
       // The name is the server's to say, and everything else depends on it.
       object = try await probe()
@@ -22,8 +23,9 @@ extension Download {
       try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
     {
       // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
-      try folder.reading(name).setMode(settings.mode)
-      book.progress.destination = try folder.facts(name)
+      let file = try folder.reading(name)
+      try file.setMode(settings.mode)
+      book.progress.destination = try file.facts()
       noteBoot()
       book.progress.reused = present.size
       context.writer.submit(.noChunks(seq: book.transfer.seq))

@@ -131,7 +131,7 @@ package struct Forecast: Sendable, Hashable {
 
   private static func facts(_ place: Place, _ folder: Folder) -> FileFacts? {
     guard let path = place.localPath else { return nil }
-    return try? OpenFile.reading(path.hasPrefix("/") ? path : folder.path + "/" + path).facts()
+    return try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path).facts()
   }
 }
 

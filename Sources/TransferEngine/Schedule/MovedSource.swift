@@ -24,7 +24,7 @@ enum MovedSource {
   }
 
   private static func absolute(_ path: String, _ context: EngineContext) -> String {
-    path.hasPrefix("/") ? path : context.folder.path + "/" + path
+    RelativePath.isAbsolute(path) ? path : context.folder.path + "/" + path
   }
 
   private static func exists(_ path: String, _ context: EngineContext) -> Bool {

@@ -98,7 +98,7 @@ actor Upload {
   /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
   private func openSource() async throws {
     let path = book.transfer.source.localPath ?? ""
-    let full = path.hasPrefix("/") ? path : context.folder.path + "/" + path
+    let full = RelativePath.isAbsolute(path) ? path : context.folder.path + "/" + path
     let file = try await snapshotted(full)
     var facts = try file.facts()
     facts.fingerprint = try Fingerprint(size: facts.size) { offset, count in
