@@ -7,6 +7,8 @@ import GRDB
 package final class JobLedger: Sendable {
   /// The file's path.
   package let path: String
+  /// Random, made with the ledger: what the names of part files are made from.
+  package let partKey: String
   let pool: DatabasePool
   private let tally: CommitTally
 
@@ -43,6 +45,9 @@ package final class JobLedger: Sendable {
       }
       pool = try DatabasePool(path: path, configuration: configuration)
       try Schema.migrator.migrate(pool)
+      partKey =
+        try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
+        ?? ""
       // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       if isNew { try Self.syncFolder(folder) }

@@ -18,6 +18,8 @@ package enum LedgerChange: Sendable {
   case unsyncable(UnsyncedCompletion, TransferState, Failure, at: Double)
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
+  /// The part file that holds a download's recorded chunks; forgotten with them.
+  case part(seq: Int64, PartRecord)
   /// A session is about to be opened; nil once it is on record, or ended.
   case intent(seq: Int64, SessionIntent?)
   case removed(seq: Int64)

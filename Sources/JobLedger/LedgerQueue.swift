@@ -78,6 +78,18 @@ extension JobLedger {
     }
   }
 
+  /// The part file that holds a download's recorded chunks.
+  package func part(of seq: Int64) throws -> PartRecord? {
+    try read { db in
+      try Row.fetchOne(db, sql: "SELECT * FROM part_file WHERE transfer = ?", arguments: [seq]).map {
+        PartRecord(
+          tag: $0["tag"], inode: UInt64(bitPattern: $0["inode"] as Int64),
+          folder: UInt64(bitPattern: $0["folder"] as Int64),
+          owner: UInt32(truncatingIfNeeded: $0["owner"] as Int64))
+      }
+    }
+  }
+
   /// The session that was about to be opened for an upload when its runner ended.
   package func intent(of seq: Int64) throws -> SessionIntent? {
     try read { db in

@@ -270,6 +270,12 @@ package final class LedgerWriter: Sendable {
       }
     case .noChunks(let seq):
       try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ?").execute(arguments: [seq])
+      try db.cachedStatement(sql: "DELETE FROM part_file WHERE transfer = ?").execute(arguments: [seq])
+    case .part(let seq, let part):
+      try db.cachedStatement(sql: "INSERT OR REPLACE INTO part_file VALUES (?,?,?,?,?)").execute(
+        arguments: [
+          seq, part.tag, Int64(bitPattern: part.inode), Int64(bitPattern: part.folder), Int64(part.owner),
+        ])
     case .lostChunks(let seq, let offsets):
       let statement = try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ? AND \"offset\" = ?")
       for offset in offsets { try statement.execute(arguments: [seq, offset]) }

@@ -39,8 +39,23 @@ enum Schema {
           ALTER TABLE diagnostic ADD COLUMN subjects TEXT NOT NULL DEFAULT '[]';
           """)
     }
+    migrator.registerMigration("9 files: part files") { db in try db.execute(sql: partFiles) }
     return migrator
   }
+
+  private static let partFiles = """
+    -- The key that the tags of part files are made from: who does not know it can't guess their names.
+    INSERT INTO meta VALUES ('part_key', lower(hex(randomblob(32))));
+
+    -- Part files that hold recorded chunks. Inode numbers are 64 bits, kept as signed ones.
+    CREATE TABLE part_file (
+      transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+      tag TEXT NOT NULL,
+      inode INTEGER NOT NULL,
+      folder INTEGER NOT NULL,
+      owner INTEGER NOT NULL
+    ) STRICT;
+    """
 
   private static let controls = """
     -- What another terminal asks of a running job; applied within a second, in order.

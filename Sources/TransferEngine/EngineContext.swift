@@ -28,6 +28,8 @@ package struct EngineContext: Sendable {
   package var runID = ""
   /// Inodes of files that no download may replace: the manifest.
   package var protected: Set<UInt64> = []
+  /// Where no transfer writes: the folders of haul's state.
+  package var protectedFolders = ProtectedFolders()
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
@@ -71,7 +73,10 @@ package struct EngineContext: Sendable {
     events(.diagnostic(diagnostic))
   }
 
-  /// Eight hex digits of job and transfer: tells part files of different jobs apart.
+  /// The tag of a download's part file.
+  func partTag(_ seq: Int64) -> String { PartName.tag(seq, key: ledger.partKey) }
+
+  /// Eight hex digits of job and transfer: names snapshots, and once named part files.
   func tag(_ id: String) -> String {
     // FNV-1a (draft-eastlake-fnv): spread, not secrecy.
     var hash: UInt32 = 2_166_136_261

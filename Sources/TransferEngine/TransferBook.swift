@@ -113,15 +113,21 @@ final class TransferBook {
   }
 
   /// Records a chunk without telling of it.
-  func keep(_ chunk: ChunkRecord) {
+  ///
+  /// - Parameter part: the file that holds it, of a download; recorded with the first of its chunks.
+  func keep(_ chunk: ChunkRecord, in part: PartRecord? = nil) {
+    if let part, !hasChunks { context.writer.submit(.part(seq: transfer.seq, part)) }
     hasChunks = true
     context.writer.submit(.chunk(seq: transfer.seq, chunk))
   }
 
+  /// Records the part file that holds recorded chunks where it is not on record yet as it is.
+  func noteMoved(_ part: PartRecord) { context.writer.submit(.part(seq: transfer.seq, part)) }
+
   /// - Parameter completing: the whole chunk's bytes where it is whole now; nil where a broken connection brought
   ///   only a part of it.
-  func record(_ chunk: ChunkRecord, index: Int, completing: Int64?) {
-    keep(chunk)
+  func record(_ chunk: ChunkRecord, in part: PartRecord? = nil, index: Int, completing: Int64?) {
+    keep(chunk, in: part)
     guard let completing else { return }
     context.events(.chunk(id: id, index: index, bytes: completing, attempts: chunk.attempts))
   }

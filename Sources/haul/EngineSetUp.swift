@@ -59,6 +59,9 @@ struct EngineSetUp {
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
     context.network = network
+    let state = StateFolder(path: (stateFolder as NSString).deletingLastPathComponent)
+    context.protectedFolders = ProtectedFolders(
+      root: state.path, jobs: state.jobs.map(state.folder), home: context.folder)
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }

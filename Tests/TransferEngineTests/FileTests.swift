@@ -43,10 +43,10 @@ struct FileTests {
       "a", "", String(repeating: "x", count: 255), String(repeating: "漢", count: 85),
       String(repeating: "👨‍👩‍👧", count: 14),
     ] {
-      let part = PartFile.name(for: name, tag: "0123abcd")
-      #expect(part.utf8.count <= 255 && part.hasPrefix(".") && part.hasSuffix(".0123abcd.haul-part"))
+      let part = PartName.of(name, tag: "0123456789abcdef")
+      #expect(part.utf8.count <= 255 && part.hasPrefix(".") && part.hasSuffix(".0123456789abcdef.haul-part"))
       #expect(!part.unicodeScalars.contains("\u{fffd}"), "a character was cut in two")
-      if name.utf8.count < 200 { #expect(part == ".\(name).0123abcd.haul-part") }
+      if name.utf8.count < 200 { #expect(part == ".\(name).0123456789abcdef.haul-part") }
     }
   }
 
@@ -93,11 +93,12 @@ struct FileTests {
     let place = try Place()
     try place.link("p", place.path + "/out/victim")
     let folder = try Folder.open(place.path + "/in")
-    for create in [true, false] { #expect(code { _ = try folder.part("p", create: create) } == .ioError) }
+    #expect(code { _ = try folder.part("p", record: nil, tag: "") } == .ioError)
     #expect(place.outside.isEmpty)
-    #expect(code { _ = try folder.part("sub", create: true) } == .ioError)
-    #expect(try folder.part("none", create: false) == nil)
-    let file = try #require(try folder.part("q", create: true))
+    #expect(code { _ = try folder.part("sub", record: nil, tag: "") } == .ioError)
+    for taken in ["p", "sub"] { #expect(try folder.makingPart(taken, tag: "") == nil) }
+    guard case .nothing = try folder.part("none", record: nil, tag: "") else { return #expect(Bool(false)) }
+    let file = try #require(try folder.makingPart("q", tag: "")).file
     let facts = try FileManager.default.attributesOfItem(atPath: place.path + "/in/q")
     #expect((facts[.posixPermissions] as? NSNumber)?.intValue == 0o600)
     #expect(try file.facts().size == 0)
@@ -105,11 +106,115 @@ struct FileTests {
       code { _ = try folder.facts("sub") } == .ioError && code { _ = try folder.facts("p") } == .ioError)
   }
 
+  /// Who has a part file's name first does not get the bytes: the file is made anew, or under another name.
+  @Test func aPartFileIsMadeAnew() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    let tag = PartName.tag(7, key: "secret")
+    #expect(
+      tag.utf8.count == 16 && tag != PartName.tag(8, key: "secret") && tag != PartName.tag(7, key: "Secret"))
+    let name = PartName.of("f", tag: tag)
+    do {
+      let other = try #require(try folder.makingPart(name, tag: tag))
+      let made = try PartFile.making(in: folder, for: "f", tag: tag)
+      #expect(made.name != name && other.isInPlace, "what is locked is somebody's")
+    }
+    // Left by a killed attempt: never gone on with unless it is on record.
+    try Data("left".utf8).write(to: URL(fileURLWithPath: place.path + "/in/" + name))
+    let reader = open(place.path + "/in/" + name, O_RDONLY)
+    defer { close(reader) }
+    let made = try PartFile.making(in: folder, for: "f", tag: tag)
+    var status = stat()
+    fstat(reader, &status)
+    #expect(made.name == name && made.record.inode != UInt64(status.st_ino) && status.st_nlink == 0)
+    for kind in ["link", "folder", "second name"] {
+      let name = PartName.of(kind, tag: tag)
+      switch kind {
+      case "link": try place.link(name, place.path + "/out/victim")
+      case "folder": mkdir(place.path + "/in/" + name, 0o700)
+      default:
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: place.path + "/in/precious"))
+        try #require(link(place.path + "/in/precious", place.path + "/in/" + name) == 0)
+      }
+      let made = try PartFile.making(in: folder, for: kind, tag: tag)
+      #expect(made.name != name && made.isInPlace && place.outside.isEmpty, "\(kind)")
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: place.path + "/in/precious")).count == 8)
+  }
+
+  /// A part file is what its record says, or it is not used.
+  @Test func aPartFileIsTheRecordedOne() throws {
+    let place = try Place()
+    let folder = try Folder.open(place.path + "/in")
+    func find(_ record: PartRecord?) throws -> Folder.FoundPart {
+      try folder.part("p", record: record, tag: "t")
+    }
+    var record: PartRecord
+    do {
+      let made = try #require(try folder.makingPart("p", tag: "t"))
+      record = made.record
+      guard case .locked = try find(record) else { return #expect(Bool(false), "it is worked on") }
+      #expect(!folder.removePart("p", record: record) && made.isInPlace)
+    }
+    guard case .part(let again) = try find(record) else { return #expect(Bool(false), "it is free") }
+    #expect(again.record == record)
+    rename(place.path + "/in/p", place.path + "/in/away")
+    #expect(!again.isInPlace)
+    try Data("other".utf8).write(to: URL(fileURLWithPath: place.path + "/in/p"))
+    #expect(!again.isInPlace && code { try again.expectInPlace() } == .ioError)
+    again.discard()
+    #expect(try folder.facts("p") != nil, "another file is not removed")
+    guard case .another = try find(record) else { return #expect(Bool(false), "another file") }
+    // Where the job was copied elsewhere, folder and all, its part files came along.
+    record.folder += 1
+    guard case .part(let copied) = try find(record) else { return #expect(Bool(false), "a copy") }
+    #expect(copied.record.inode != record.inode)
+    chown(place.path + "/in/p", 4711, 4711)
+    if getuid() == 0 { #expect(code { _ = try find(copied.record) } == .ioError) }
+  }
+
+  /// Nothing is made or opened in haul's state, whatever way leads there.
+  @Test func stateFoldersAreProtected() throws {
+    let place = try Place()
+    for path in ["/in/state/own", "/in/state/other", "/in/data"] {
+      try FileManager.default.createDirectory(atPath: place.path + path, withIntermediateDirectories: true)
+    }
+    try place.link("way", "state/own")
+    try place.link("out", place.path + "/in/state")
+    let folder = try Folder.open(place.path + "/in")
+    let root = place.path + "/in/state"
+    let jobs = [root + "/own"]
+    let protected = ProtectedFolders(root: root, jobs: jobs, home: folder)
+    func make(_ path: String, _ beneath: Bool = true, _ folders: ProtectedFolders? = nil) -> ErrorCode? {
+      code { _ = try folder.making(path, beneath: beneath, sparing: folders ?? protected) }
+    }
+    for path in [
+      "state", "state/own", "state/other", "state/new", "state/own/new/er", "way", "way/x",
+      "data/../state/own",
+    ] {
+      #expect(make(path) == .permissionDenied, "\(path)")
+      #expect(make(path, false) == .permissionDenied, "\(path)")
+    }
+    #expect(make("out/own", false) == .permissionDenied && make(root + "/own/y", false) == .permissionDenied)
+    #expect(make("data") == nil && make("data/new") == nil && make("", false) == nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root).sorted() == ["other", "own"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/own") == [])
+    // A manifest beside its jobs' state: their folders are protected.
+    let beside = ProtectedFolders(root: place.path + "/in", jobs: jobs, home: folder)
+    #expect(make("state/own", true, beside) == .permissionDenied && make("data", true, beside) == nil)
+    // One that lies in it, in a folder that is no job's.
+    let deeper = ProtectedFolders(root: place.path, jobs: jobs, home: folder)
+    #expect(make("way/x", true, deeper) == .permissionDenied && make("data", true, deeper) == nil)
+    // The state is elsewhere, and only a way out leads there.
+    let away = ProtectedFolders(root: place.path + "/out", jobs: [], home: folder)
+    #expect(make(place.path + "/out", false, away) == .permissionDenied && make("data", true, away) == nil)
+  }
+
   @Test func renamesAndKeeps() throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
-    _ = try folder.part("a", create: true)
-    _ = try folder.part("b", create: true)
+    _ = try folder.makingPart("a", tag: "")
+    _ = try folder.makingPart("b", tag: "")
     #expect(code { try folder.rename("a", to: "b", keepingOld: true) } == .destinationExists)
     #expect(try folder.facts("a") != nil)
     #expect(code { try folder.rename("a", to: "b", keepingOld: false) } == nil)
@@ -121,7 +226,7 @@ struct FileTests {
   @Test func aPartFileVouchesForItsChunks() async throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
-    let part = PartFile(folder: folder, name: "p", file: try #require(try folder.part("p", create: true)))
+    let part = try #require(try folder.makingPart("p", tag: ""))
     try part.preallocate(100_000)
     #expect(try part.file.facts().size == 100_000)
     try part.preallocate(3000)
@@ -152,7 +257,7 @@ struct FileTests {
   @Test func onlyTheFileThatWasPutThereIsSynced() throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
-    let inode = try #require(try folder.part("a", create: true)).facts().inode
+    let inode = try #require(try folder.makingPart("a", tag: "")).record.inode
     #expect(try folder.sync("a", inode: inode))
     // Its mode may not let even its owner read it.
     chmod(place.path + "/in/a", 0o200)
@@ -169,7 +274,7 @@ struct FileTests {
   @Test func whatASyncOfAllHasProvedIsNotSyncedAgain() throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
-    let inode = try #require(try folder.part("a", create: true)).facts().inode
+    let inode = try #require(try folder.makingPart("a", tag: "")).record.inode
     var status = stat()
     try #require(stat(place.path, &status) == 0)
     let here = UInt64(status.st_dev)
@@ -201,7 +306,7 @@ struct FileTests {
   @Test(arguments: 0..<8) func aDigestThatTrailsIsTheDirectOne(seed: Int) async throws {
     let place = try Place()
     let folder = try Folder.open(place.path + "/in")
-    let file = try #require(try folder.part("p", create: true))
+    let file = try #require(try folder.makingPart("p", tag: "")).file
     let size = [0, 1, 70_000, 3_000_000][seed % 4]
     let bytes = pattern(size, seed: seed)
     let pool = BlockingPool(label: "test", width: 2)

@@ -49,18 +49,11 @@ extension Download {
     object = book.progress.remote
     let folder = try requireFolder()
     let records = book.hasChunks ? try context.ledger.chunks(of: book.transfer.seq) : []
-    guard !records.isEmpty, let file = try folder.part(partName, create: false) else {
-      if records.isEmpty {
-        object = RemoteObject()
-      } else {
-        try expectFileSystem()
-        book.warn("the part file is gone: its \(records.count) recorded chunks are fetched again")
-        book.forgetChunks()
-      }
+    guard !records.isEmpty, let part = try left(in: folder, records.count) else {
+      if records.isEmpty { object = RemoteObject() }
       book.keepOnly(0)
       return
     }
-    let part = PartFile(folder: folder, name: partName, file: file)
     let good = try await part.vouched(records, on: context.pool)
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
     // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
@@ -75,6 +68,25 @@ extension Download {
     book.progress.reused = reused
     book.progress.chunksReused = good.count
     live.setDone(reused)
+  }
+
+  /// The part file that an earlier attempt left; nil where its chunks are to be fetched again, said so and forgotten.
+  private func left(in folder: Folder, _ count: Int) throws -> PartFile? {
+    let lost: String
+    switch try LeftParts(book.transfer, context).find(of: name, in: folder) {
+    case .part(let part):
+      // A version that kept no record left it, or it was copied with the job.
+      book.noteMoved(part.record)
+      return part
+    case .nothing:
+      try expectFileSystem()
+      lost = "the part file is gone"
+    case .another: lost = "another file was put in the part file's place"
+    case .locked: lost = "another runner works on the part file"
+    }
+    book.warn("\(lost): its \(count) recorded chunks are fetched again")
+    book.forgetChunks()
+    return nil
   }
 
   private func startOver() {
@@ -254,8 +266,6 @@ extension Download {
     }
   }
 
-  var partName: String { PartFile.name(for: name, tag: context.tag(book.id)) }
-
   /// Holds a small file that comes in one piece; nil where it is not one, or where opening its part file will show, before
   /// a byte moves, why there can't be one.
   func hold(_ start: Int64, _ end: Int64) throws -> HeldFile? {
@@ -280,7 +290,7 @@ extension Download {
       opened = part
     } else {
       let folder = try requireFolder()
-      opened = try PartFile.making(in: folder, named: partName)
+      opened = try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
       part = opened
       try noteFileSystem(of: folder)
     }
@@ -333,7 +343,8 @@ extension Download {
     let isWhole = (end % chunkSize == 0 || end == object.size) && map.have.contains(first..<end)
     // A part of a file's only chunk, for which `learn` has saved nothing: of which object it is goes before it.
     if book.progress.chunksTotal == 1 { book.save() }
-    book.record(chunk, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
+    book.record(
+      chunk, in: part?.record, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
     noteProgress()
     book.count(requester.takeTally())
     book.saveNowAndThen()

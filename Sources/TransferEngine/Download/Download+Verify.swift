@@ -27,7 +27,7 @@ extension Download {
     guard actual == size else {
       throw Failure(
         .ioError,
-        "`\(try requireFolder().path)/\(partName)` has \(actual) bytes in place of \(size): somebody else changed it"
+        "the part file of `\(try requireFolder().path)/\(name)` has \(actual) bytes in place of \(size): somebody else changed it"
       )
     }
     let found = try await finishDigests(size)
@@ -161,11 +161,12 @@ extension Download {
     var making: (@Sendable () throws -> LedgerChange)?
     if let part {
       try part.setTime(sourceTime)
-      book.progress.intendedInode = try part.file.facts().inode
+      book.progress.intendedInode = part.record.inode
       book.save()
     } else if let held {
-      let (name, free, time, intent) = (partName, settings.policy.minFree, sourceTime, book.intent())
-      making = { intent(try held.make(in: folder, named: name, leaving: free, time: time)) }
+      let (name, tag) = (name, context.partTag(book.transfer.seq))
+      let (free, time, intent) = (settings.policy.minFree, sourceTime, book.intent())
+      making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
     }
     defer { takeMade() }
     let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
@@ -176,10 +177,16 @@ extension Download {
       // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
       let present = try folder.facts(name)
       try home.expect(folder, beneath: beneath)
+      try part.expectInPlace()
       let isOwn = present != nil && present?.isSame(as: own) == true
       try folder.rename(part.name, to: name, keepingOld: !replaces && !isOwn)
       try part.file.setMode(mode)
-      return try part.file.facts()
+      guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
+        throw Failure(
+          .ioError,
+          "`\(folder.path)/\(name)` was replaced by somebody else as soon as it was put in its place")
+      }
+      return facts
     }
     takeMade()
     book.progress.destination = facts

@@ -82,7 +82,7 @@ actor Download {
     // Stopped before its verification: the next attempt begins there, if it knows of what object the bytes are.
     if part != nil, let chunk = map.unrecorded {
       book.save()
-      book.keep(chunk)
+      book.keep(chunk, in: part?.record)
     }
     // A part file with nothing in it that could be used again only takes space from others.
     if part != nil, map.have.total == 0 { dropPart() }
@@ -95,8 +95,12 @@ actor Download {
 
   /// Removes the part file and forgets its chunks.
   func dropPart() {
-    // An earlier attempt's part file goes too, where this one ended before it was opened.
-    folder?.remove(partName)
+    if let part {
+      part.discard()
+    } else if let folder {
+      // An earlier attempt's part file goes too, where this one ended before it was opened.
+      LeftParts(book.transfer, context).remove(of: name, in: folder)
+    }
     part = nil
     held = nil
     digest = nil
@@ -144,7 +148,9 @@ actor Download {
     }
     let parts = PathParts(path)
     name = parts.name
-    let opened = try context.folder.making(parts.parent, beneath: !settings.allowsOutside)
+    try refuse(name: name)
+    let opened = try context.folder.making(
+      parts.parent, beneath: !settings.allowsOutside, sparing: context.protectedFolders)
     folder = opened
     claim = try context.claims.take(name, in: opened, for: book.id)
     let present = try opened.facts(name)
@@ -153,6 +159,14 @@ actor Download {
         .destinationExists, "`\(opened.path)/\(name)` is the job's manifest: no download replaces it")
     }
     return present
+  }
+}
+
+extension Download {
+  /// Refuses names that haul keeps for itself, and names that no file can have.
+  private func refuse(name: String) throws(Failure) {
+    guard PartPattern.matches(name) else { return }
+    throw Failure(.permissionDenied, PartPattern.refusal(name))
   }
 }
 

@@ -16,9 +16,8 @@ final class HeldFile: @unchecked Sendable {
 
   func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
 
+  /// Writes all of it to a part file that was made for it.
   func write(to part: PartFile) throws(Failure) {
-    // Only what an earlier attempt left: on ext4, the bytes of a file that was emptied are written when it is closed.
-    if try part.file.facts().size > 0 { try part.truncate(0) }
     var failure: Failure?
     bytes.withUnsafeBytes { all in
       do throws(Failure) { try part.file.write(all, at: 0) } catch { failure = error }
@@ -29,22 +28,23 @@ final class HeldFile: @unchecked Sendable {
   /// Makes the part file; nothing is left where that fails.
   ///
   /// - Parameters:
+  ///   - destination: the finished file's name.
+  ///   - tag: of the part file's name.
   ///   - free: bytes of the file system that are to stay free.
   ///   - time: the file's, in seconds since 1970; nil for now.
   /// - Returns: its inode.
-  func make(in folder: Folder, named name: String, leaving free: Int64, time: Double?) throws(Failure)
-    -> UInt64
-  {
-    let part = try PartFile.making(in: folder, named: name)
+  func make(
+    in folder: Folder, for destination: String, tag: String, leaving free: Int64, time: Double?
+  ) throws(Failure) -> UInt64 {
+    let part = try PartFile.making(in: folder, for: destination, tag: tag)
     do throws(Failure) {
       try part.checkSpace(for: Int64(bytes.count), leaving: free)
       try write(to: part)
       try part.setTime(time)
-      let inode = try part.file.facts().inode
-      made = (part, inode)
-      return inode
+      made = (part, part.record.inode)
+      return part.record.inode
     } catch {
-      folder.remove(name)
+      part.discard()
       throw error
     }
   }

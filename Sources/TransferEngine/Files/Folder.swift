@@ -6,6 +6,8 @@ package import JobModel
 package final class Folder: Sendable {
   let descriptor: Int32
   package let path: String
+  /// What tells the folder from all others.
+  let identity: FolderIdentity
   /// The path from the folder that it was opened from; nil where it was opened by itself.
   private let relative: String?
 
@@ -13,6 +15,7 @@ package final class Folder: Sendable {
     self.descriptor = descriptor
     self.path = path
     self.relative = relative
+    identity = FolderIdentity(descriptor)
   }
 
   deinit { close(descriptor) }
@@ -25,19 +28,24 @@ package final class Folder: Sendable {
 
   /// Opens a folder below this one, and makes what is missing of it.
   ///
-  /// - Parameter beneath: refuse a way out by `..`, an absolute path or a link.
-  package func making(_ relative: String, beneath: Bool) throws(Failure) -> Folder {
+  /// - Parameters:
+  ///   - beneath: refuse a way out by `..`, an absolute path or a link.
+  ///   - protected: refuse what lies in one of them, before anything is made there.
+  package func making(
+    _ relative: String, beneath: Bool, sparing protected: ProtectedFolders = ProtectedFolders()
+  ) throws(Failure) -> Folder {
     let wanted = relative.isEmpty ? "." : relative
-    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
     var opened = openFolder(wanted, beneath)
     if opened < 0, errno == ENOENT {
-      var prefix = relative.hasPrefix("/") ? "/" : ""
+      var prefix = RelativePath.isAbsolute(relative) ? "/" : ""
       for part in relative.utf8.split(separator: UInt8(ascii: "/")).map({ Substring($0) }) {
-        let next = prefix.isEmpty || prefix.hasSuffix("/") ? prefix + part : prefix + "/" + part
+        let next = prefix.isEmpty || prefix.utf8.last == 0x2F ? prefix + part : prefix + "/" + part
         if openable(next, beneath) == false {
           let parent = openFolder(prefix.isEmpty ? "." : prefix, beneath)
           guard parent >= 0 else { throw refusal(errno, shown) }
           defer { close(parent) }
+          try protected.check(parent, shown, beneath: beneath)
           if mkdirat(parent, String(part), 0o777) != 0, errno != EEXIST {
             throw FileFault.failure(errno, "make the folder `\(shown)`")
           }
@@ -47,14 +55,16 @@ package final class Folder: Sendable {
       opened = openFolder(wanted, beneath)
     }
     guard opened >= 0 else { throw refusal(errno, shown) }
-    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: wanted)
+    let folder = Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: wanted)
+    try protected.check(opened, shown, beneath: beneath)
+    return folder
   }
 
   /// Opens a folder below this one; nil where it is not there, or not to be entered.
   func existing(_ relative: String, beneath: Bool) -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, beneath)
     guard opened >= 0 else { return nil }
-    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
     return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
   }
 
@@ -63,45 +73,13 @@ package final class Folder: Sendable {
     guard let path = opened.relative else { return }
     let now = openFolder(path, beneath)
     defer { if now >= 0 { close(now) } }
-    var (present, known) = (stat(), stat())
-    guard now >= 0, fstat(now, &present) == 0, fstat(opened.descriptor, &known) == 0,
-      present.st_ino == known.st_ino, present.st_dev == known.st_dev
+    guard now >= 0, FolderIdentity(now) == opened.identity
     else {
       throw Failure(
         .ioError,
         "the folder `\(opened.path)` is no longer the one that the download began in: it was moved, replaced or unmounted"
       )
     }
-  }
-
-  /// Makes or opens a file here for reading and writing, mode 0600, never through a link.
-  package func part(_ name: String, create: Bool) throws(Failure) -> OpenFile? {
-    let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | (create ? O_CREAT : 0)
-    let descriptor = haul_open_at(self.descriptor, name, flags, 0o600)
-    let shown = path + "/" + name
-    if descriptor < 0 {
-      if errno == ENOENT, !create { return nil }
-      // A link or a folder in its place is somebody else's: it is not followed and not removed.
-      if errno == ELOOP {
-        throw Failure(.ioError, "`\(shown)` is a symbolic link; haul does not write through it")
-      }
-      throw FileFault.failure(errno, "open `\(shown)`")
-    }
-    let file = OpenFile(descriptor: descriptor, path: shown)
-    let status = try file.status()
-    guard status.st_nlink == 1 else {
-      throw Failure(.ioError, "`\(shown)` is known by another name as well; haul does not write into it")
-    }
-    // It holds unverified bytes, perhaps secret ones.
-    if status.st_mode & 0o7777 != 0o600 { fchmod(descriptor, 0o600) }
-    return file
-  }
-
-  /// The folder's own facts.
-  func facts() throws(Failure) -> FileFacts {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(path)`") }
-    return FileFacts(status)
   }
 
   struct FileSystem {
@@ -188,7 +166,7 @@ package final class Folder: Sendable {
   func opening(_ relative: String) throws -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, false)
     let number = errno
-    let shown = relative.hasPrefix("/") ? relative : path + "/" + relative
+    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
     if opened < 0 {
       if [ENOENT, ENOTDIR, ELOOP].contains(number) { return nil }
       try FileFault.checkPassing(number, "open the folder `\(shown)`")
@@ -228,7 +206,7 @@ package final class Folder: Sendable {
     return true
   }
 
-  private func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {
+  func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {
     let flags = O_RDONLY | O_DIRECTORY
     guard beneath else { return haul_open_at(descriptor, relative, flags, 0) }
     return haul_open_beneath(descriptor, relative, flags, 0)

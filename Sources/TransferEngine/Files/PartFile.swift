@@ -4,33 +4,58 @@ import Glibc
 package import JobModel
 import Locks
 
-/// The partial file of a download, beside its destination.
+/// The partial file of a download, beside its destination: open, locked, and proved to be this download's own.
 package final class PartFile: Sendable {
   package let folder: Folder
   package let name: String
   package let file: OpenFile
+  /// What is put on record of it.
+  let record: PartRecord
   private let disk = Locked(())
 
-  package init(folder: Folder, name: String, file: OpenFile) {
+  init(folder: Folder, name: String, file: OpenFile, record: PartRecord) {
     self.folder = folder
     self.name = name
     self.file = file
+    self.record = record
   }
 
-  /// Makes the file, or opens what an earlier attempt left.
-  static func making(in folder: Folder, named name: String) throws(Failure) -> PartFile {
-    guard let file = try folder.part(name, create: true) else {
-      throw Failure(.ioError, "`\(folder.path)/\(name)` can't be made")
+  /// Makes the file anew. What an earlier attempt left under the name is removed; where somebody else has the name,
+  /// the file gets another one.
+  ///
+  /// - Parameter tag: the transfer's.
+  static func making(in folder: Folder, for destination: String, tag: String) throws(Failure) -> PartFile {
+    var tag = tag
+    for _ in 0..<mostNames {
+      let name = PartName.of(destination, tag: tag)
+      if let made = try folder.makingPart(name, tag: tag) { return made }
+      guard !folder.removePart(name, record: nil) else { continue }
+      tag = PartName.random()
     }
-    return PartFile(folder: folder, name: name, file: file)
+    throw Failure(
+      .ioError, "no part file for `\(folder.path)/\(destination)` can be made: each name is taken")
   }
 
-  /// `.NAME.TAG.haul-part`, NAME cut so that all fits 255 bytes.
-  package static func name(for destination: String, tag: String) -> String {
-    let ending = ".\(tag).haul-part"
-    var bytes = Array(destination.utf8.prefix(255 - ending.utf8.count - 1))
-    while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
-    return "." + String(decoding: bytes, as: UTF8.self) + ending
+  private static let mostNames = 4
+
+  /// Its name still leads to this file, and to no other.
+  var isInPlace: Bool {
+    guard let status = folder.status(name) else { return false }
+    return UInt64(status.st_ino) == record.inode && status.st_nlink == 1
+      && UInt32(status.st_uid) == record.owner
+  }
+
+  /// Refuses to go on with a file that somebody else has replaced.
+  func expectInPlace() throws(Failure) {
+    guard !isInPlace else { return }
+    throw Failure(
+      .ioError,
+      "the part file `\(file.path)` is no longer the one that was written: somebody else replaced it")
+  }
+
+  /// Removes the file, unless its name leads to another one by now.
+  func discard() {
+    if isInPlace { folder.remove(name) }
   }
 
   /// A file up to this size comes in a piece or two, and is written in less time than its space is reserved in.

@@ -79,10 +79,12 @@ package enum Orphans {
       let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath
     else { return nil }
     let parts = PathParts(path)
-    let base = parts.parent.hasPrefix("/") ? parts.parent : context.folder.path + "/" + parts.parent
-    let full = base + "/" + PartFile.name(for: parts.name, tag: context.tag(transfer.id))
-    var status = stat()
-    guard lstat(full, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return Orphan(kind: .part, place: full, transfer: transfer.id, bytes: Int64(status.st_blocks) * 512)
+    guard let folder = context.folder.existing(parts.parent, beneath: !transfer.settings.allowsOutside),
+      let left = LeftParts(transfer, context).names(of: parts.name, in: folder).first,
+      let status = folder.status(left)
+    else { return nil }
+    return Orphan(
+      kind: .part, place: folder.path + "/" + left, transfer: transfer.id,
+      bytes: Int64(status.st_blocks) * 512)
   }
 }

@@ -100,7 +100,9 @@ struct Retirement {
   private func removePart(_ transfer: LedgerTransfer) {
     guard let path = transfer.progress.resolvedDestination ?? transfer.destination.localPath else { return }
     let parts = PathParts(path)
-    let folder = context.folder.existing(parts.parent, beneath: !transfer.settings.allowsOutside)
-    folder?.remove(PartFile.name(for: parts.name, tag: context.tag(transfer.id)))
+    guard let folder = context.folder.existing(parts.parent, beneath: !transfer.settings.allowsOutside) else {
+      return
+    }
+    LeftParts(transfer, context).remove(of: parts.name, in: folder)
   }
 }

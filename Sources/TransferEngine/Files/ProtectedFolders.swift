@@ -1,0 +1,71 @@
+import CPosix
+import Glibc
+import JobModel
+
+/// What tells a folder from all others, whatever path leads to it.
+struct FolderIdentity: Hashable {
+  let device: UInt64
+  let inode: UInt64
+
+  init(_ descriptor: Int32) {
+    var status = stat()
+    (device, inode) =
+      fstat(descriptor, &status) == 0 ? (UInt64(status.st_dev), UInt64(status.st_ino)) : (0, 0)
+  }
+}
+
+/// Folders in which no transfer writes: haul's own state.
+package struct ProtectedFolders: Sendable {
+  private let folders: Set<FolderIdentity>
+  /// A path that stays below the job's folder may lead into one of them.
+  private let areReachable: Bool
+
+  package init() {
+    folders = []
+    areReachable = false
+  }
+
+  /// - Parameters:
+  ///   - root: the folder of all jobs' state.
+  ///   - jobs: the folders in it that hold a job's state. Where the manifest lies in the root as well, these are
+  ///     protected, and the rest of the root is not.
+  ///   - home: the manifest's folder.
+  package init(root: String, jobs: [String], home: Folder) {
+    func identities(_ paths: [String]) -> Set<FolderIdentity> {
+      Set(paths.compactMap { try? Folder.open($0).identity })
+    }
+    let whole = identities([root])
+    folders = Self.lies(home.descriptor, in: whole) ? identities(jobs) : whole
+    let states = ([root] + jobs).compactMap { try? Folder.open($0) }
+    areReachable =
+      Self.lies(home.descriptor, in: folders)
+      || states.contains { Self.lies($0.descriptor, in: [home.identity]) }
+  }
+
+  /// Refuses a folder that is one of them or lies below one.
+  ///
+  /// - Parameters:
+  ///   - shown: its path, for the message.
+  ///   - beneath: it was opened by a path that can't leave the job's folder.
+  func check(_ descriptor: Int32, _ shown: String, beneath: Bool) throws(Failure) {
+    guard areReachable || !beneath, !folders.isEmpty, Self.lies(descriptor, in: folders) else { return }
+    throw Failure(
+      .permissionDenied, "`\(shown)` lies in the folder of haul's own state, where no transfer may write")
+  }
+
+  /// Goes up from a folder to the root of the file systems.
+  private static func lies(_ descriptor: Int32, in folders: Set<FolderIdentity>) -> Bool {
+    var (current, here) = (dup(descriptor), FolderIdentity(descriptor))
+    defer { if current >= 0 { close(current) } }
+    while current >= 0 {
+      if folders.contains(here) { return true }
+      let parent = haul_open_at(current, "..", O_PATH | O_DIRECTORY, 0)
+      let above = FolderIdentity(parent)
+      close(current)
+      current = parent
+      if above == here { return false }
+      here = above
+    }
+    return false
+  }
+}
