@@ -66,6 +66,15 @@ enum Paths {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
+  /// Absolute, with links left as they are: below the shell's idea of where it is (`pwd -L`), where that is right.
+  static func logical(_ path: String) -> String {
+    guard !path.hasPrefix("/") else { return RelativePath.tidy(path) }
+    let here = FileManager.default.currentDirectoryPath
+    let shells = ProcessInfo.processInfo.environment["PWD"].flatMap { RelativePath.isAbsolute($0) ? $0 : nil }
+    let base = shells.flatMap { real($0) == real(here) ? $0 : nil } ?? here
+    return RelativePath.tidy(base + "/" + path)
+  }
+
   /// Links resolved, so that one file has one name.
   static func real(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return absolute(path) }

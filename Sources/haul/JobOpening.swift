@@ -52,7 +52,8 @@ struct JobOpening: Sendable {
       let overrides = try overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
       guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
-      try checkOwner(job, ledger, file, adopt: adopt)
+      let takenOver = try checkOwner(job, ledger, file, adopt: adopt)
+      if let takenOver { read.diagnostics.append(takenOver) }
       let now = Date().timeIntervalSince1970
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job).forListings(), job: job, file: file)
@@ -127,9 +128,26 @@ struct JobOpening: Sendable {
     return continued.overrides
   }
 
-  /// One job name, one manifest: a second path under a known name is a mistake more often than not.
-  private static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws {
-    guard let known = try ledger.meta("manifest"), known != Paths.real(file.path), !adopt else { return }
+  /// One job name, one manifest: a second path under a known name is a mistake more often than not. The paths count as
+  /// they are given: a link that leads elsewhere by now (`current/job.yaml`) is the same manifest still.
+  ///
+  /// - Returns: that the state was taken over from a manifest that is gone.
+  private static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws
+    -> Diagnostic?
+  {
+    guard let known = try ledger.meta("manifest"), !adopt else { return nil }
+    let given = Paths.logical(file.path)
+    // Versions before kept the path with its links resolved, and the given one apart.
+    let names = try [known, ledger.meta("manifest_as_given") ?? known].map(ByteText.init)
+    if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(file.path)) {
+      return nil
+    }
+    guard FileManager.default.fileExists(atPath: known) else {
+      return Diagnostic(
+        .warning,
+        "the state of the job `\(job.name)` is taken over from `\(known)`, which is no longer there",
+        at: job.namePlace?.mark)
+    }
     throw PlanCompiler.Faulty(diagnostics: [
       Diagnostic(
         .error, "the job `\(job.name)` is known to the state from another manifest, `\(known)`",
@@ -140,7 +158,7 @@ struct JobOpening: Sendable {
 
   /// What reports say of the manifest, which they must not need again.
   private static func remember(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile) throws {
-    try ledger.setMeta("manifest", Paths.real(file.path))
+    try ledger.setMeta("manifest", Paths.logical(file.path))
     try ledger.setMeta("manifest_as_given", file.path)
     try ledger.setMeta("manifest_sha256", file.sha256)
     try ledger.setMeta("description", job.description ?? "")
