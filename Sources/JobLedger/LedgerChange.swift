@@ -37,6 +37,8 @@ package enum LedgerChange: Sendable {
   case spent(policy: String, period: String, bytes: Int64)
   /// A server asked for rest until a moment, seconds since 1970.
   case rest(origin: String, until: Double)
+  /// What the next run is to know of a host; nil where nothing. At a moment, seconds since 1970.
+  case host(origin: String, HostRecord?, at: Double)
 }
 
 extension LedgerChange {

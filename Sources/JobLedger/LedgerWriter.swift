@@ -342,6 +342,7 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(
         sql: "INSERT INTO rest VALUES (?,?) ON CONFLICT (origin) DO UPDATE SET until = excluded.until"
       ).execute(arguments: [origin, until])
+    case .host(let origin, let record, let now): try HostRecord.write(record, of: origin, at: now, db)
     }
   }
 }

@@ -40,6 +40,7 @@ enum Schema {
           """)
     }
     migrator.registerMigration("9 files: part files") { db in try db.execute(sql: partFiles) }
+    migrator.registerMigration("10 hosts: as the last run left them") { db in try db.execute(sql: hosts) }
     return migrator
   }
 
@@ -55,6 +56,17 @@ enum Schema {
       folder INTEGER NOT NULL,
       owner INTEGER NOT NULL
     ) STRICT;
+    """
+
+  private static let hosts = """
+    -- Hosts that were not asked as freely as the policies let, for a run that follows soon.
+    CREATE TABLE host (
+      origin TEXT PRIMARY KEY,
+      openings INTEGER NOT NULL,
+      given_up INTEGER NOT NULL CHECK (given_up IN (0, 1)),
+      "window" REAL,
+      at REAL NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 
   private static let controls = """

@@ -43,7 +43,10 @@ struct EngineSetUp {
       tell: { news in
         events(.host(news))
         board.note(news, now: wallClock())
-        if run > 0 { writer.submit(.hosts(board.hosts)) }
+        if run > 0 {
+          writer.submit(.hosts(board.hosts))
+          writer.submit(.host(origin: news.host, news.record, at: wallClock()))
+        }
         diary.note(news)
       })
     let cores = ProcessInfo.processInfo.activeProcessorCount

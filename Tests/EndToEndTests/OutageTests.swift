@@ -15,6 +15,38 @@ struct OutageTests {
     """
   }
 
+  /// 500 files, and a 503 for each: about as many requests as where the port is shut. The next run asks once.
+  @Test(arguments: [503, 502]) func aLoadBalancerWithoutAHost(_ status: Int) async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("", status: status, body: "no host")])
+    let files = (0..<500).map { "{ id: f\($0), download: \(quoted(server.url + "/f\($0)")), to: f\($0) }" }
+    let yaml = job(files, "transfers: 16, retry: { attempts: 8, initial: 20ms, max: 200ms }")
+    let first = try await bench.run(yaml)
+    #expect(first.status == 75 && first.totals["paused"].int == 500, "\(first.errors.suffix(500))")
+    #expect(first.faults == "")
+    #expect(server.log().count <= 16, "\(server.log().count) requests")
+    #expect(first.remarks.contains("HTTP \(status)"), "\(first.remarks)")
+    let before = server.log().count
+    let second = try await bench.run(yaml)
+    #expect(second.status == 75 && second.totals["paused"].int == 500)
+    #expect(server.log().count - before <= 2, "\(server.log().count - before) requests")
+    try server.set([.init("", body: "there")])
+    let third = try await bench.run(yaml)
+    #expect(third.status == 0, "\(third.errors.suffix(500))")
+  }
+
+  /// What one file is answered says nothing of its host.
+  @Test(arguments: [500, 503]) func oneFileIsNoOutage(_ status: Int) async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("/bad", status: status), .init("", body: "there")])
+    var files = (0..<100).map { "{ id: f\($0), download: \(quoted(server.url + "/f\($0)")), to: f\($0) }" }
+    files.insert("{ id: bad, download: \(quoted(server.url + "/bad")), to: bad }", at: 0)
+    let run = try await bench.run(
+      job(files, "transfers: 4, retry: { attempts: 3, initial: 20ms, max: 100ms }"))
+    #expect(run.status == 75 && run.totals["completed"].int == 100, "\(run.errors.suffix(500))")
+    #expect(run.state("bad") == "paused retries SERVER_ERROR")
+  }
+
   /// A policy's deadline, `--deadline` and SIGTERM end a run that waits for a server's rest, on record or not.
   @Test(arguments: ["3600", "Fri, 31 Dec 9999 23:59:59 GMT"], ["policy", "option", "signal"])
   func aRestIsNoLongerThanTheRun(_ wish: String, _ way: String) async throws {

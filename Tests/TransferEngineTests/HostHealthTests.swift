@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import Testing
 import TransferEngine
@@ -100,6 +101,96 @@ struct HostHealthTests {
     #expect(failure.code == .networkUnreachable && failure.isGivenUp)
     // Its transfers are begun, so that they end; now and then one of them asks.
     #expect(!host.isShut(801, policy) && host.verdict(800 + policy.retryMax, policy) == .go)
+  }
+
+  /// A gateway that answers for all is a host that is not there: so many requests, and no more.
+  @Test(arguments: [502, 503, 504]) func anOutageIsGivenUpAsSilenceIs(_ status: Int) {
+    var host = HostHealth()
+    let outage = Failure(.serverError, "HTTP \(status)", httpStatus: status)
+    var (now, asked) = (0.0, 0)
+    for asker in Int64(1)...500 {
+      now += 100
+      guard case .go = host.verdict(now, policy, asker: asker) else { continue }
+      asked += 1
+      let (isProbe, _) = host.begin()
+      _ = host.answered(status, retryAfter: nil, begun: now, now: now, pause: 1, limit: 8)
+      _ = host.failed(outage, by: asker, isProbe: isProbe, now: now, policy: policy, backoff: backoff)
+      host.end(isProbe: isProbe, now: now)
+      if case .refuse = host.verdict(now, policy, asker: asker + 1) { break }
+    }
+    #expect(asked == policy.retryAttempts)
+    guard case .refuse(let failure) = host.verdict(now, policy, asker: 999) else {
+      Issue.record("\(host.verdict(now, policy, asker: 999))")
+      return
+    }
+    #expect(failure.isGivenUp && failure.httpStatus == status)
+    // Any answer of the host's own opens it for all.
+    _ = host.begin()
+    #expect(host.answered(404, retryAfter: nil, begun: now, now: now, pause: 1, limit: 8) == .closed)
+    #expect(host.verdict(now, policy, asker: 1) == .go)
+  }
+
+  /// What a server says of one file, or of its own fault, is an answer.
+  @Test(arguments: [500, 501, 507, 429, 404]) func otherRefusalsAreNoOutage(_ status: Int) {
+    var host = HostHealth()
+    for number in 0..<100 {
+      _ = host.begin()
+      let now = Double(number) * 100
+      _ = host.answered(status, retryAfter: nil, begun: now, now: now, pause: 1, limit: 8)
+      #expect(!HostHealth.isOutage(status))
+      host.end(isProbe: false, now: now)
+    }
+    #expect(host.breaker == .closed)
+  }
+
+  /// The run after one that gave a host up: one request, at once, for all; and a fresh start where it answers.
+  @Test func aRunStartedAgainAsksOnce() throws {
+    var before = HostHealth()
+    for asker in Int64(1)...8 {
+      _ = before.begin()
+      _ = before.failed(silence, by: asker, now: Double(asker) * 100, policy: policy, backoff: backoff)
+      before.end(isProbe: true, now: Double(asker) * 100)
+    }
+    let record = try #require(before.record)
+    for answers in [true, false] {
+      var host = HostHealth(record)
+      #expect(host.verdict(0, policy, asker: 11) == .go)
+      let (isProbe, _) = host.begin()
+      #expect(isProbe && host.verdict(0, policy, asker: 12) == .rest(until: nil))
+      if answers {
+        #expect(host.answered(200, retryAfter: nil, begun: 0, now: 1, pause: 1, limit: 8) == .closed)
+        host.end(isProbe: isProbe, now: 1)
+        #expect(host.verdict(1, policy, asker: 12) == .go && host.record == nil)
+      } else {
+        _ = host.failed(silence, by: 11, isProbe: isProbe, now: 1, policy: policy, backoff: backoff)
+        host.end(isProbe: isProbe, now: 1)
+        for asker in Int64(12)...20 {
+          guard case .refuse = host.verdict(1, policy, asker: asker) else {
+            Issue.record("\(host.verdict(1, policy, asker: asker))")
+            return
+          }
+        }
+      }
+    }
+  }
+
+  /// A back-off that had not come to its end goes on where it was; a narrow window stays narrow.
+  @Test func aRunStartedAgainKeepsBackOffAndWindow() throws {
+    var before = proven()
+    for _ in 0..<8 { _ = before.begin() }
+    _ = before.answered(503, retryAfter: nil, begun: 1, now: 1, pause: 1, limit: 8)
+    for _ in 0..<5 {
+      _ = before.failed(silence, by: 1, isProbe: false, now: 2, policy: policy, backoff: backoff)
+    }
+    let record = try #require(before.record)
+    #expect(record == HostRecord(openings: 1, isGivenUp: false, window: 4))
+    var host = HostHealth(record)
+    let (isProbe, _) = host.begin()
+    #expect(
+      host.failed(silence, by: 2, isProbe: isProbe, now: 0, policy: policy, backoff: backoff)
+        == .opened(1, rest: 2))
+    host.end(isProbe: isProbe, now: 0)
+    #expect(host.verdict(0, policy, asker: 3) == .rest(until: 2) && host.window == 4)
   }
 
   /// Some requests break for what they ask: who has not asked this host yet is let try, and its answer opens all.

@@ -32,9 +32,9 @@ package struct GatedTransport<Inner: Transport>: Transport {
     }
     do {
       try await inner.send(request, sink: watched)
-      await gate.leave(pass, request.slot, failure: nil)
+      await gate.leave(pass, request.slot, failure: watched.outage)
     } catch {
-      let failure = watched.hasAnswer ? nil : Self.silence(error)
+      let failure = watched.status == nil ? Self.silence(error) : watched.outage
       await gate.leave(pass, request.slot, failure: failure)
       throw error
     }
@@ -61,7 +61,7 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
   /// Whose place the answer needs; nil where it needs none.
   private let slot: Slot?
   private let wallClock: () -> Double
-  private(set) var hasAnswer = false
+  private(set) var status: Int?
 
   init(
     _ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, slot: Slot?,
@@ -75,7 +75,7 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
   }
 
   func head(_ head: AnswerHead) throws {
-    hasAnswer = true
+    status = head.status
     let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
     let (pass, status) = (pass, head.status)
     let slot = slot
@@ -86,6 +86,12 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
     }
     guard mayMove else { throw PlaceLost() }
     try inner.head(head)
+  }
+
+  /// The failure where something answered in the host's place.
+  var outage: Failure? {
+    guard let status, HostHealth.isOutage(status) else { return nil }
+    return Failure(.serverError, "HTTP \(status) from \(pass.host)", httpStatus: status)
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws { try inner.body(bytes) }

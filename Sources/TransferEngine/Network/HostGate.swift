@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import Protocols
 
@@ -89,6 +90,11 @@ package actor HostGate {
     sleep = { try await transport.sleep(seconds: $0) }
   }
 
+  /// Takes over what a run before knew of hosts that it did not ask freely.
+  func recall(_ records: [String: HostRecord]) {
+    for (host, record) in records where hosts[host] == nil { hosts[host] = HostHealth(record) }
+  }
+
   func onOpening(_ call: @escaping @Sendable () -> Void) { onOpening = call }
 
   /// Nothing new is to be begun for this host (an origin) now. Who is told so is called when that may have changed.
@@ -174,7 +180,7 @@ package actor HostGate {
     return slot.reclaim()
   }
 
-  /// The request is over; `failure` where the host gave no answer.
+  /// The request is over; `failure` where the host gave no answer of its own.
   func leave(_ pass: Pass, _ slot: Slot?, failure: Failure?) {
     if firsts.removeValue(forKey: pass.id)?.isLent == true {
       slot?.unpark()
@@ -244,7 +250,7 @@ package actor HostGate {
     let (isProbe, news) = hosts[host, default: HostHealth()].begin()
     use.begin(host)
     lastID += 1
-    if let news { tell(HostNews(host: host, change: news)) }
+    if let news { tell(HostNews(host: host, change: news, record: hosts[host]?.record)) }
     return Pass(
       id: lastID, host: host, use: use, asker: asker, policy: policy, isProbe: isProbe, isPlaced: isPlaced,
       begun: now())
@@ -257,7 +263,7 @@ package actor HostGate {
     // Whoever was told that it is shut may hear something else now.
     let wasShut = hosts[host]?.isShut(now(), policy) ?? false
     let news = change(&hosts[host, default: HostHealth()])
-    if let news { tell(HostNews(host: host, change: news)) }
+    if let news { tell(HostNews(host: host, change: news, record: hosts[host]?.record)) }
     if wasShut || news != nil { onOpening?() }
     if !waiters.isEmpty { serve() }
   }

@@ -1,3 +1,4 @@
+package import JobLedger
 package import JobModel
 
 /// How a host fares, and so how many requests at a time it gets: a circuit breaker, and a window that is halved when
@@ -23,6 +24,9 @@ package struct HostHealth: Sendable {
     case refuse(Failure)
   }
 
+  /// What a gateway or a load balancer answers in the place of a host that it can't reach, or that is overloaded.
+  package static func isOutage(_ status: Int) -> Bool { (502...504).contains(status) }
+
   /// Failures in a row that open the breaker of a host that has answered before.
   package static let threshold = 5
 
@@ -41,8 +45,24 @@ package struct HostHealth: Sendable {
   private var unanswered: Set<Int64> = []
   private var lastFailure: Failure?
   private var lastDecrease = 0.0
+  /// A run before gave the host up: one request finds out for all transfers.
+  private var wasGivenUp = false
 
   package init() {}
+
+  /// A host as a run left it a moment ago: one request finds out whether it answers again, at once.
+  package init(_ record: HostRecord) {
+    openings = record.openings
+    wasGivenUp = record.isGivenUp
+    window = record.window ?? .infinity
+    if openings > 0 { breaker = .open(until: 0) }
+  }
+
+  /// What the next run is to know of it; nil where it is as good as new.
+  package var record: HostRecord? {
+    guard openings > 0 || window.isFinite else { return nil }
+    return HostRecord(openings: openings, isGivenUp: wasGivenUp, window: window.isFinite ? window : nil)
+  }
 
   /// Nothing new is to be begun for this host now: it rests, or shows first whether it is there. What would be refused
   /// is begun, so that it ends.
@@ -69,7 +89,8 @@ package struct HostHealth: Sendable {
   /// A host that others found dead is dead for a transfer that has asked itself, and for all once several have: one
   /// transfer's requests may break for what they ask, not for whom. What asks for no transfer only clears up.
   private func isDead(_ asker: Int64?, _ policy: EffectivePolicy) -> Bool {
-    isGivenUp(policy) && (asker.map(unanswered.contains) ?? true || unanswered.count >= Self.threshold)
+    guard isGivenUp(policy), failures > 0 else { return false }
+    return wasGivenUp || (asker.map(unanswered.contains) ?? true || unanswered.count >= Self.threshold)
   }
 
   /// Whether a request may be sent now, without taking its place.
@@ -79,7 +100,8 @@ package struct HostHealth: Sendable {
     if restsUntil > now {
       let rest = restsUntil - now
       guard rest <= Backoff(policy).longestRest else {
-        return .refuse(Failure(.rateLimited, "the host asked for a rest of \(Int(rest)) s", retryAfter: rest))
+        return .refuse(
+          Failure(.rateLimited, "the host asked for a rest of \(Int(clamping: rest)) s", retryAfter: rest))
       }
       return .rest(until: restsUntil)
     }
@@ -116,16 +138,7 @@ package struct HostHealth: Sendable {
     _ status: Int, retryAfter: Double?, begun: Double, now: Double, pause: @autoclosure () -> Double,
     limit: Int
   ) -> HostNews.Change? {
-    failures = 0
-    openings = 0
-    if !unanswered.isEmpty { unanswered = [] }
-    lastFailure = nil
-    var news: HostNews.Change?
-    switch breaker {
-    case .open, .probing: news = .closed
-    case .unproven, .closed: break
-    }
-    breaker = .closed
+    let news = Self.isOutage(status) ? nil : isThere()
     guard status == 429 || status == 503 else {
       guard window.isFinite, status < 500 else { return news }
       window += 1 / window
@@ -137,11 +150,25 @@ package struct HostHealth: Sendable {
     // What was under way when the window shrank says nothing new.
     guard begun >= lastDecrease else { return news }
     lastDecrease = now
+    let before = window
     window = max(1, (min(window, Double(max(inFlight, 1))) / 2).rounded(.down))
+    guard window < before || restsUntil > now else { return news }
     return .slowed(window: Int(window), rest: max(0, restsUntil - now), status: status)
   }
 
-  /// A request came to no answer.
+  /// It has answered for itself: whatever was counted against it is forgotten.
+  private mutating func isThere() -> HostNews.Change? {
+    failures = 0
+    openings = 0
+    wasGivenUp = false
+    if !unanswered.isEmpty { unanswered = [] }
+    lastFailure = nil
+    let wasIll = isIll
+    breaker = .closed
+    return wasIll ? .closed : nil
+  }
+
+  /// A request came to no answer, or to one of an outage.
   ///
   /// - Parameters:
   ///   - asker: the transfer, by its place in the plan.
@@ -165,7 +192,10 @@ package struct HostHealth: Sendable {
     let isGivenUp = isGivenUp(policy)
     let rest = isGivenUp ? policy.retryMax : backoff(openings)
     breaker = .open(until: now + rest)
-    return isGivenUp ? .givenUp(failures) : .opened(failures, rest: rest)
+    if isGivenUp, unanswered.count >= Self.threshold { wasGivenUp = true }
+    return isGivenUp
+      ? .givenUp(failures, status: failure.httpStatus)
+      : .opened(failures, rest: rest, status: failure.httpStatus)
   }
 
   /// The request is over, whatever it came to.
@@ -179,7 +209,7 @@ package struct HostHealth: Sendable {
     var failure = lastFailure ?? Failure(.networkUnreachable, "the host does not answer")
     failure.isGivenUp = true
     failure.message =
-      "not tried: \(failures) requests to this host in a row came to no answer, the last: " + failure.message
+      "not tried: \(failures) requests to this host in a row failed, the last: " + failure.message
     return failure
   }
 }
@@ -191,12 +221,12 @@ package struct HostNews: Sendable, Hashable {
     case slowed(window: Int, rest: Double, status: Int)
     /// The policy's limits count again.
     case recovered
-    /// So many failures in a row: nothing is sent for so many seconds.
-    case opened(Int, rest: Double)
+    /// So many failures in a row, the last one with this status or without an answer: nothing is sent for so many seconds.
+    case opened(Int, rest: Double, status: Int? = nil)
     case probing
     case closed
     /// So many failures in a row: its transfers are not tried any more, but for one now and then.
-    case givenUp(Int)
+    case givenUp(Int, status: Int? = nil)
     /// This machine has no network: nothing is sent until it has one.
     case noNetwork
     case networkBack
@@ -204,6 +234,8 @@ package struct HostNews: Sendable, Hashable {
   /// Scheme, host and port.
   package var host: String
   package var change: Change
+  /// What the next run is to know of the host; nil where nothing.
+  package var record: HostRecord?
 }
 
 extension HostNews.Change {
@@ -226,15 +258,20 @@ extension HostNews.Change {
       "HTTP \(status): \(window) request\(window == 1 ? "" : "s") at a time"
         + (rest > 0 ? ", none for \(Self.seconds(rest)) s" : "")
     case .recovered: "answers well: the policy's limits count again"
-    case .opened(let count, let rest):
-      "\(count) request\(count == 1 ? "" : "s") in a row came to no answer: nothing is sent for \(Self.seconds(rest)) s"
+    case .opened(let count, let rest, let status):
+      "\(Self.failures(count, status)): nothing is sent for \(Self.seconds(rest)) s"
     case .probing: "one request finds out whether it answers again"
     case .closed: "answers again"
-    case .givenUp(let count):
-      "\(count) requests in a row came to no answer: its transfers wait for the next attempt"
+    case .givenUp(let count, let status):
+      "\(Self.failures(count, status)): its transfers wait for the next attempt"
     case .noNetwork: "can't be reached, and this machine has no network: its transfers wait for one"
     case .networkBack: "this machine has a network again"
     }
+  }
+
+  private static func failures(_ count: Int, _ status: Int?) -> String {
+    "\(count) request\(count == 1 ? "" : "s") in a row "
+      + (status.map { "failed, the last with HTTP \($0)" } ?? "came to no answer")
   }
 
   /// Without Foundation: tenths are enough.

@@ -105,6 +105,7 @@ package actor TransferEngine {
     rests = try believedRests()
     setJobLimits()
     defer { ticker?.cancel() }
+    await context.gate?.recall(try context.ledger.hostRecords(now: began))
     await context.gate?.onOpening { [weak self] in self?.assumeIsolated { $0.wake() } }
     try await clearRetired()
     try StaleSnapshots.clear(context)

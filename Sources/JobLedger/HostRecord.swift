@@ -1,0 +1,49 @@
+import GRDB
+
+/// What a run knew of a host that it could not ask freely, for the run after it: the breaker's place in its back-off, and
+/// the window of requests.
+package struct HostRecord: Sendable, Hashable {
+  /// Times in a row that the breaker opened.
+  package var openings: Int
+  /// It was given up for all transfers.
+  package var isGivenUp: Bool
+  /// Requests at a time; nil where only the policy's limits count.
+  package var window: Double?
+
+  package init(openings: Int, isGivenUp: Bool, window: Double?) {
+    self.openings = openings
+    self.isGivenUp = isGivenUp
+    self.window = window
+  }
+
+  /// Seconds for which it is believed: later the host is asked as one that nobody knows.
+  package static let life = 3600.0
+
+  static func write(_ record: HostRecord?, of origin: String, at now: Double, _ db: Database) throws {
+    guard let record else {
+      try db.cachedStatement(sql: "DELETE FROM host WHERE origin = ?").execute(arguments: [origin])
+      return
+    }
+    try db.cachedStatement(sql: "INSERT OR REPLACE INTO host VALUES (?,?,?,?,?)").execute(
+      arguments: [origin, record.openings, record.isGivenUp, record.window, now])
+  }
+}
+
+extension JobLedger {
+  /// Hosts (by origin) that a run could not ask freely a moment ago; older records are forgotten.
+  package func hostRecords(now: Double) throws -> [String: HostRecord] {
+    try write { db in
+      try db.execute(
+        sql: "DELETE FROM host WHERE NOT at BETWEEN ? AND ?", arguments: [now - HostRecord.life, now])
+      let rows = try Row.fetchAll(db, sql: "SELECT origin, openings, given_up, \"window\" FROM host")
+      return Dictionary(
+        uniqueKeysWithValues: rows.map { row in
+          (
+            row[0],
+            HostRecord(
+              openings: max(0, row[1]), isGivenUp: row[2], window: (row[3] as Double?).map { max(1, $0) })
+          )
+        })
+    }
+  }
+}
