@@ -14,10 +14,13 @@ struct ThreadLimitTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: bench.job)
     let program = bench.scratch.path + "/haul"
     try FileManager.default.copyItem(atPath: Programs.haul, toPath: program)
+    // Others' processes count: each case has a user of its own.
+    let user = 70_000 + Int(getpid()) * 10 + most
     let run = try Running(
       "/usr/bin/prlimit",
       [
-        "--nproc=\(most)", "/usr/bin/setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", program,
+        "--nproc=\(most)", "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups",
+        program,
         "run",
         "job.yaml", "--state-dir", bench.job + "/state", "--no-progress",
       ], environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
