@@ -20,14 +20,17 @@ package enum ObjectFacts {
     switch head.status {
     case 206:
       object.servesRanges = true
-      object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
+      object.size = head.contentRange?.total
+    case 200 where headers["Content-Range"] != nil:
+      object.size = head.contentRange?.total
+      if !head.carriesWhole, head.contentRange?.range != nil { object.servesRanges = true }
     case 200, 204:
       object.size = headers["Content-Length"].flatMap { ByteCount.read($0) }
       if let ranges = headers["Accept-Ranges"]?.lowercased() {
         object.servesRanges = ranges == "bytes" || ranges.contains("bytes")
       }
     case 416:
-      object.size = headers["Content-Range"].flatMap(ContentRange.init)?.total
+      object.size = head.contentRange?.total
     default: break
     }
     return object

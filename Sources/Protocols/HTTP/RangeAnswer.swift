@@ -23,6 +23,11 @@ package enum RangeAnswer: Sendable, Hashable {
     switch head.status {
     case 206: return partial(head, wanted: wanted, object: object, seen: seen, url: url)
     case 200:
+      if head.headers["Content-Range"] != nil,
+        !head.carriesWhole || wanted != nil && head.contentRange?.range == wanted
+      {
+        return partial(head, wanted: wanted, object: object, seen: seen, url: url)
+      }
       guard object.isSameVersion(as: seen) else { return .changed(seen) }
       return .whole(length: seen.size)
     case 412: return .changed(seen)
@@ -50,7 +55,8 @@ package enum RangeAnswer: Sendable, Hashable {
     func refuse(_ what: String) -> RangeAnswer {
       .refused(
         Failure(
-          .rangeInvalid, "\(url) answered 206 with \(what)", httpStatus: 206, expected: wanted.map(text),
+          .rangeInvalid, "\(url) answered \(head.status) with \(what)", httpStatus: head.status,
+          expected: wanted.map(text),
           actual: head.headers["Content-Range"]))
     }
     if head.headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") == true {

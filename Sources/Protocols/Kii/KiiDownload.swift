@@ -45,7 +45,7 @@ package struct KiiDownload: DownloadProtocol {
     _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
   ) -> RangeAnswer {
     switch head.status {
-    case 200 where wanted?.lowerBound == 0 && object.size == nil && seen.size ?? 0 > 0:
+    case 200 where wanted?.lowerBound == 0 && object.size == nil && seen.size ?? 0 > 0 && head.carriesWhole:
       // No range was asked for.
       guard object.isSameVersion(as: seen), let size = seen.size else { return .changed(seen) }
       return .bytes(0..<size)

@@ -65,7 +65,7 @@ enum S3Facts {
     var object = ObjectFacts.read(head, now: now)
     if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
     // A ranged answer's checksum may be that of a part.
-    if head.status == 200 { object.digests.merge(S3Checksums.read(head.headers)) { _, new in new } }
+    if head.carriesWhole { object.digests.merge(S3Checksums.read(head.headers)) { _, new in new } }
     return object
   }
 }

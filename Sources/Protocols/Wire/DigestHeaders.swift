@@ -10,7 +10,7 @@ package enum DigestHeaders {
     func take(_ name: String, wrapped: Bool) {
       digests.merge(read(head.headers.combined(name), wrapped: wrapped)) { _, new in new }
     }
-    if head.status == 200 {
+    if head.carriesWhole {
       if let text = head.headers["Content-MD5"], let bytes = Base64.decode(text), bytes.count == 16 {
         digests[.md5] = Base64.hex(bytes)
       }

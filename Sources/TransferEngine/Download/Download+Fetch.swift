@@ -191,8 +191,13 @@ extension Download {
         credential = await requester.credentialUse()
       } catch {
         let failure = try Requester.failure(error)
-        // A stream that can't be resumed keeps nothing, so nothing it got counts as progress.
-        if run == nil || isSingleStream { startOver() } else if map.have.total > before { tries = 1 }
+        // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
+        // that no version is told of, as those after the break may be another one's.
+        if run == nil || isSingleStream || !canSplit {
+          startOver()
+        } else if map.have.total > before {
+          tries = 1
+        }
         book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
         if await requester.renews(&credential, after: failure) { continue }
         guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
@@ -224,7 +229,7 @@ extension Download {
       }
       guard sink.isComplete else {
         // Chunked coding has an end of its own: what came is all there is, however much was told before.
-        if let head = sink.answerHead, head.status == 200, head.headers["Transfer-Encoding"] != nil {
+        if let head = sink.answerHead, head.carriesWhole, head.headers["Transfer-Encoding"] != nil {
           throw Failure(
             .lengthMismatch, "\(request.url) sent \(sink.reached) bytes of a file of \(object.size ?? 0)",
             httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.reached))

@@ -86,7 +86,9 @@ extension Download {
 
   /// Takes in what an answer says of its own bytes, where nothing will prove the whole, or where that has failed.
   func noted(_ head: AnswerHead, _ proof: RangeProof) -> AnswerHead {
-    guard head.status == 206, provesRanges || hasNoDigest else { return head }
+    guard [200, 206].contains(head.status), !head.carriesWhole, provesRanges || hasNoDigest else {
+      return head
+    }
     proof.promise = DigestHeaders.content(head)
     givesRangeDigests = proof.promise != nil
     return head

@@ -106,10 +106,15 @@ extension Upload {
       }
       let request = download.get(nil, of: RemoteObject())
       let url = try await self.requester.send(request, body: .none) { sink }
-      guard let head = sink.answerHead, head.status == 200 else {
-        let head = sink.answerHead ?? AnswerHead(status: 0)
+      let head = sink.answerHead ?? AnswerHead(status: 0)
+      guard head.status == 200 else {
         throw download.refusal(
           Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
+      }
+      guard head.carriesWhole else {
+        throw Failure(
+          .protocolViolation, "\(url) answered with a part, where everything was asked for", httpStatus: 200,
+          actual: head.headers["Content-Range"])
       }
       return sink.finish()
     }

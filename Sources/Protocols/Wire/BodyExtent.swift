@@ -1,0 +1,14 @@
+/// What part of an object an answer's body is (RFC 9110, 14.4).
+extension AnswerHead {
+  /// The Content-Range; nil where there is none, or an invalid one.
+  package var contentRange: ContentRange? { headers["Content-Range"].flatMap(ContentRange.init) }
+
+  /// The body is the whole object. A Content-Range counts under 200 too: some servers answer ranges so.
+  package var carriesWhole: Bool {
+    guard status == 200 else { return false }
+    guard headers["Content-Range"] != nil else { return true }
+    guard let told = contentRange, let total = told.total else { return false }
+    if let range = told.range { return range == 0..<total }
+    return headers["Content-Length"].flatMap { ByteCount.read($0) } == total
+  }
+}
