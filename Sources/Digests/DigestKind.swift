@@ -4,6 +4,7 @@ package enum DigestKind: String, CaseIterable, Hashable, Sendable {
   case sha512
   case sha1
   case md5
+  case crc32
   case crc32c
   case crc64nvme
 
@@ -14,7 +15,7 @@ package enum DigestKind: String, CaseIterable, Hashable, Sendable {
     case .sha512: 64
     case .sha1: 20
     case .md5: 16
-    case .crc32c: 4
+    case .crc32, .crc32c: 4
     case .crc64nvme: 8
     }
   }

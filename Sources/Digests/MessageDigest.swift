@@ -58,7 +58,7 @@ final class MessageDigest {
     case .sha512: sha512
     case .sha1: sha1
     case .md5: md5
-    case .crc32c, .crc64nvme: nil
+    case .crc32, .crc32c, .crc64nvme: nil
     }
   }
 }

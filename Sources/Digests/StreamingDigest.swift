@@ -5,6 +5,7 @@ package final class StreamingDigest {
 
   private enum State {
     case message(MessageDigest)
+    case crc32(CRC32)
     case crc32c(CRC32C)
     case crc64nvme(CRC64NVME)
     case finished([UInt8])
@@ -15,6 +16,7 @@ package final class StreamingDigest {
     self.kind = kind
     switch kind {
     case .sha256, .sha512, .sha1, .md5: state = .message(try MessageDigest(kind))
+    case .crc32: state = .crc32(CRC32())
     case .crc32c: state = .crc32c(CRC32C())
     case .crc64nvme: state = .crc64nvme(CRC64NVME())
     }
@@ -30,6 +32,9 @@ package final class StreamingDigest {
     switch state {
     case .message(let message):
       message.update(bytes)
+    case .crc32(var crc):
+      crc.update(bytes)
+      state = .crc32(crc)
     case .crc32c(var crc):
       crc.update(bytes)
       state = .crc32c(crc)
@@ -50,6 +55,7 @@ package final class StreamingDigest {
     let digest: [UInt8]
     switch state {
     case .message(let message): digest = message.finish()
+    case .crc32(let crc): digest = crc.bytes
     case .crc32c(let crc): digest = crc.bytes
     case .crc64nvme(let crc): digest = crc.bytes
     case .finished(let known): digest = known
@@ -65,7 +71,7 @@ package final class StreamingDigest {
   package func copy() throws(DigestError) -> StreamingDigest {
     switch state {
     case .message(let message): StreamingDigest(kind, .message(try message.copy()))
-    case .crc32c, .crc64nvme, .finished: StreamingDigest(kind, state)
+    case .crc32, .crc32c, .crc64nvme, .finished: StreamingDigest(kind, state)
     }
   }
 }

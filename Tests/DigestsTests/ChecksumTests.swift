@@ -7,6 +7,9 @@ struct ChecksumTests {
     var short = CRC32C()
     short.update(Array("123456789".utf8))
     #expect(short.value == 0xe306_9283)
+    var zlib = CRC32()
+    zlib.update(Array("123456789".utf8))
+    #expect(zlib.value == 0xcbf4_3926)
     var long = CRC64NVME()
     long.update(Array("123456789".utf8))
     #expect(long.value == 0xae8b_1486_0a79_9888)
@@ -22,6 +25,7 @@ struct ChecksumTests {
         let part = UnsafeRawBufferPointer(rebasing: all[start..<(start + count)])
         #expect(
           haul_crc32c(77, part.baseAddress, count) == haul_crc32c_portable(77, part.baseAddress, count))
+        #expect(haul_crc32(77, part.baseAddress, count) == haul_crc32_bytewise(77, part.baseAddress, count))
         #expect(
           haul_crc64nvme(77, part.baseAddress, count)
             == haul_crc64nvme_portable(77, part.baseAddress, count))

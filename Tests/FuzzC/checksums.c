@@ -21,6 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint32_t crc32 = haul_crc32c(0, bytes, length);
   AGREE(crc32, haul_crc32c_portable(0, bytes, length));
   AGREE(crc32, haul_crc32c(haul_crc32c_portable(0, bytes, cut), bytes + cut, length - cut));
+  uint32_t zlib = haul_crc32(0, bytes, length);
+  AGREE(zlib, haul_crc32_bytewise(0, bytes, length));
+  AGREE(zlib, haul_crc32(haul_crc32_bytewise(0, bytes, cut), bytes + cut, length - cut));
   uint64_t crc64 = haul_crc64nvme(0, bytes, length);
   AGREE(crc64, haul_crc64nvme_portable(0, bytes, length));
   AGREE(crc64, haul_crc64nvme(haul_crc64nvme_portable(0, bytes, cut), bytes + cut, length - cut));

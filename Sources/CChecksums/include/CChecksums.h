@@ -8,5 +8,8 @@
 uint32_t haul_crc32c(uint32_t crc, const void *bytes, size_t length);
 uint32_t haul_crc32c_portable(uint32_t crc, const void *bytes, size_t length);
 
+uint32_t haul_crc32(uint32_t crc, const void *bytes, size_t length);
+uint32_t haul_crc32_bytewise(uint32_t crc, const void *bytes, size_t length);
+
 uint64_t haul_crc64nvme(uint64_t crc, const void *bytes, size_t length);
 uint64_t haul_crc64nvme_portable(uint64_t crc, const void *bytes, size_t length);

@@ -1,6 +1,6 @@
-/// A digest or checksum algorithm that a manifest or a server may name; manifests name all but CRC-64/NVME.
+/// A digest or checksum algorithm that a manifest or a server may name; manifests name all but CRC-32 and CRC-64/NVME.
 package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
-  case sha256, sha512, sha1, md5, crc32c, crc64nvme
+  case sha256, sha512, sha1, md5, crc32, crc32c, crc64nvme
 
   /// Length of the digest in lower-case hex characters.
   package var hexLength: Int {
@@ -9,7 +9,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case .sha512: 128
     case .sha1: 40
     case .md5: 32
-    case .crc32c: 8
+    case .crc32, .crc32c: 8
     case .crc64nvme: 16
     }
   }
@@ -26,6 +26,7 @@ package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case .sha512: 3
     case .crc32c: 4
     case .crc64nvme: 5
+    case .crc32: 6
     }
   }
 }

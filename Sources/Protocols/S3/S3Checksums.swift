@@ -11,6 +11,8 @@ enum S3Checksums {
     (.sha1, "x-amz-checksum-sha1", "ChecksumSHA1"),
     (.md5, "x-amz-checksum-md5", "ChecksumMD5"),
     (.crc32c, "x-amz-checksum-crc32c", "ChecksumCRC32C"),
+    // What boto3 and other kits of AWS's send by default since 2025.
+    (.crc32, "x-amz-checksum-crc32", "ChecksumCRC32"),
   ]
 
   static func header(_ algorithm: DigestAlgorithm) -> String {

@@ -247,6 +247,7 @@ extension Download {
     }
   }
 
+    case .crc32: .crc32
   func requireFolder() throws -> Folder {
     guard let folder else { throw Failure(.internal, "the destination's folder is not open") }
     return folder
