@@ -227,6 +227,23 @@ struct S3UploadTests {
 struct S3DownloadTests {
   @Test func oneVersionOrNone() throws {
     let download = S3Download(
+  /// gofakes3 leaves `IsTruncated` out where it is false.
+  @Test func aListOfPartsWithoutIsTruncatedIsWhole() throws {
+    let upload = try upload()
+    func parts(_ body: String) throws -> Int? {
+      let verdict = upload.queried(try answer(200, body), session: session, source: source, now: 0)
+      guard case .value(let held) = verdict, held.nextPage == nil else { return nil }
+      return held.chunks.count
+    }
+    let part = "<Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>7</Size></Part>"
+    #expect(try parts("<ListPartsResult>\(part)</ListPartsResult>") == 1)
+    #expect(
+      try parts("<ListPartsResult><NextPartNumberMarker>1</NextPartNumberMarker>\(part)</ListPartsResult>")
+        == 1)
+    #expect(try parts("<ListPartsResult/>") == 0)
+    #expect(try parts("<html><body>welcome</body></html>") == nil)
+  }
+
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "a/b")
     #expect(download.describe(RemoteObject())?.headers["x-amz-checksum-mode"] == "ENABLED")
     let head = AnswerHead(
@@ -272,5 +289,39 @@ struct S3DownloadTests {
       case .failure(let failure) = listing.listed(try answer(403, error("AccessDenied")), prefix: "", now: 0)
     else { throw CancellationError() }
     #expect(failure.code == .forbidden)
+  }
+}
+    let last = "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>"
+    guard case .value(let end) = listing.listed(try answer(200, last), prefix: "", now: 0) else {
+      throw CancellationError()
+    }
+    #expect(end.next == nil && end.entries.count == 1)
+    guard case .failure(let odd) = listing.listed(try answer(200, "<html/>"), prefix: "", now: 0) else {
+      throw CancellationError()
+    }
+    #expect(odd.code == .protocolViolation)
+
+/// Documents that nobody honest sends.
+struct S3HostileXMLTests {
+  private static func nested(_ depth: Int) -> String {
+    String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
+  }
+
+  @Test(arguments: [
+    nested(100_000), "<L><IsTruncated>false</IsTruncated>\(nested(100_000))</L>",
+    "<L>" + String(repeating: "<a/>", count: 300_000) + "</L>",
+    "<!DOCTYPE L [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]><L><IsTruncated>&b;</IsTruncated></L>",
+    "<?xml version=\"1.0\"?><!-- <L> --><!DOCTYPE L SYSTEM \"file:///etc/passwd\"><L><IsTruncated>false</IsTruncated></L>",
+    "<L><IsTruncated>false</IsTruncated>",
+  ])
+  func isRefused(_ body: String) throws {
+    let listing = S3Listing(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())
+    for status in [200, 403] {
+      guard case .failure(let failure) = listing.listed(try answer(status, body), prefix: "", now: 0) else {
+        throw CancellationError()
+      }
+      #expect(failure.code == (status == 200 ? .protocolViolation : .forbidden))
+    }
   }
 }

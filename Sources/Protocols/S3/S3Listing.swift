@@ -27,7 +27,7 @@ package struct S3Listing: ListingProtocol {
     guard answer.status == 200, !refuses(answer) else {
       return .failure(refusal(answer, doing: "list `\(prefix)`", now: now))
     }
-    guard let root = XMLTree.read(answer.body), let isTruncated = root["IsTruncated"] else {
+    guard let root = XMLTree.read(answer.body), S3List.isOne(root, of: "Contents") else {
       return .failure(
         Failure(.protocolViolation, "\(answer.url) did not answer with a listing", httpStatus: answer.status))
     }
@@ -41,7 +41,7 @@ package struct S3Listing: ListingProtocol {
       let below = String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
       page.entries.append(ListedPage.Entry(path: below, size: item["Size"].flatMap { ByteCount.read($0) }))
     }
-    if isTruncated == "true" {
+    if S3List.isCut(root) {
       guard let next = root["NextContinuationToken"], !next.isEmpty else {
         return .failure(
           Failure(.protocolViolation, "\(answer.url) cut its listing and gave no mark to go on from"))

@@ -85,7 +85,7 @@ package struct S3Upload: UploadProtocol {
     -> Verdict<SessionHoldings>
   {
     guard answer.status == 200, !refuses(answer) else { return refused(answer, "list the parts", now) }
-    guard let root = XMLTree.read(answer.body), let isTruncated = root["IsTruncated"] else {
+    guard let root = XMLTree.read(answer.body), S3List.isOne(root, of: "Part") else {
       return .failure(violation("\(answer.url) did not answer with a list of parts", answer))
     }
     var holdings = SessionHoldings()
@@ -95,7 +95,7 @@ package struct S3Upload: UploadProtocol {
         size: part["Size"].flatMap { ByteCount.read($0) }, receipt: part["ETag"].map(S3ETag.bare),
         digests: S3Checksums.read(part))
     }
-    if isTruncated == "true" {
+    if S3List.isCut(root) {
       guard let next = root["NextPartNumberMarker"], !next.isEmpty else {
         return .failure(
           violation("\(answer.url) cut its list of parts and gave no mark to go on from", answer))

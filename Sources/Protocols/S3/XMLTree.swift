@@ -2,7 +2,15 @@ import Foundation
 import FoundationXML
 
 /// A small XML document as nested elements. Names count without their namespace's prefix.
+///
+/// Strangers write it: depth and number of elements are bounded, and a document type, which could declare entities, is
+/// not read.
 struct XMLTree {
+  /// S3 nests five deep.
+  private static let deepest = 32
+  /// A page of a thousand keys has some ten thousand.
+  private static let most = 200_000
+
   struct Element {
     var name: String
     var text = ""
@@ -24,10 +32,30 @@ struct XMLTree {
     // S3 may send blanks while it works, and only then the document.
     let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.endIndex
     guard start < bytes.endIndex else { return nil }
-    let parser = XMLParser(data: Data(withoutInnerProlog(bytes[start...])))
+    let document = withoutInnerProlog(bytes[start...])
+    guard !hasDocumentType(document) else { return nil }
+    let parser = XMLParser(data: Data(document))
     let builder = Builder()
     parser.delegate = builder
-    return parser.parse() ? builder.root : nil
+    return parser.parse() && !builder.isTooMuch ? builder.root : nil
+  }
+
+  /// Whether one stands before the root element.
+  private static func hasDocumentType(_ bytes: ArraySlice<UInt8>) -> Bool {
+    var rest = bytes
+    while let mark = rest.firstIndex(of: UInt8(ascii: "<")) {
+      rest = rest[mark...].dropFirst()
+      let end: [UInt8]
+      if rest.starts(with: "!--".utf8) {
+        end = Array("-->".utf8)
+      } else if rest.first == UInt8(ascii: "?") {
+        end = Array("?>".utf8)
+      } else {
+        return rest.first == UInt8(ascii: "!")
+      }
+      while !rest.isEmpty, !rest.starts(with: end) { rest = rest.dropFirst() }
+    }
+    return false
   }
 
   /// What goes between tags.
@@ -56,24 +84,31 @@ struct XMLTree {
 
   private final class Builder: NSObject, XMLParserDelegate {
     var root: Element?
+    private(set) var isTooMuch = false
     private var open: [Element] = []
+    private var count = 0
 
     func parser(
       _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
       attributes: [String: String]
     ) {
+      count += 1
+      guard open.count < XMLTree.deepest, count <= XMLTree.most else {
+        isTooMuch = true
+        return parser.abortParsing()
+      }
       open.append(Element(name: name.split(separator: ":").last.map(String.init) ?? name))
     }
 
     func parser(_ parser: XMLParser, foundCharacters text: String) {
-      guard !open.isEmpty else { return }
+      guard !open.isEmpty, !isTooMuch else { return }
       open[open.count - 1].text += text
     }
 
     func parser(
       _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
     ) {
-      guard let done = open.popLast() else { return }
+      guard !isTooMuch, let done = open.popLast() else { return }
       if open.isEmpty { root = done } else { open[open.count - 1].children.append(done) }
     }
   }
