@@ -56,7 +56,8 @@ struct S3RefusalTests {
     (500, "InternalError", .serverError), (400, "RequestTimeout", .timeout),
     (403, "AccessDenied", .forbidden), (403, "SignatureDoesNotMatch", .unauthorized),
     (403, "InvalidAccessKeyId", .unauthorized), (400, "ExpiredToken", .unauthorized),
-    (400, "InvalidToken", .unauthorized), (403, "RequestTimeTooSkewed", .unauthorized),
+    (400, "InvalidToken", .unauthorized), (403, "InvalidTokenId", .unauthorized),
+    (403, "RequestTimeTooSkewed", .unauthorized),
     (404, "NoSuchKey", .notFound), (404, "NoSuchBucket", .notFound), (404, "NoSuchUpload", .sessionExpired),
     (400, "InvalidPart", .integrityMismatch), (400, "BadDigest", .integrityMismatch),
     (400, "XAmzContentSHA256Mismatch", .integrityMismatch), (400, "EntityTooLarge", .protocolViolation),
@@ -74,6 +75,46 @@ struct S3RefusalTests {
     #expect(failure.code == expected)
     #expect(failure.message.contains(code) && failure.message.contains("said"))
     #expect(failure.httpStatus == status)
+  }
+
+  /// An answer to HEAD has no body: the reason is asked for by a GET of one byte.
+  @Test func aHeadThatIsRefusedIsAskedAboutByGet() throws {
+    let address = S3Address(base: try url("http://h:1"), settings: settings())
+    let download = S3Download(address: address, settings: settings(), key: "k")
+    let upload = S3Upload(address: address, settings: settings(), key: "k")
+    for status in [400, 403, 404, 405] {
+      let question = download.question(after: try answer(status), to: download.probe())
+      #expect(question?.method == "GET" && question?.headers["Range"] == "bytes=0-0", "\(status)")
+      let look = try #require(upload.look())
+      #expect((upload.question(after: try answer(status), to: look) == nil) == (status == 404))
+    }
+    for status in [412, 429, 500, 503] {
+      #expect(download.question(after: try answer(status), to: download.probe()) == nil)
+    }
+    #expect(download.question(after: try answer(403), to: download.get(0..<9, of: RemoteObject())) == nil)
+  }
+
+  @Test func whatAServerLacksIsNamedByTheKeysThatAreSet() throws {
+    func hint(_ change: (inout S3Settings) -> Void) throws -> String {
+      let settings = settings(change)
+      let address = S3Address(base: try url("http://h:1"), settings: settings)
+      let upload = S3Upload(address: address, settings: settings, key: "k")
+      return upload.refusal(try answer(501, error("NotImplemented")), doing: "PUT", now: 0).message
+    }
+    let tags = try hint {
+      $0.tags = ["a": "b"]
+      $0.checksum = .none
+    }
+    #expect(tags.contains("`tags`") && !tags.contains("`checksum`"))
+    #expect(try hint { _ in }.contains("`checksum`"))
+  }
+
+  @Test func aTextOfAnotherServerIsShown() throws {
+    let download = S3Download(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
+    let text = "Client sent an HTTP request to an HTTPS server.\n"
+    let told = download.refusal(try answer(400, text), doing: "look", now: 0).message
+    #expect(told.contains("HTTP request to an HTTPS server. from"))
   }
 
   @Test func regionsAndClocksAreNamed() throws {
@@ -95,7 +136,8 @@ struct S3RefusalTests {
     #expect(late.0 == .unauthorized && late.1.contains("60 minutes ahead of"))
     #expect(message(try answer(403, "", date)).0 == .forbidden)
     #expect(
-      message(try answer(400, "", date)).0 == .unauthorized, "HEAD has no other way to say ExpiredToken")
+      message(try answer(400, "", date)).0 == .protocolViolation,
+      "HEAD gives no reason: it is asked for by GET")
     #expect(message(try answer(404)).0 == .notFound)
   }
 }
@@ -185,6 +227,23 @@ struct S3UploadTests {
         == "max-parts=1000&part-number-marker=2&uploadId=a%2Bb%2F%3D")
   }
 
+  /// gofakes3 leaves `IsTruncated` out where it is false.
+  @Test func aListOfPartsWithoutIsTruncatedIsWhole() throws {
+    let upload = try upload()
+    func parts(_ body: String) throws -> Int? {
+      let verdict = upload.queried(try answer(200, body), session: session, source: source, now: 0)
+      guard case .value(let held) = verdict, held.nextPage == nil else { return nil }
+      return held.chunks.count
+    }
+    let part = "<Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>7</Size></Part>"
+    #expect(try parts("<ListPartsResult>\(part)</ListPartsResult>") == 1)
+    #expect(
+      try parts("<ListPartsResult><NextPartNumberMarker>1</NextPartNumberMarker>\(part)</ListPartsResult>")
+        == 1)
+    #expect(try parts("<ListPartsResult/>") == 0)
+    #expect(try parts("<html><body>welcome</body></html>") == nil)
+  }
+
   @Test func completing() throws {
     let upload = try upload()
     func outcome(_ answer: Answer) -> String {
@@ -227,23 +286,6 @@ struct S3UploadTests {
 struct S3DownloadTests {
   @Test func oneVersionOrNone() throws {
     let download = S3Download(
-  /// gofakes3 leaves `IsTruncated` out where it is false.
-  @Test func aListOfPartsWithoutIsTruncatedIsWhole() throws {
-    let upload = try upload()
-    func parts(_ body: String) throws -> Int? {
-      let verdict = upload.queried(try answer(200, body), session: session, source: source, now: 0)
-      guard case .value(let held) = verdict, held.nextPage == nil else { return nil }
-      return held.chunks.count
-    }
-    let part = "<Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>7</Size></Part>"
-    #expect(try parts("<ListPartsResult>\(part)</ListPartsResult>") == 1)
-    #expect(
-      try parts("<ListPartsResult><NextPartNumberMarker>1</NextPartNumberMarker>\(part)</ListPartsResult>")
-        == 1)
-    #expect(try parts("<ListPartsResult/>") == 0)
-    #expect(try parts("<html><body>welcome</body></html>") == nil)
-  }
-
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "a/b")
     #expect(download.describe(RemoteObject())?.headers["x-amz-checksum-mode"] == "ENABLED")
     let head = AnswerHead(
@@ -285,12 +327,6 @@ struct S3DownloadTests {
     }
     #expect(page.next == "n")
     #expect(page.entries == [.init(path: "c+d\n", size: 3), .init(path: "", size: 0)])
-    guard
-      case .failure(let failure) = listing.listed(try answer(403, error("AccessDenied")), prefix: "", now: 0)
-    else { throw CancellationError() }
-    #expect(failure.code == .forbidden)
-  }
-}
     let last = "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>"
     guard case .value(let end) = listing.listed(try answer(200, last), prefix: "", now: 0) else {
       throw CancellationError()
@@ -300,6 +336,12 @@ struct S3DownloadTests {
       throw CancellationError()
     }
     #expect(odd.code == .protocolViolation)
+    guard
+      case .failure(let failure) = listing.listed(try answer(403, error("AccessDenied")), prefix: "", now: 0)
+    else { throw CancellationError() }
+    #expect(failure.code == .forbidden)
+  }
+}
 
 /// Documents that nobody honest sends.
 struct S3HostileXMLTests {

@@ -6,7 +6,24 @@ package struct HTTPDownload: DownloadProtocol {
 
   package init(url: WebURL) { self.url = url }
 
-  package func probe() -> Request { Request("HEAD", url, headers: ["Accept-Encoding": "identity"]) }
+  /// A URL that is signed for GET is not asked by HEAD.
+  package func probe() -> Request {
+    isSigned ? byte : Request("HEAD", url, headers: ["Accept-Encoding": "identity"])
+  }
+
+  private var byte: Request { RangeRequest.get(url, 0..<1, of: RemoteObject()) }
+
+  /// S3's, Google's and CloudFront's signatures, which are of a method (docs.aws.amazon.com/AmazonS3/latest/API/
+  /// sigv4-query-string-auth.html).
+  private var isSigned: Bool {
+    let names = (url.query ?? "").split(separator: "&").map { $0.prefix { $0 != "=" }.lowercased() }
+    return names.contains { ["x-amz-signature", "x-goog-signature", "signature"].contains($0) }
+  }
+
+  /// Some servers sign URLs, or give rights, for GET alone.
+  package func question(after answer: Answer, to request: Request) -> Request? {
+    request.method == "HEAD" && [403, 405, 501].contains(answer.status) ? byte : nil
+  }
 
   package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
     switch answer.status {

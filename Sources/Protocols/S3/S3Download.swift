@@ -24,9 +24,17 @@ package struct S3Download: DownloadProtocol {
       "HEAD", url, headers: ["x-amz-checksum-mode": "ENABLED", "x-amz-content-sha256": S3Payload.empty])
   }
 
+  /// An answer to HEAD has no body, and the reason is in the body.
+  package func question(after answer: Answer, to request: Request) -> Request? {
+    guard request.method == "HEAD", [400, 403, 404, 405, 501].contains(answer.status) else { return nil }
+    return Request(
+      "GET", request.url,
+      headers: ["Accept-Encoding": "identity", "Range": "bytes=0-0", "x-amz-content-sha256": S3Payload.empty])
+  }
+
   package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
     switch answer.status {
-    case 200...299: .value(facts(answer.head, now: now))
+    case 200...299, 416: .value(facts(answer.head, now: now))
     default: .failure(refusal(answer, doing: "look at the object", now: now))
     }
   }

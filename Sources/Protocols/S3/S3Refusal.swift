@@ -21,6 +21,7 @@ enum S3Refusal {
     "RequestTimeout": .code(.timeout), "RequestTimeoutException": .code(.timeout),
     "ExpiredToken": .credential, "ExpiredTokenException": .credential, "InvalidToken": .credential,
     "TokenRefreshRequired": .credential, "InvalidAccessKeyId": .credential,
+    "InvalidTokenId": .credential, "InvalidClientTokenId": .credential,
     "SignatureDoesNotMatch": .credential, "RequestTimeTooSkewed": .credential,
     "AccessDenied": .code(.forbidden), "AllAccessDisabled": .code(.forbidden),
     "InvalidObjectState": .code(.forbidden), "AccountProblem": .code(.forbidden),
@@ -40,9 +41,20 @@ enum S3Refusal {
   private static let advice: [String: String] = [
     "InvalidObjectState": "the object is archived: restore it first",
     "EntityTooSmall": "a part is under 5 MiB: raise `chunk_size`",
-    "NotImplemented": "this server lacks what was asked: `checksum: none` asks for less",
     "NoSuchBucket": "check `bucket`",
   ]
+
+  /// What of the endpoint's keys a server may lack, named where they are set.
+  private static func lacking(_ settings: S3Settings) -> String {
+    var keys: [String] = []
+    if !settings.tags.isEmpty { keys.append("`tags`") }
+    if settings.serverSideEncryption != nil { keys.append("`server_side_encryption`") }
+    if settings.storageClass != nil { keys.append("`storage_class`") }
+    if settings.acl != nil { keys.append("`acl`") }
+    if settings.checksum != .none { keys.append("`checksum` (`none` asks for less)") }
+    return "this server lacks what was asked"
+      + (keys.isEmpty ? "" : "; what may be too much for it: " + keys.joined(separator: ", "))
+  }
 
   /// - Parameter settings: what the endpoint says, for the advice.
   static func of(_ answer: Answer, doing what: String, settings: S3Settings, now: Double) -> Failure {
@@ -52,8 +64,10 @@ enum S3Refusal {
     var failure = HTTPFailure.of(answer, doing: what, now: now)
     if answer.status == 503 { failure.code = .rateLimited }
     var said = [code ?? "HTTP \(answer.status)"]
-    if let text = error?["Message"], !text.isEmpty { said.append(String(text.prefix(300))) }
-    var hint = code.flatMap { advice[$0] }
+    if let text = error?["Message"] ?? plainText(answer), !text.isEmpty {
+      said.append(String(text.prefix(300)))
+    }
+    var hint = code == "NotImplemented" ? lacking(settings) : code.flatMap { advice[$0] }
     switch code.flatMap({ senses[$0] }) ?? silent(answer, region: region, settings, now) {
     case .code(let known)?: failure.code = known
     case .credential?:
@@ -72,6 +86,15 @@ enum S3Refusal {
     return failure
   }
 
+  /// What a server in between says, a TLS port for instance that is spoken to without.
+  private static func plainText(_ answer: Answer) -> String? {
+    guard answer.headers["Content-Type"]?.lowercased().hasPrefix("text/plain") ?? (answer.status == 400),
+      answer.body.first != UInt8(ascii: "<"),
+      let text = String(validating: answer.body.prefix(300), as: UTF8.self)
+    else { return nil }
+    return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
+  }
+
   /// The `<Error>` in a body, whatever the status.
   static func error(in answer: Answer) -> XMLTree.Element? {
     guard let root = XMLTree.read(answer.body), root.name == "Error" else { return nil }
@@ -85,8 +108,6 @@ enum S3Refusal {
     switch answer.status {
     case 301, 307: .region
     case 400 where region.map { $0 != settings.region } ?? false: .region
-    // An expired token is told with 400; what else HEAD could have wrong, haul does not send.
-    case 400 where answer.body.isEmpty: .credential
     case 403 where skew(answer, now) != nil: .credential
     default: nil
     }

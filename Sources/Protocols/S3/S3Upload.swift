@@ -169,6 +169,11 @@ package struct S3Upload: UploadProtocol {
     answer.status >= 300 || S3Refusal.error(in: answer) != nil
   }
 
+  /// That there is nothing yet is what a look is mostly told: no reason is asked for that.
+  package func question(after answer: Answer, to request: Request) -> Request? {
+    answer.status == 404 ? nil : download.question(after: answer, to: request)
+  }
+
   package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
     S3Refusal.of(answer, doing: what, settings: settings, now: now)
   }

@@ -32,6 +32,10 @@ extension DownloadProtocol {
   package var promisedDigests: Set<DigestAlgorithm> { [] }
   package var promisesRanges: Bool { false }
   package func remoteID(of object: RemoteObject) -> String? { nil }
+  package func question(after answer: Answer, to request: Request) -> Request? {
+    guard request.method == "HEAD", [405, 501].contains(answer.status) else { return nil }
+    return RangeRequest.get(url, 0..<1, of: RemoteObject())
+  }
   package func describe(_ known: RemoteObject) -> Request? { nil }
   package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
   package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { ObjectFacts.read(head, now: now) }

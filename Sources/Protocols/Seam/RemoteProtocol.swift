@@ -11,6 +11,9 @@ package protocol RemoteProtocol: Sendable {
   /// `RATE_LIMITED` and `SERVER_ERROR` are tried again. `UNAUTHORIZED` under another status than 401 says that the
   /// credential has expired, or that this machine's clock is wrong: both are mended once, and the request made again.
   func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure
+  /// Asks again for what was refused without a reason, as an answer to HEAD is, or because it was HEAD; nil where the
+  /// refusal says enough. What it is answered with counts in the refusal's place.
+  func question(after answer: Answer, to request: Request) -> Request?
 }
 
 extension RemoteProtocol {
@@ -19,4 +22,5 @@ extension RemoteProtocol {
   package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
     HTTPFailure.of(answer, doing: what, now: now)
   }
+  package func question(after answer: Answer, to request: Request) -> Request? { nil }
 }

@@ -54,7 +54,7 @@ extension Download {
   private func promise(of range: Range<Int64>) async throws -> (algorithm: DigestAlgorithm, digest: String)? {
     var request = remote.get(range, of: object)
     request.headers.append(DigestHeaders.contentWish.name, DigestHeaders.contentWish.value)
-    let head = try await head(of: request, readsBody: false).head
+    let head = try await requester.head(of: request, readsBody: false).head
     let now = context.clock.now()
     let answer = remote.judge(
       head, wanted: range, object: object, seen: remote.facts(head, now: now), now: now)

@@ -201,43 +201,16 @@ extension Download {
     book.forgetChunks()
   }
 
-  /// Asks for size, version and digest without moving bytes; a server that refuses HEAD is asked for one byte.
+  /// Asks for size, version and digest without moving bytes.
   func probe() async throws -> RemoteObject {
     let request = remote.probe()
-    // Some servers sign URLs for GET alone.
-    if request.method == "GET", request.headers["Range"] != nil { return try await firstByte(request) }
-    let answer = try await requester.call(request)
-    if [405, 501].contains(answer.status), request.method == "HEAD" {
-      return try await firstByte(RangeRequest.get(remote.url, 0..<1, of: RemoteObject()))
-    }
-    return try value(remote.probed(answer, now: context.clock.now()))
-  }
-
-  /// Learns from the head of a ranged answer, whose body is not read where it is more than was asked for.
-  private func firstByte(_ range: Request) async throws -> RemoteObject {
-    let answer = try await head(of: range)
-    // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
+    let answer =
+      request.method == "GET" && request.headers["Range"] != nil
+      ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)
     guard answer.status == 416 else { return try value(remote.probed(answer, now: context.clock.now())) }
-    var whole = range
-    whole.headers.remove("Range")
-    return try value(remote.probed(try await head(of: whole), now: context.clock.now()))
-  }
-
-  /// - Parameter readsBody: false ends the request with the head, also where the body is the one that was asked for.
-  func head(of request: Request, readsBody: Bool = true) async throws -> Answer {
-    try await requester.retrying {
-      let sink = HeadOnlySink(readsBody: readsBody)
-      do { try await self.requester.send(request, body: .none) { sink } } catch is HeadOnlySink.Enough {}
-      guard let head = sink.answerHead else {
-        throw Failure(.protocolViolation, "\(request.url) did not answer")
-      }
-      let answer = Answer(head: head, body: sink.text, url: request.url)
-      if head.status >= 400, head.status != 416 {
-        let failure = self.remote.refusal(answer, doing: "probe", now: self.context.clock.now())
-        if Requester.mayRetry(failure) { throw failure }
-      }
-      return answer
-    }
+    // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
+    let whole = try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false)
+    return try value(remote.probed(whole, now: context.clock.now()))
   }
 
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
@@ -247,7 +220,6 @@ extension Download {
     }
   }
 
-    case .crc32: .crc32
   func requireFolder() throws -> Folder {
     guard let folder else { throw Failure(.internal, "the destination's folder is not open") }
     return folder
@@ -263,29 +235,6 @@ extension Download {
   }
 }
 
-/// Ends the request when the head has come: a server that ignores ranges would send everything.
-///
-/// Used on the transport's executor alone, hence sendable to it.
-private final class HeadOnlySink: AnswerSink, @unchecked Sendable {
-  struct Enough: Error {}
-  private(set) var answerHead: AnswerHead?
-  /// A refusal's text.
-  private(set) var text: [UInt8] = []
-  private let readsBody: Bool
-
-  init(readsBody: Bool) { self.readsBody = readsBody }
-
-  func head(_ head: AnswerHead) throws {
-    answerHead = head
-    if head.status < 300, !readsBody { throw Enough() }
-  }
-  func body(_ bytes: UnsafeRawBufferPointer) throws {
-    let status = answerHead?.status ?? 0
-    if status < 300, status != 206 { throw Enough() }
-    if status >= 300, text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
-  }
-}
-
 extension FileFacts {
   /// The same file, and nobody has written to it since.
   func isSame(as other: FileFacts?) -> Bool { inode == other?.inode && mtime == other?.mtime }
@@ -298,6 +247,7 @@ extension DigestAlgorithm {
     case .sha512: .sha512
     case .sha1: .sha1
     case .md5: .md5
+    case .crc32: .crc32
     case .crc32c: .crc32c
     case .crc64nvme: .crc64nvme
     }

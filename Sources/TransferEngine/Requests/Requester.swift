@@ -71,20 +71,54 @@ final class Requester {
   }
 
   /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
-  nonisolated(nonsending) func call(_ request: Request) async throws -> Answer {
+  ///
+  /// - Parameter asksWhy: a refusal without a reason is asked for one (`RemoteProtocol.question`).
+  nonisolated(nonsending) func call(_ request: Request, asksWhy: Bool = false) async throws -> Answer {
     try await retrying {
       let sink = CollectingSink()
       let url = try await self.send(request, body: .none, isShort: true) { sink }
       guard let head = sink.answerHead else {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
-      let answer = Answer(head: head, body: sink.bytes, url: url)
+      var answer = Answer(head: head, body: sink.bytes, url: url)
+      if asksWhy, self.remote.refuses(answer),
+        let question = self.remote.question(after: answer, to: request)
+      {
+        answer = try await self.askForHead(question)
+        // An empty object has no first byte.
+        if answer.status == 416 { return answer }
+      }
       if self.remote.refuses(answer) {
         let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
         if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
       }
       return answer
     }
+  }
+
+  /// Sends a GET and gives the head of its answer, and the text of a refusal.
+  ///
+  /// - Parameter readsBody: false ends the request with the head, also where the body is the one that was asked for.
+  nonisolated(nonsending) func head(of request: Request, readsBody: Bool = true) async throws -> Answer {
+    try await retrying {
+      let answer = try await self.askForHead(request, readsBody: readsBody)
+      if answer.status >= 400, answer.status != 416 {
+        let failure = self.remote.refusal(answer, doing: "probe", now: self.context.clock.now())
+        if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
+      }
+      return answer
+    }
+  }
+
+  private nonisolated(nonsending) func askForHead(
+    _ request: Request, readsBody: Bool = true
+  ) async throws -> Answer {
+    let sink = HeadOnlySink(readsBody: readsBody)
+    do { try await send(request, body: .none) { sink } } catch is HeadOnlySink.Enough {}
+    guard let head = sink.answerHead else {
+      throw Failure(.protocolViolation, "\(request.url) did not answer")
+    }
+    return Answer(head: head, body: sink.text, url: request.url)
   }
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.

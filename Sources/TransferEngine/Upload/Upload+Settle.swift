@@ -20,7 +20,8 @@ extension Upload {
     guard settings.ifExists != .replace || abilities.provesWholeFile, book.progress.session == nil,
       let request = remote.look()
     else { return nil }
-    let answer = try await requester.call(request)
+    // The look is optional under `replace`: what follows will say what is wrong.
+    let answer = try await requester.call(request, asksWhy: settings.ifExists != .replace)
     if answer.status == 404 || answer.status == 410 { return nil }
     // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
     if answer.status >= 300, settings.ifExists == .replace { return nil }
@@ -70,7 +71,7 @@ extension Upload {
     )
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
     if let request = remote.look() ?? remote.inspect(file) {
-      let answer = try await requester.call(request)
+      let answer = try await requester.call(request, asksWhy: true)
       if answer.status == 404 || answer.status == 410 { return nil }
       if ![401, 403, 405, 501].contains(answer.status) {
         let seen = try value(remote.inspected(answer, now: context.clock.now()))
