@@ -311,6 +311,31 @@ struct S3DownloadTests {
     #expect(judged == .changed(RemoteObject()))
   }
 
+  /// A version that was begun with is fetched on when the name has another object.
+  @Test func aVersionIsPinned() throws {
+    let download = S3Download(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "a")
+    var object = RemoteObject()
+    (object.etag, object.size) = ("\"e\"", 9)
+    #expect(download.pinned(object) == nil, "the bucket keeps no versions")
+    object.version = "v/1"
+    #expect(download.get(3..<9, of: object).url.query == nil)
+    let pinned = try #require(download.pinned(object))
+    #expect(download.get(3..<9, of: pinned).url.query == "versionId=v%2F1")
+    #expect(download.get(3..<9, of: pinned).headers["If-Match"] == "\"e\"")
+    #expect(download.describe(pinned) == nil && download.describe(object) != nil)
+    #expect(download.pinned(pinned) == nil)
+    for status in [400, 403, 404, 405, 412] {
+      let gone = AnswerHead(status: status)
+      let seen = download.facts(gone, now: 0)
+      #expect(
+        download.judge(gone, wanted: 3..<9, object: pinned, seen: seen, now: 0) == .changed(RemoteObject()))
+    }
+    let refused = AnswerHead(status: 403)
+    let verdict = download.judge(refused, wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
+    guard case .refused = verdict else { throw CancellationError() }
+  }
+
   @Test func listings() throws {
     let listing = S3Listing(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())

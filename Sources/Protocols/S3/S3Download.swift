@@ -17,7 +17,18 @@ package struct S3Download: DownloadProtocol {
 
   package func remoteID(of object: RemoteObject) -> String? { "\(settings.bucket)/\(key)" }
 
-  package func describe(_ known: RemoteObject) -> Request? { probe() }
+  /// A version never changes: nothing more has to be known of one that is pinned.
+  package func describe(_ known: RemoteObject) -> Request? { isPinned(known) ? nil : probe() }
+
+  /// Not before the name has another object: a version may need a right of its own (`s3:GetObjectVersion`).
+  package func pinned(_ object: RemoteObject) -> RemoteObject? {
+    guard object.version != nil, object.size != nil, !isPinned(object) else { return nil }
+    var pinned = object
+    pinned.facts["pinned"] = "1"
+    return pinned
+  }
+
+  private func isPinned(_ object: RemoteObject) -> Bool { object.facts["pinned"] != nil }
 
   package func probe() -> Request {
     Request(
@@ -45,7 +56,11 @@ package struct S3Download: DownloadProtocol {
     if range == nil { headers.append("x-amz-checksum-mode", "ENABLED") }
     // S3 knows no If-Range; a version that is gone is refused with 412.
     if object.hasStrongETag, let etag = object.etag { headers.append("If-Match", etag) }
-    return Request("GET", url, headers: headers)
+    var target = url
+    if isPinned(object), let version = object.version {
+      target.query = "versionId=" + WebURL.encode(version, keepingSlash: false)
+    }
+    return Request("GET", target, headers: headers)
   }
 
   package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { S3Facts.read(head, now: now) }
@@ -53,6 +68,8 @@ package struct S3Download: DownloadProtocol {
   package func judge(
     _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
   ) -> RangeAnswer {
+    // The version is gone, or may not be read: the object that has the name now is left.
+    if isPinned(object), [400, 403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
     switch head.status {
     case 200, 206, 412, 416:
       return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)

@@ -15,6 +15,9 @@ package protocol DownloadProtocol: RemoteProtocol {
   /// - Parameter known: what is recorded; a version in it stays the one that is fetched.
   func describe(_ known: RemoteObject) -> Request?
   func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
+  /// The object as it was first seen, to be fetched on although another has taken its name; nil where the server keeps no
+  /// versions, or where it was tried.
+  func pinned(_ object: RemoteObject) -> RemoteObject?
   /// Asks for the same without reading a byte, for `plan --probe` and to see whether the object changed.
   func probe() -> Request
   func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
@@ -37,6 +40,7 @@ extension DownloadProtocol {
     return RangeRequest.get(url, 0..<1, of: RemoteObject())
   }
   package func describe(_ known: RemoteObject) -> Request? { nil }
+  package func pinned(_ object: RemoteObject) -> RemoteObject? { nil }
   package func described(_ answer: Answer, now: Double) -> Verdict<RemoteObject> { probed(answer, now: now) }
   package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { ObjectFacts.read(head, now: now) }
   package func judge(

@@ -28,6 +28,15 @@ extension Download {
         object.servesRanges = false
         startOver()
       } catch Restart.changed(let seen) {
+        if let pinned = remote.pinned(object) {
+          object = pinned
+          book.progress.remote = pinned
+          book.save()
+          book.warn(
+            "the remote object changed: its version \(pinned.version ?? ""), which was begun with, is fetched on"
+          )
+          continue
+        }
         guard book.progress.freshStarts == 0 else {
           throw Failure(
             .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
