@@ -41,6 +41,7 @@ package struct EngineContext: Sendable {
   let silentHosts = SilentHosts()
   let said = SaidOnce()
   let intents = KnownIntents()
+  let etags = ETagMeanings()
 
   package init(
     transport: any Transport, ledger: JobLedger, writer: LedgerWriter, folder: Folder,

@@ -87,6 +87,36 @@ struct S3FaultsTests {
       })
   }
 
+  /// A store whose ETags are no MD5s, and which tells no checksums: nothing is taken for damage, nor for proof.
+  @Test func etagsThatAreNoMD5s() async throws {
+    let bench = try Bench()
+    let s3 = try await StrictS3(bench, config: ["\"odd_etags\": true", "\"silent_complete\": true"])
+    try bench.source("a", size: 1000)
+    try bench.source("b", size: 2 * Self.part + 7)
+    let lines = [
+      "{ id: a, upload: a, to: \"s3:a\" }", "{ id: b, upload: b, to: \"s3:b\", needs: [a] }",
+      "{ id: c, upload: a, to: \"s3:c\", needs: [b] }",
+    ]
+    let run = try await bench.run(job(s3, lines, "checksum: none"), environment: Self.environment)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    for id in ["a", "b", "c"] {
+      let results = run[id]["verification"].array.filter { $0["check"].string != "size" }
+      #expect(results.map { $0["result"].string } == ["unavailable"], "\(results)")
+    }
+    // The first body goes once more, and from then on each with its MD5.
+    let bodies = s3.log().filter { ["put", "part"].contains($0.op) }
+    #expect(bodies.map { $0.header("content-md5") != nil } == [false] + Array(repeating: true, count: 5))
+    #expect(bodies.allSatisfy { $0.status == 200 })
+    let more = [
+      "{ id: d, upload: a, to: \"s3:d\", verify: readback }",
+      "{ id: e, upload: a, to: \"s3:e\", verify: required, needs: [d] }",
+    ]
+    let others = try await bench.run(
+      job(s3, more, "checksum: none"), ["--new-run"], environment: Self.environment)
+    #expect(others.state("d") == "completed", "\(others.errors)")
+    #expect(others.state("e") == "failed DIGEST_UNAVAILABLE", "\(others.errors)")
+  }
+
   @Test func lostAnswerOfAConditionalPut() async throws {
     let bench = try Bench()
     let s3 = try await StrictS3(bench, config: ["\"faults\": [{\"on\": \"put\", \"do\": \"drop_after\"}]"])

@@ -113,6 +113,7 @@ package struct S3Upload: UploadProtocol {
       guard let value = chunk.digests[algorithm].flatMap(S3Checksums.base64) else { continue }
       headers.append(S3Checksums.header(algorithm), value)
     }
+    if let sum = chunk.digests[.md5].flatMap(S3Checksums.base64) { headers.append("Content-MD5", sum) }
     let target = session.map { place("partNumber=\(chunk.index + 1)&" + id($0)) } ?? url
     return Request("PUT", target, headers: headers, body: .source(chunk.range))
   }
@@ -133,9 +134,12 @@ package struct S3Upload: UploadProtocol {
     }
     var version = answer.headers["x-amz-version-id"]
     if version == "null" { version = nil }
+    let digests = S3Checksums.read(answer.headers)
+    let isProved = digests.keys.contains { chunk.digests[$0] != nil }
     return .value(
       ChunkReceipt(
-        token: S3ETag.bare(etag), version: version, digests: S3Checksums.read(answer.headers)))
+        token: S3ETag.bare(etag), version: version, digests: digests,
+        likelyMD5: isProved ? nil : S3ETag.md5(answer.headers, settings)))
   }
 
   package var mayOutliveItsEnd: Bool { true }
@@ -161,8 +165,15 @@ package struct S3Upload: UploadProtocol {
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { download }
   package func inspect(_ file: UploadedFile) -> Request? { download.probe() }
   package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    download.probed(answer, now: now)
+    guard case .value(var object) = download.probed(answer, now: now) else {
+      return download.probed(answer, now: now)
+    }
+    if let sum = S3ETag.md5(answer.headers, settings) { object.digests[.md5] = sum }
+    return .value(object)
   }
+  package var echoes: Set<DigestAlgorithm> { proof }
+  package var etagsMayBeMD5: Bool { true }
+  package var looksBeforeItsEnd: Bool { true }
 
   package func refuses(_ answer: Answer) -> Bool {
     // Complete may answer 200 and say only in the body that it failed.
@@ -200,8 +211,20 @@ package struct S3Upload: UploadProtocol {
   }
 }
 
-/// ETags of parts: the quotes around them come and go.
+/// ETags: the quotes around them come and go.
 enum S3ETag {
+  /// The ETag, where it may be the MD5 of the bytes: of what one request stored, not encrypted with KMS or a customer's
+  /// key (docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+  static func md5(_ headers: HeaderList, _ settings: S3Settings) -> String? {
+    let encryption = headers["x-amz-server-side-encryption"] ?? settings.serverSideEncryption ?? ""
+    guard !encryption.lowercased().hasPrefix("aws:kms"),
+      headers["x-amz-server-side-encryption-customer-algorithm"] == nil,
+      let etag = headers["ETag"].map(bare)?.lowercased(), etag.utf8.count == 32,
+      etag.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+    else { return nil }
+    return etag
+  }
+
   static func bare(_ etag: String) -> String {
     etag.count >= 2 && etag.hasPrefix("\"") && etag.hasSuffix("\"")
       ? String(etag.dropFirst().dropLast()) : etag

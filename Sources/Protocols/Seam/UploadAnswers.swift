@@ -47,15 +47,18 @@ package struct ChunkReceipt: Sendable, Hashable {
   package var version: String?
   /// Digests of what the server took, where it tells them: compared with ours before the chunk counts.
   package var digests: [DigestAlgorithm: String]
+  /// What may be the MD5 of what the server took, where no digest says what it took.
+  package var likelyMD5: String?
   /// When the session ends now, in seconds since 1970; nil where the answer does not say.
   package var expiresAt: Double?
   package init(
     token: String? = nil, version: String? = nil, digests: [DigestAlgorithm: String] = [:],
-    expiresAt: Double? = nil
+    likelyMD5: String? = nil, expiresAt: Double? = nil
   ) {
     self.token = token
     self.version = version
     self.digests = digests
+    self.likelyMD5 = likelyMD5
     self.expiresAt = expiresAt
   }
 }

@@ -47,6 +47,13 @@ package protocol UploadProtocol: RemoteProtocol {
   /// Looks at the finished file; nil where there is nothing to look at.
   func inspect(_ file: UploadedFile) -> Request?
   func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject>
+  /// Digests that went along with the upload: a server that is asked for them later may only repeat them.
+  var echoes: Set<DigestAlgorithm> { get }
+  /// An ETag of 32 hex digits may be the MD5 of the bytes.
+  var etagsMayBeMD5: Bool { get }
+  /// Servers may not keep to a condition of the request that ends an upload: what came to the destination meanwhile is
+  /// looked for just before.
+  var looksBeforeItsEnd: Bool { get }
   /// What was found at the destination, as an upload that ended there.
   func file(_ object: RemoteObject) -> UploadedFile
   /// Checks of what was looked at that only the protocol can make: of a digest of digests, for instance.
@@ -58,6 +65,9 @@ package protocol UploadProtocol: RemoteProtocol {
 extension UploadProtocol {
   package func abilities(of size: Int64?) -> UploadAbilities { abilities }
   package var mayOutliveItsEnd: Bool { false }
+  package var echoes: Set<DigestAlgorithm> { [] }
+  package var etagsMayBeMD5: Bool { false }
+  package var looksBeforeItsEnd: Bool { false }
   package func survey() -> Request? { nil }
   package func surveyed(
     _ answer: Answer, source: UploadSource, now: Double

@@ -14,7 +14,10 @@ extension Upload {
       } catch let gone as SessionGone {
         lostSessions += 1
         guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
-        book.warn("the server no longer knows the upload session: a new one is opened")
+        book.warn(
+          gone.failure.code == .integrityMismatch
+            ? "the server can't replace a part that it took damaged: a new upload is opened"
+            : "the server no longer knows the upload session: a new one is opened")
         book.keepOnly(0)
         // One that the server knows and will not have takes room there until it is ended.
         if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }

@@ -132,11 +132,12 @@ extension Upload {
     // Bytes of an earlier request for this place may still be on their way.
     var mayHoldMore = bare.range.lowerBound == resumedAt
     var credential = await requester.credentialUse()
+    var damage: Failure?
     while true {
       var sent: Int64 = 0
       var used: WebURL?
       do {
-        var (chunk, body) = try await prepare(bare, file, remote.chunkDigests(in: session))
+        var (chunk, body) = try await prepare(bare, file, bodyDigests(in: session))
         if abilities.order == .byOffset { noteBeginning(of: chunk) }
         defer { sent = body.sent }
         if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
@@ -152,6 +153,7 @@ extension Upload {
           let answer = Answer(head: head, body: sink.bytes, url: url)
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
           try compare(receipt, chunk)
+          try await note(receipt, of: chunk, isWhole: session == nil)
           tickets[chunk.index] = nil
           book.progress.discarded += max(0, body.sent - body.length)
           if let expiry = receipt.expiresAt { book.progress.session?.expiresAt = expiry }
@@ -192,6 +194,8 @@ extension Upload {
           try await requester.pause(after: failure, attempt: tries)
           continue
         }
+        if let damage, session != nil, failure.isOfWhatCantBeReplaced { throw SessionGone(failure: damage) }
+        if failure.code == .integrityMismatch { damage = failure }
         mayHoldMore = mayHoldMore || failure.code != .chunkConflict
         book.progress.discarded += sent
         if let used, [.forbidden, .unauthorized].contains(failure.code) {
@@ -208,7 +212,12 @@ extension Upload {
           }
         }
         if await requester.renews(&credential, after: failure) { continue }
-        guard mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
+        guard mayRetry(failure), tries < settings.policy.retryAttempts else {
+          if let damage, session != nil, failure.code == .networkUnreachable {
+            throw SessionGone(failure: damage)
+          }
+          throw failure
+        }
         try await requester.pause(after: failure, attempt: tries)
         tries += 1
         // The URL may expire during the wait.
@@ -375,4 +384,9 @@ struct ChunkQueue {
   init(_ chunks: [UploadChunk] = []) { waiting = chunks[...] }
   mutating func next() -> UploadChunk? { waiting.popFirst() }
   func coming(_ count: Int) -> [Int] { waiting.prefix(count).map(\.index) }
+}
+
+extension Failure {
+  /// Some stores can't replace a part that came damaged (`rclone serve s3` has passed it on): only a new upload can.
+  fileprivate var isOfWhatCantBeReplaced: Bool { code == .protocolViolation && httpStatus == 501 }
 }

@@ -276,6 +276,10 @@ extension Upload {
     book.save()
     // The intent is on record before the file can appear: a kill in between never takes our own file for a stranger's.
     try await context.writer.barrier()
+    if let file = try await lookBeforeTheEnd(session, mine) {
+      await endSession()
+      return file
+    }
     let chunks = held.values.sorted { $0.offset < $1.offset }
     guard let request = remote.finalize(session, source: source, chunks: chunks) else {
       return remote.closed(session, receipt: nil)
@@ -285,7 +289,14 @@ extension Upload {
       answer, session: session, source: source, chunks: chunks, now: context.clock.now())
     {
     case .value(let file): return file
-    case .failure(let failure): throw failure
+    case .failure(let failure):
+      // What stands there may be this very upload: an earlier try ended it, and only its answer was lost.
+      if failure.code == .destinationExists,
+        let file = try await finishedAlready(try await wholeDigests(), session)
+      {
+        return file
+      }
+      throw failure
     case .sessionLost(let failure):
       // An answer that was lost may have been the good news: what stands there now tells.
       if let file = try await finishedAlready(try await wholeDigests(), session) { return file }
@@ -304,15 +315,19 @@ extension Upload {
     else { return nil }
     var file = remote.file(object)
     file.remoteID = file.remoteID ?? remote.closed(book.progress.session, receipt: nil).remoteID
-    if !object.digests.isEmpty, object.size != nil, !mine.isEmpty {
-      let ours = try await wholeDigests(also: object.digests.keys)
-      return object.digests.allSatisfy({ ours[$0.key] == $0.value }) ? file : nil
+    let told = told(object)
+    file.digests = ownWord(object)
+    if !told.isEmpty, object.size != nil, !mine.isEmpty {
+      let ours = try await wholeDigests(also: told.keys)
+      guard told.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
+      if told[.md5] != nil, remote.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
+      return file
     }
     if let session, object.size != nil {
       if remote.recognises(object, session: session, chunks: Array(held.values)) { return file }
     }
     // Where no digest tells, the bytes do.
-    guard object.digests.isEmpty, !mine.isEmpty, let download = remote.readback(file) else { return nil }
+    guard told.isEmpty, !mine.isEmpty, let download = remote.readback(file) else { return nil }
     do {
       return try await digest(of: download) == mine[.sha256] ? file : nil
     } catch let failure as Failure where failure.code == .notFound {
@@ -339,6 +354,14 @@ extension Upload {
   /// Ends the remote session, as far as the server can be reached; one that is left is on record until it is ended.
   func abandonSession() async {
     await recallIntent()
+    await endSession()
+    book.progress.session = nil
+    book.progress.sessionState = book.progress.sessionState == .none ? .none : .closed
+    context.writer.submit(.noChunks(seq: book.transfer.seq))
+  }
+
+  /// Asks the server to end the session, and records where it could not be asked.
+  private func endSession() async {
     if let session = book.progress.session, remote.abort(session) != nil {
       context.writer.submit(.abandoned(seq: book.transfer.seq, session))
       if let failure = await SessionEnd.end(
@@ -349,8 +372,5 @@ extension Upload {
         context.writer.submit(.ended(seq: book.transfer.seq, session))
       }
     }
-    book.progress.session = nil
-    book.progress.sessionState = book.progress.sessionState == .none ? .none : .closed
-    context.writer.submit(.noChunks(seq: book.transfer.seq))
   }
 }

@@ -26,11 +26,14 @@ extension Upload {
     // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
     if answer.status >= 300, settings.ifExists == .replace { return nil }
     let object = try value(remote.inspected(answer, now: context.clock.now()))
-    if object.size == source.size, !object.digests.isEmpty {
-      let mine = try await wholeDigests(also: object.digests.keys)
+    let told = told(object)
+    if object.size == source.size, !told.isEmpty {
+      let mine = try await wholeDigests(also: told.keys)
       try checkExpected(mine)
-      if object.digests.allSatisfy({ mine[$0.key] == $0.value }) {
-        for algorithm in object.digests.keys { book.check(Verification(algorithm.rawValue, .server, .match)) }
+      if told.allSatisfy({ mine[$0.key] == $0.value }) {
+        for algorithm in told.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+          book.check(Verification(algorithm.rawValue, .server, .match))
+        }
         complete(remote.file(object), digests: mine)
         book.progress.reused = source.size
         book.progress.completedAt = context.clock.now()

@@ -26,6 +26,8 @@ actor Upload {
   var inlineDigests: [DigestAlgorithm: String]?
   /// Chunks that the server holds, by offset.
   var held: [Int64: ChunkRecord] = [:]
+  /// By offset: the digest by which the answer to a body showed that the server took what was sent.
+  var proved: [Int64: DigestAlgorithm] = [:]
   var lostSessions = 0
   /// The byte that a recovered session was taken up at, where it counts bytes.
   var resumedAt: Int64?
@@ -295,6 +297,7 @@ actor Upload {
 
   func forgetChunks() {
     held = [:]
+    proved = [:]
     resumedAt = nil
     book.forgetChunks()
     book.progress.reused = 0
