@@ -1,7 +1,7 @@
 import JobModel
 import Protocols
 
-/// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, at every step.
+/// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, or of S3, at every step.
 enum AnswersTarget {
   private static let now = 1_700_000_000.0
 
@@ -17,6 +17,7 @@ enum AnswersTarget {
       try session(answer, SessionUpload(base: base, fileName: "in/a b.bin", form: form))
     }
     try seen(SessionDownload(base: base, path: "rf-1").probed(answer, now: now))
+    try s3(answer, base)
     let put = HTTPUpload(url: base)
     let source = UploadSource(size: 10, contentType: "a/b", chunkSize: 10)
     let chunk = UploadChunk(index: 0, range: 0..<10)
@@ -25,6 +26,34 @@ enum AnswersTarget {
     _ = put.opened(answer, source: source, now: now)
     if let problem = ProblemDetails(answer) {
       try require(problem.summary.count <= 302, "a summary of \(problem.summary.count)")
+    }
+  }
+
+  /// Its XML is a stranger's.
+  private static func s3(_ answer: Answer, _ base: WebURL) throws {
+    var settings = S3Settings()
+    settings.bucket = "bkt"
+    let address = S3Address(base: base, settings: settings)
+    let upload = S3Upload(address: address, settings: settings, key: "k")
+    let source = UploadSource(size: 100, contentType: "a/b", chunkSize: 10)
+    let session = RemoteSession(id: "u", chunkSize: 10)
+    let chunk = UploadChunk(index: 3, range: 30..<40)
+    if case .failure(let failure) = upload.opened(answer, source: source, now: now) {
+      try HeadersTarget.check(failure)
+    }
+    if case .value(let held) = upload.queried(answer, session: session, source: source, now: now) {
+      try require(held.chunks.keys.allSatisfy { $0 >= 0 }, "a chunk before the first")
+    }
+    if case .failure(let failure) = upload.finalized(
+      answer, session: session, source: source, chunks: [], now: now)
+    {
+      try HeadersTarget.check(failure)
+    }
+    _ = upload.accepted(answer, chunk: chunk, now: now)
+    try seen(upload.inspected(answer, now: now))
+    switch S3Listing(address: address, settings: settings).listed(answer, prefix: "a", now: now) {
+    case .value(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
+    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
     }
   }
 
