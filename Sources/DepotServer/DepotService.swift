@@ -12,6 +12,7 @@ final class DepotService: Sendable {
   private let faults: FaultBook
   private let gate: BearerGuard?
   private let log: AccessLog?
+  private let sweeping: Task<Void, Never>
 
   init(_ options: DepotOptions) throws {
     if options.faults != nil, !options.isLoopback {
@@ -32,6 +33,14 @@ final class DepotService: Sendable {
       store: SessionStore(folder: root.stateFolder + "/sessions", pool: pool),
       publisher: Publisher(root: root, objects: objects, digests: digests, pool: pool), pool: pool,
       ttl: options.sessionTTL, maxChunk: options.maxChunk)
+    // An idle depot gives the space of expired sessions back, too.
+    let (store, threads) = (sessions.store, pool)
+    let grace = Int(min(60, max(1, options.sessionTTL.milliseconds / 1000)))
+    sweeping = Task {
+      while (try? await Task.sleep(for: .seconds(1))) != nil {
+        try? await threads.run { store.sweep(grace: grace) }
+      }
+    }
   }
 
   func respond(_ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
@@ -55,6 +64,7 @@ final class DepotService: Sendable {
   }
 
   func stop() async {
+    sweeping.cancel()
     await pool.stop()
     await digestPool.stop()
     files.root.unlock()

@@ -99,6 +99,15 @@ final class SessionStore: Sendable {
     }
   }
 
+  /// Removes what has been over for a while: until then a new session may still take over its chunks.
+  func sweep(grace: Int) {
+    let over = table.withLock { table -> [UploadSession] in
+      let over = table.sessions.values.filter { $0.record.expiresAt + grace <= HTTPDate.now }
+      return over.compactMap { table.remove($0.id) }
+    }
+    for session in over { session.remove() }
+  }
+
   /// Once a second: with ten thousand sessions a look at each would take longer than what it is made for.
   private func removeExpired(except kept: String?) {
     let expired = table.withLock { table -> [UploadSession] in

@@ -26,6 +26,16 @@ import Testing
     }
   }
 
+  /// Nobody asks, and the space comes back all the same.
+  @Test func anIdleDepotKeepsNothingThatIsOver() async throws {
+    try await Fixture.run(faults: nil, { $0.sessionTTL = .seconds(1) }) { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      let folder = fixture.root + "/.depot/sessions/" + id
+      #expect(access(folder, F_OK) == 0)
+      while access(folder, F_OK) == 0 { try await Task.sleep(for: .milliseconds(100)) }
+    }
+  }
+
   @Test func expiry() async throws {
     try await Fixture.run(faults: nil, { $0.sessionTTL = .seconds(30) }) { (fixture) async throws in
       var id = try await fixture.create("a", content, chunk: chunk)
