@@ -85,7 +85,7 @@ let package = Package(
     layer("YAML", ["CYAML"]),
 
     // The pure middle.
-    layer("JobModel"),
+    layer("JobModel", ["Locks"]),
     layer("JobManifest", ["JobModel", "YAML"]),
     layer("Planner", ["JobModel"]),
     layer("Protocols", ["Digests", "JobModel"]),

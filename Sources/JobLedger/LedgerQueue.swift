@@ -90,6 +90,14 @@ extension JobLedger {
     }
   }
 
+  /// What was on record of a retired upload's endpoint when it was retired, as JSON.
+  package func formerEndpoint(of seq: Int64) throws -> String? {
+    try read { db in
+      try String.fetchOne(
+        db, sql: "SELECT endpoint FROM former_endpoint WHERE transfer = ?", arguments: [seq])
+    }
+  }
+
   /// The session that was about to be opened for an upload when its runner ended.
   package func intent(of seq: Int64) throws -> SessionIntent? {
     try read { db in

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JobModel
+package import JobModel
 import Locks
 
 /// Records changes in groups, on a thread of its own: what is submitted is committed within 50 ms.
@@ -38,6 +38,8 @@ package final class LedgerWriter: Sendable {
   /// Seconds of work behind a group; on a slow file system the rest goes elsewhere, and the next group is not late.
   private static let longestWork = 0.02
 
+  /// Secrets that are known in this process: none of them is recorded.
+  package let mask = SecretMask()
   private let ledger: JobLedger
   private let state = Locked(State())
   private let wake = DispatchSemaphore(value: 0)
@@ -258,7 +260,7 @@ package final class LedgerWriter: Sendable {
         row.add(seq)
       }
     case .progress(let seq, let progress):
-      try ProgressRow.write(seq, progress, db, common.progress())
+      try ProgressRow.write(seq, progress.without(mask), db, common.progress())
     case .chunk(let seq, let chunk):
       try db.run(common.chunk()) { row in
         row.add(seq)
@@ -294,7 +296,7 @@ package final class LedgerWriter: Sendable {
         row.add(one.completedAt)
       }
     case .unsyncable(let one, let state, let failure, let now):
-      try ProgressRow.writeLost(one, failure, at: now, db)
+      try ProgressRow.writeLost(one, failure.without(mask), at: now, db)
       guard db.changesCount > 0 else { return }
       try apply(.state(seq: one.seq, state), db, common)
     case .fileSystems(let seq, let home, let away):
@@ -309,7 +311,8 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .abandoned(let seq, let session): try AbandonedSession.record(session, of: seq, db)
     case .ended(let seq, let session): try AbandonedSession.forget(session, of: seq, db)
-    case .diagnostic(let run, let diagnostic):
+    case .diagnostic(let run, let told):
+      let diagnostic = told.without(mask)
       try db.cachedStatement(
         sql: "INSERT INTO diagnostic (run, severity, message, place, hint, subjects) VALUES (?,?,?,?,?,?)"
       ).execute(arguments: [
@@ -322,7 +325,7 @@ package final class LedgerWriter: Sendable {
           UPDATE diagnostic SET count = ?, subjects = ? WHERE number = (
             SELECT max(number) FROM diagnostic WHERE run = ? AND message = ? AND subjects ->> 0 = ?)
           """
-      ).execute(arguments: [count, DiagnosticSubjects.json(ids), run, first.message, first.subject])
+      ).execute(arguments: [count, DiagnosticSubjects.json(ids), run, first.without(mask).message, first.subject])
     case .events(let run, let count):
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
@@ -330,7 +333,7 @@ package final class LedgerWriter: Sendable {
     case .hosts(let hosts):
       try db.cachedStatement(
         sql: "INSERT INTO meta VALUES ('hosts', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-      ).execute(arguments: [HostStanding.write(hosts).text])
+      ).execute(arguments: [mask.masked(HostStanding.write(hosts).text)])
     case .spent(let policy, let period, let bytes):
       try db.cachedStatement(
         sql: """

@@ -22,17 +22,25 @@ package struct PlanBatch: Sendable {
   /// With the number of the group that shares them (`PlannedTransfer.settingsGroup`).
   private(set) var settings: [(value: TransferSettings, group: Int?)] = []
 
+  /// By row: the identity that the plan of the version before has it under, where that is another.
+  private var former: [Int: [UInt8]] = [:]
+
   package init() {}
 
   package var count: Int { rows.count }
 
-  /// - Parameter identity: 8 bytes of what progress belongs to.
-  package mutating func append(_ transfer: PlannedTransfer, identity: some Collection<UInt8>) {
+  /// - Parameters:
+  ///   - identity: 8 bytes of what progress belongs to.
+  ///   - former: those of the version before, where they differ and mean the same.
+  package mutating func append(
+    _ transfer: PlannedTransfer, identity: some Collection<UInt8>, former: ArraySlice<UInt8>? = nil
+  ) {
     precondition(identity.count == 8)
     if rows.isEmpty {
       rows.reserveCapacity(128)
       bytes.reserveCapacity(48 << 10)
     }
+    if let former, !former.elementsEqual(identity) { self.former[rows.count] = Array(former) }
     let start = bytes.count
     bytes += identity
     bytes += transfer.id.utf8
@@ -52,6 +60,7 @@ package struct PlanBatch: Sendable {
       ))
   }
 
+  func formerIdentity(_ index: Int) -> [UInt8]? { former[index] }
   func identity(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.start + 8] }
   func id(_ row: Row) -> String { text(row.start + 8, row.id) }
   func source(_ row: Row) -> String { text(row.id, row.source) }

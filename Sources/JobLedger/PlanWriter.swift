@@ -15,6 +15,12 @@ package struct PlanChange: Sendable, Hashable {
   package init() {}
 }
 
+/// Under which form the identities of a plan were made: haul 0.1 recorded none.
+package enum PlanIdentityForm {
+  package static let meta = "identity_form"
+  package static let current = "2"
+}
+
 extension JobLedger {
   /// Compiles a stream of transfers into the plan, in one transaction: all of it, or nothing on a throw.
   ///
@@ -47,6 +53,9 @@ extension JobLedger {
       let writer = try PlanWriter(db)
       try fill(writer)
       let change = try writer.finish()
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+        arguments: [PlanIdentityForm.meta, PlanIdentityForm.current])
       // In the same transaction: a mark never speaks of another plan.
       try db.execute(sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count')")
       if let mark = mark() {
@@ -82,6 +91,7 @@ private final class PlanWriter {
   private var groups: [Int: Int64] = [:]
   private let insert: TransferInsert
   private let find: Statement
+  private let rename: Statement
   private let adjust: Statement
 
   init(_ db: Database) throws {
@@ -94,6 +104,8 @@ private final class PlanWriter {
         SELECT seq, profile, source, destination, expect, known_size, state, reason, live
         FROM transfer WHERE id = ? AND identity = ?
         """)
+    rename = try db.makeStatement(
+      sql: "UPDATE OR IGNORE transfer SET identity = ? WHERE id = ? AND identity = ? AND live = 1")
     adjust = try db.makeStatement(
       sql: """
         UPDATE transfer SET profile = ?, source = ?, destination = ?, expect = ?, known_size = ?, state = ?,
@@ -118,6 +130,9 @@ private final class PlanWriter {
   /// Brings the plan's row of the same id and identity up to date; false where there is none.
   private func keep(_ index: Int, of batch: PlanBatch, _ profiles: [Int64]) throws -> Bool {
     let new = batch.rows[index]
+    if let former = batch.formerIdentity(index) {
+      try rename.execute(arguments: [Data(batch.identity(new)), batch.id(new), Data(former)])
+    }
     try find.setArguments([batch.id(new), Data(batch.identity(new))])
     guard let row = try Row.fetchOne(find) else { return false }
     let (source, destination, expect) = (batch.source(new), batch.destination(new), batch.expect(new))
@@ -150,6 +165,7 @@ private final class PlanWriter {
     while let seq = try rows.next() { if !seen.contains(seq) { gone.append(seq) } }
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
+    if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }
     change.retired = gone.count
     if change.added + change.adjusted + change.retired > 0 {
       // What they needed may be another thing now: whether it can be had is decided anew.
@@ -160,6 +176,17 @@ private final class PlanWriter {
     }
     return change
   }
+
+  /// Their endpoint's name may mean another store from now on: what is on record of it goes with what they left there.
+  private static let rememberEndpoints = """
+    INSERT OR IGNORE INTO former_endpoint
+    SELECT t.seq, e.value FROM transfer t
+    JOIN json_each((SELECT value FROM meta WHERE name = 'endpoints')) e
+      ON substr(t.destination, 1, length(e.key) + 1) = e.key || ':'
+    WHERE t.live = 0 AND (EXISTS (SELECT 1 FROM progress p WHERE p.transfer = t.seq
+        AND (p.session IS NOT NULL OR p.completed_at IS NOT NULL))
+      OR EXISTS (SELECT 1 FROM session_intent i WHERE i.transfer = t.seq))
+    """
 
   /// What a changed manifest does to where a transfer stood: failures and new expectations are looked at again.
   private func reopened(

@@ -41,6 +41,16 @@ enum Schema {
     }
     migrator.registerMigration("9 files: part files") { db in try db.execute(sql: partFiles) }
     migrator.registerMigration("10 hosts: as the last run left them") { db in try db.execute(sql: hosts) }
+    migrator.registerMigration("9 uploads: where retired sessions lie") { db in
+      try db.execute(
+        sql: """
+          -- What was on record of a retired upload's endpoint when it was retired: its session is ended there.
+          CREATE TABLE former_endpoint (
+            transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE,
+            endpoint TEXT NOT NULL CHECK (json_valid(endpoint))
+          ) STRICT;
+          """)
+    }
     return migrator
   }
 

@@ -68,6 +68,14 @@ enum AuthRule {
     return .header(name: name, value: value)
   }
 
+  /// A text, or a reference.
+  private static func keyID(_ fields: Fields) -> TextOrSecret? {
+    if fields.node("access_key_id")?.mapping != nil {
+      return SecretRule.read("access_key_id", in: fields).map { .secret($0) }
+    }
+    return fields.text("access_key_id", allowed: []).map { .text($0) }
+  }
+
   private static func aws(_ parent: Fields) -> AWSCredentials? {
     let keys = ["profile", "access_key_id", "secret_access_key", "session_token", "env", "command"]
     guard let fields = parent.fields("aws", KeyShape(name: "`aws`", keys: keys)) else {
@@ -90,7 +98,7 @@ enum AuthRule {
     case "command": return SecretRule.command(fields).map { .command($0) }
     default:
       fields.require("secret_access_key")
-      let id = fields.text("access_key_id", allowed: [])
+      let id = keyID(fields)
       let secret = SecretRule.read("secret_access_key", in: fields)
       let token = SecretRule.read("session_token", in: fields)
       guard let id, let secret else { return nil }

@@ -30,8 +30,14 @@ package struct EngineContext: Sendable {
   package var protected: Set<UInt64> = []
   /// Where no transfer writes: the folders of haul's state.
   package var protectedFolders = ProtectedFolders()
+  package var tokens = TokenKeeping.none
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
+  /// The store that a retired upload was made for, where its endpoint's name means another one now: by what was
+  /// recorded of the endpoint.
+  package var formerEndpoint: @Sendable (_ name: String, _ recorded: String) throws(Failure) -> Endpoint? = {
+    _, _ throws(Failure) in nil
+  }
   package var network = NetworkState(isUp: { _ in true }, isMetered: { nil }, isThere: { true })
   package let warnings: WarningTally
   let blocks = BlockPool()
@@ -39,6 +45,7 @@ package struct EngineContext: Sendable {
   let claims = DestinationClaims()
   let rests = EndpointRests()
   let silentHosts = SilentHosts()
+  let adoptions = AdoptionWatch()
   let said = SaidOnce()
   let intents = KnownIntents()
   let etags = ETagMeanings()
@@ -55,18 +62,22 @@ package struct EngineContext: Sendable {
     self.writer = writer
     self.folder = folder
     self.endpoints = endpoints
-    self.secrets = secrets
+    let mask = writer.mask
+    self.secrets = secrets.teaching(mask)
     self.pool = pool
     self.stateFolder = stateFolder
     self.job = job
     self.run = run
-    self.events = events
+    self.events = { events($0.without(mask)) }
     self.clock = clock
     self.bootID = bootID
     self.checksEverything = checksEverything
     self.board = board
     warnings = WarningTally(writer, run: run)
   }
+
+  /// What must not be told or recorded.
+  package var mask: SecretMask { writer.mask }
 
   /// Tells of something, and records it where there is a run.
   package func remark(_ diagnostic: Diagnostic) {
@@ -142,6 +153,37 @@ package struct SecretSource: Sendable {
   }
 }
 
+extension SecretSource {
+  /// The same, with whatever it gives masked from then on.
+  func teaching(_ mask: SecretMask) -> SecretSource {
+    var source = self
+    let (resolve, keys, netrc) = (resolve, keys, netrc)
+    source.resolve = { reference in
+      let secret = try await resolve(reference)
+      mask.learn(secret)
+      return secret
+    }
+    source.keys = { credentials in
+      let found = try await keys(credentials)
+      mask.learn(found)
+      return found
+    }
+    source.netrc = { host in
+      let login = try await netrc(host)
+      mask.learn(user: login.user, password: login.password)
+      return login
+    }
+    return source
+  }
+}
+
+extension SecretMask {
+  func learn(_ keys: AWSKeys) {
+    learn(keys.secretAccessKey)
+    if let token = keys.sessionToken { learn(token) }
+  }
+}
+
 /// A user and a password of a `.netrc` file.
 package struct NetrcLogin: Sendable {
   package var user: String
@@ -173,4 +215,15 @@ package enum EngineEvent: Sendable {
   case released(by: String?, TransferState.PauseReason)
   /// Other rates hold from now on: a policy's, or for `haul limit` the whole job's; nil is back to the policies.
   case bandwidth(policy: String?, Bandwidth?)
+
+  /// The same, with secrets masked that somebody else has put into its words.
+  package func without(_ mask: SecretMask) -> EngineEvent {
+    switch self {
+    case .state(let id, let from, let to, let failure?, let bytes):
+      .state(id: id, from: from, to: to, failure: failure.without(mask), bytes: bytes)
+    case .retry(let id, let delay, let failure): .retry(id: id, delay: delay, failure: failure.without(mask))
+    case .diagnostic(let diagnostic): .diagnostic(diagnostic.without(mask))
+    case .state, .chunk, .checked, .host, .held, .released, .bandwidth: self
+    }
+  }
 }

@@ -61,6 +61,9 @@ struct EngineSetUp {
       bootID: BootID.current, checksEverything: checksEverything, board: board)
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
+    context.tokens = KeptTokens.keeping(in: stateFolder)
+    let names = WireNames(job.endpoints)
+    context.formerEndpoint = { name, text throws(Failure) in try names.former(name, text) }
     context.network = network
     let state = StateFolder(path: (stateFolder as NSString).deletingLastPathComponent)
     context.protectedFolders = ProtectedFolders(

@@ -61,7 +61,11 @@ struct JobOpening: Sendable {
       defer { lister?.shutDown() }
       let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
       let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
-      let compiled = try PlanCompiler.compile(job, run: values, mark: mark, into: ledger, lister: lister)
+      let former = try FormerIdentity(
+        job, ledger, manifest: file.sha256, overrides: overrides,
+        dependsOnEnvironment: !read.environment.isEmpty)
+      let compiled = try PlanCompiler.compile(
+        job, run: values, mark: mark, former: former, into: ledger, lister: lister)
       try remember(job, ledger, file)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,

@@ -29,7 +29,8 @@ enum PlanCompiler {
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
   /// - Parameter mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
   static func compile(
-    _ job: Job, run: RunValues, mark: String?, into ledger: JobLedger, lister: PrefixLister?
+    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity? = nil, into ledger: JobLedger,
+    lister: PrefixLister?
   ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
@@ -40,7 +41,7 @@ enum PlanCompiler {
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
         compiled = try Relay<PlanBatch>.run(
-          make: { give in try expand(job, run: run, lister: lister, give) }, use: add)
+          make: { give in try expand(job, run: run, former: former, lister: lister, give) }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
         }
@@ -50,9 +51,11 @@ enum PlanCompiler {
   }
 
   private static func expand(
-    _ job: Job, run: RunValues, lister: PrefixLister?, _ give: (PlanBatch) throws -> Void
+    _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?,
+    _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
     let identity = try ProgressIdentity(job)
+    let oldIdentity = try former.map { _ in try ProgressIdentity(job, .first) }
     var batch = PlanBatch()
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(
@@ -62,7 +65,8 @@ enum PlanCompiler {
         compiled.missingCount += 1
         if compiled.missing.count < missingLimit { compiled.missing.append(transfer.id) }
       }
-      batch.append(transfer, identity: identity.of(transfer))
+      let known = former?.holds(for: transfer) == true ? oldIdentity?.of(transfer) : nil
+      batch.append(transfer, identity: identity.of(transfer), former: known)
       guard batch.count >= Self.batch else { return }
       try give(batch)
       batch = PlanBatch()

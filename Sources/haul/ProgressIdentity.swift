@@ -2,18 +2,22 @@ import Digests
 import JobModel
 
 /// What the progress of a transfer belongs to, as eight bytes: those of a digest of its source, destination and endpoint.
-/// A plan is known again by them: their value never changes.
+/// A plan is known again by them: their value never changes within a form.
 final class ProgressIdentity {
   private let digest: RepeatedDigest
-  /// What each endpoint adds.
-  private let scopes: [String: [UInt8]]
+  /// What each endpoint adds, by direction.
+  private let stores: [Direction: [String: [UInt8]]]
   private var bytes: [UInt8] = []
 
-  init(_ job: Job) throws {
+  init(_ job: Job, _ form: StoreIdentity.Form = .current) throws {
     digest = try RepeatedDigest(.sha256)
-    scopes = job.endpoints.mapValues { endpoint in
-      ([endpoint.kind.word, endpoint.url] + endpoint.kind.scope).reduce(into: []) { $0 += [0] + $1.utf8 }
+    var stores: [Direction: [String: [UInt8]]] = [:]
+    for direction in Direction.allCases {
+      stores[direction] = job.endpoints.mapValues { endpoint in
+        StoreIdentity.facts(endpoint, direction, form).reduce(into: []) { $0 += [0] + $1.utf8 }
+      }
     }
+    self.stores = stores
   }
 
   func of(_ transfer: PlannedTransfer) -> ArraySlice<UInt8> {
@@ -29,11 +33,17 @@ final class ProgressIdentity {
     }
     bytes.append(0)
     bytes += transfer.destinationIdentity.utf8
-    if case .remote(let name, _) = direction == .download ? transfer.source : transfer.destination,
-      let scope = scopes[name]
-    {
-      bytes += scope
-    }
+    if let name = transfer.endpointName, let store = stores[direction]?[name] { bytes += store }
     return digest.bytes(of: bytes).prefix(8)
+  }
+}
+
+extension PlannedTransfer {
+  /// The declared endpoint that it moves from or to.
+  var endpointName: String? {
+    switch settings.direction == .download ? source : destination {
+    case .remote(let name, _): name
+    case .local, .url: nil
+    }
   }
 }

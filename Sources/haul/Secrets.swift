@@ -42,30 +42,7 @@ enum Secrets {
   /// Runs a command and takes its standard output, without the last line's end.
   static func command(_ words: [String]) async throws -> Secret {
     guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["--"] + words
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardInput = FileHandle.nullDevice
-    let data: Data = try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        do {
-          try process.run()
-          let data = output.fileHandleForReading.readDataToEndOfFile()
-          process.waitUntilExit()
-          continuation.resume(returning: data)
-        } catch {
-          continuation.resume(
-            throwing: Failure(.secretUnavailable, "the secret command `\(program)` can't be run"))
-        }
-      }
-    }
-    guard process.terminationStatus == 0 else {
-      throw Failure(
-        .secretUnavailable, "the secret command `\(program)` ended with \(process.terminationStatus)")
-    }
-    return try secret(data, from: "the secret command `\(program)`")
+    return try secret(try await SecretCommand.output(words), from: "the secret command `\(program)`")
   }
 
   private static func secret(_ data: Data, from origin: String) throws -> Secret {

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import JobLedger
 import JobModel
@@ -7,13 +8,30 @@ import Protocols
 /// endpoints, nothing else of them.
 struct WireNames {
   private let endpoints: [String: Endpoint]
+  /// What else tells an endpoint's store, as a digest; of kinds whose URLs do not say it all.
+  private let stores: [String: String]
 
-  init(_ endpoints: [String: Endpoint]) { self.endpoints = endpoints }
+  init(_ endpoints: [String: Endpoint]) {
+    self.endpoints = endpoints
+    stores = endpoints.compactMapValues(Self.store)
+  }
+
+  private static func store(_ endpoint: Endpoint) -> String? {
+    switch endpoint.kind {
+    // The record has their facts one by one, or in the URL.
+    case .http, .session, .salesforce, .s3, .kii: return nil
+    case .presigned, .tus:
+      let facts = StoreIdentity.facts(endpoint, .upload, .current)
+      guard facts != StoreIdentity.facts(endpoint, .upload, .first) else { return nil }
+      return try? Digest.hex(of: Array(facts.joined(separator: "\0").utf8), .sha256)
+    }
+  }
 
   /// Reads what `save` wrote.
-  init(_ ledger: JobLedger) throws {
+  init(_ ledger: JobLedger) throws { self.init(text: try ledger.meta("endpoints") ?? "{}") }
+
+  init(text: String) {
     var found: [String: Endpoint] = [:]
-    let text = try ledger.meta("endpoints") ?? "{}"
     let members =
       (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
     for (name, facts) in members {
@@ -23,6 +41,7 @@ struct WireNames {
       found[name] = Endpoint(name: name, kind: kind, url: url)
     }
     endpoints = found
+    stores = members.compactMapValues { $0["store"] }
   }
 
   func save(_ ledger: JobLedger) throws {
@@ -31,9 +50,49 @@ struct WireNames {
         name,
         .object(
           [.init("type", .string(endpoint.kind.word)), .init("url", .string(Self.root(endpoint)))]
-            + Self.facts(endpoint.kind).sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) }))
+            + Self.facts(endpoint.kind).sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) }
+            + (stores[name].map { [.init("store", .string($0))] } ?? [])))
     }
     try ledger.setMeta("endpoints", JSON.object(members).text)
+  }
+
+  /// Whether what is on record of an endpoint is all the same of this one.
+  func describesSameStore(as endpoint: Endpoint) -> Bool {
+    guard let recorded = endpoints[endpoint.name], recorded.kind.word == endpoint.kind.word else {
+      return false
+    }
+    return recorded.url == Self.root(endpoint) && Self.facts(recorded.kind) == Self.facts(endpoint.kind)
+      && stores[endpoint.name] == Self.store(endpoint)
+  }
+
+  /// The endpoint that was recorded as `text`, where that was another store than today's of its name: what was left
+  /// there is ended there. It has today's credentials, which stay with their host.
+  ///
+  /// - Throws: `Failure` where it can't be asked any more.
+  func former(_ name: String, _ text: String) throws(Failure) -> Endpoint? {
+    let recorded = WireNames(text: "{\"\(name)\": \(text)}")
+    guard let today = endpoints[name], today.kind.word == recorded.endpoints[name]?.kind.word,
+      var former = recorded.endpoints[name]
+    else { throw Failure(.internal, "the endpoint `\(name)` is another one now") }
+    if recorded.describesSameStore(as: today) { return nil }
+    guard let then = WebURL(former.url), let now = WebURL(today.url), then.scheme == now.scheme,
+      then.port == now.port, then.host == now.host || Self.isBucket(then.host, of: now.host, today.kind)
+    else { throw Failure(.internal, "the endpoint `\(name)` was at \(former.url) then") }
+    (former.authentication, former.headers) = (today.authentication, today.headers)
+    if case .kii(var settings) = former.kind, case .kii(let own) = today.kind {
+      settings.appKey = own.appKey
+      former.kind = .kii(settings)
+    }
+    if case .s3(var settings) = former.kind, case .s3(let own) = today.kind {
+      settings.region = own.region
+      former.kind = .s3(settings)
+    }
+    return former
+  }
+
+  private static func isBucket(_ host: String, of service: String, _ kind: EndpointKind) -> Bool {
+    guard case .s3 = kind else { return false }
+    return host.hasSuffix("." + service)
   }
 
   /// What paths lie below: of a bucket, the bucket.
@@ -85,11 +144,18 @@ struct WireNames {
     return settings
   }
 
+  /// The URL on record is the bucket's own.
+  private static var recordedBucket: S3Settings {
+    var settings = S3Settings()
+    settings.addressing = .path
+    return settings
+  }
+
   private static func kind(_ word: String, _ facts: [String: String]) -> EndpointKind? {
     switch word {
     case "http": .http
     case "session": .session(chunks: .index)
-    case "s3": .s3(S3Settings())
+    case "s3": .s3(recordedBucket)
     case "presigned": .presigned(PresignedSettings())
     case "kii": .kii(kii(facts))
     case "salesforce": .salesforce(SalesforceSettings())

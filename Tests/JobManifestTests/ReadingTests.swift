@@ -94,6 +94,7 @@ import Testing
         netrc: { type: http, url: "https://h", auth: { netrc: true } }
         profile: { type: s3, url: "https://h", bucket: b, auth: { aws: { profile: p } } }
         keys: { type: s3, url: "https://h", bucket: b, auth: { aws: { access_key_id: AK, secret_access_key: { env: S } } } }
+        ref: { type: s3, url: "https://h", bucket: b, auth: { aws: { access_key_id: { env: I }, secret_access_key: { env: S } } } }
         env: { type: s3, url: "https://h", bucket: b, auth: { aws: { env: true } } }
         oauth: { type: salesforce, url: "https://h", auth: { oauth2: { grant: jwt_bearer, token_url: "https://h/t",
           jwt: { issuer: i, subject: s, audience: a, key: { file: /k.pem } } } } }
@@ -110,7 +111,12 @@ import Testing
     #expect(job.endpoints["env"]?.authentication == .aws(.environment))
     #expect(
       job.endpoints["keys"]?.authentication
-        == .aws(.keys(accessKeyID: "AK", secretAccessKey: .environment("S"), sessionToken: nil)))
+        == .aws(.keys(accessKeyID: .text("AK"), secretAccessKey: .environment("S"), sessionToken: nil)))
+    #expect(
+      job.endpoints["ref"]?.authentication
+        == .aws(
+          .keys(
+            accessKeyID: .secret(.environment("I")), secretAccessKey: .environment("S"), sessionToken: nil)))
     let jwt = OAuth2.JWT(issuer: "i", subject: "s", audience: "a", key: .file("/k.pem"))
     #expect(
       job.endpoints["oauth"]?.authentication

@@ -25,7 +25,8 @@ struct OAuthTests {
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c&client_id=c%261&client_secret=s%3D%2F%C3%BC&scope=a%20b"
       ),
     ] as [(OAuth2.Grant, String)] {
-      let request = try #require(TokenRequest.of(grant(kind, scope: "a b"), secrets))
+      let url = try #require(WebURL("https://login/token"))
+      let request = TokenRequest.of(grant(kind, scope: "a b"), url, secrets)
       #expect(request.method == "POST" && request.url.text == "https://login/token" && !request.isAuthorised)
       #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
       #expect(request.body == .bytes(Array(form.utf8)))

@@ -9,10 +9,16 @@ package enum Authentication: Sendable, Hashable {
   case oauth2(OAuth2)
 }
 
+/// A value that is no secret by itself, and may lie where secrets do.
+package enum TextOrSecret: Sendable, Hashable {
+  case text(String)
+  case secret(SecretReference)
+}
+
 /// Where S3 credentials come from.
 package enum AWSCredentials: Sendable, Hashable {
   case profile(String)
-  case keys(accessKeyID: String, secretAccessKey: SecretReference, sessionToken: SecretReference?)
+  case keys(accessKeyID: TextOrSecret, secretAccessKey: SecretReference, sessionToken: SecretReference?)
   case environment
   /// `credential_process` JSON on standard output.
   case command([String])

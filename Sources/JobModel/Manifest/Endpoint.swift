@@ -138,12 +138,4 @@ extension EndpointKind {
     case .http, .session, .s3, .presigned, .salesforce, .tus: []
     }
   }
-
-  /// What, besides type and URL, tells one store from another: progress belongs to it.
-  package var scope: [String] {
-    switch self {
-    case .s3(let settings): [settings.bucket]
-    case .http, .session, .presigned, .kii, .salesforce, .tus: []
-    }
-  }
 }

@@ -37,6 +37,9 @@ package struct HTTPUpload: UploadProtocol {
   ) -> Verdict<UploadedFile> { .failure(Failure(.internal, "a PUT has no session to close")) }
   package func abort(_ session: RemoteSession) -> Request? { nil }
 
+  /// `Repr-Digest`, for instance.
+  package var mayTellDigests: Bool { true }
+
   package func look() -> Request? { inspect(UploadedFile()) }
 
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { HTTPDownload(url: url) }

@@ -16,9 +16,10 @@ package enum TokenRequest {
     }
   }
 
-  /// - Returns: nil where `token_url` is no http(s) URL.
-  package static func of(_ grant: OAuth2, _ secrets: Secrets) -> Request? {
-    guard let url = WebURL(grant.tokenURL) else { return nil }
+  package static let method = "POST"
+
+  /// - Parameter url: the grant's `token_url`.
+  package static func of(_ grant: OAuth2, _ url: WebURL, _ secrets: Secrets) -> Request {
     var fields: [(String, String?)]
     switch grant.grant {
     case .clientCredentials: fields = [("grant_type", "client_credentials")]
@@ -38,7 +39,7 @@ package enum TokenRequest {
       value.map { "\(name)=\(WebURL.encode($0, keepingSlash: false))" }
     }
     return Request(
-      "POST", url,
+      method, url,
       headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
       body: .bytes(Array(form.joined(separator: "&").utf8)), isAuthorised: false)
   }

@@ -42,6 +42,8 @@ package protocol UploadProtocol: RemoteProtocol {
   var mayOutliveItsEnd: Bool { get }
   /// Looks at whatever stands at the destination; nil where that can't be asked.
   func look() -> Request?
+  /// What `look` finds may come with a digest, although none closes an upload's proof.
+  var mayTellDigests: Bool { get }
   /// Reads a finished file back; nil where that can't be done.
   func readback(_ file: UploadedFile) -> (any DownloadProtocol)?
   /// Looks at the finished file; nil where there is nothing to look at.
@@ -68,6 +70,7 @@ extension UploadProtocol {
   package var echoes: Set<DigestAlgorithm> { [] }
   package var etagsMayBeMD5: Bool { false }
   package var looksBeforeItsEnd: Bool { false }
+  package var mayTellDigests: Bool { false }
   package func survey() -> Request? { nil }
   package func surveyed(
     _ answer: Answer, source: UploadSource, now: Double

@@ -71,7 +71,8 @@ extension Download {
   }
 
   /// Takes in what an answer says of the object; refuses early what can't come out right.
-  func learn(_ seen: RemoteObject) throws {
+  func learn(_ told: RemoteObject) throws {
+    let seen = told.without(context.mask)
     let isNew = object == RemoteObject() || book.progress.remote != object
     let known = object
     object.size = seen.size ?? object.size

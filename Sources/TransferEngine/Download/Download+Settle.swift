@@ -151,6 +151,15 @@ extension Download {
         book.progress.digests[algorithm] = digest
       }
     }
+    if expect.type != nil {
+      let file = try requireFolder().reading(name)
+      do { try await checkType(size: present.size) { try file.bytes(at: $0, count: $1) } } catch let failure
+        as Failure
+        where failure.code == .typeMismatch
+      {
+        return false
+      }
+    }
     return try await isUndamaged()
   }
 
@@ -207,10 +216,15 @@ extension Download {
     let answer =
       request.method == "GET" && request.headers["Range"] != nil
       ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)
-    guard answer.status == 416 else { return try value(remote.probed(answer, now: context.clock.now())) }
+    guard answer.status == 416 else { return try known(answer) }
     // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
-    let whole = try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false)
-    return try value(remote.probed(whole, now: context.clock.now()))
+    return try known(
+      try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false))
+  }
+
+  /// What an answer says of the object; a validator that repeats a secret is none.
+  private func known(_ answer: Answer) throws -> RemoteObject {
+    try value(remote.probed(answer, now: context.clock.now())).without(context.mask)
   }
 
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {

@@ -10,6 +10,7 @@ actor Authenticator {
   private let clock: EngineClock
   private let transport: any Transport
   private let tokens: OAuthTokens
+  private let mask: SecretMask
   private var known: [SecretReference: Secret] = [:]
   private var logins: [String: NetrcLogin] = [:]
   private var keys: [AWSCredentials: KeyLease] = [:]
@@ -24,6 +25,7 @@ actor Authenticator {
     clock = context.clock
     transport = context.transport
     tokens = OAuthTokens(context)
+    mask = context.mask
   }
 
   /// The number of the credential in use.
@@ -48,7 +50,8 @@ actor Authenticator {
     case .oauth2(let grant): await tokens.forget(grant)
     case .aws(let credentials):
       keys[credentials] = nil
-      if case .keys(_, let secret, let token) = credentials {
+      if case .keys(let id, let secret, let token) = credentials {
+        if case .secret(let reference) = id { known[reference] = nil }
         known[secret] = nil
         if let token { known[token] = nil }
       }
@@ -67,8 +70,7 @@ actor Authenticator {
 
   /// Puts an endpoint's credential on a request that is otherwise complete.
   func authorise(
-    _ method: String, _ url: WebURL, _ headers: inout HeaderList, for endpoint: Endpoint,
-    policy: EffectivePolicy
+    _ method: String, _ target: AdmittedURL, _ headers: inout HeaderList, for endpoint: Endpoint
   ) async throws {
     switch endpoint.authentication {
     case .none: break
@@ -79,27 +81,30 @@ actor Authenticator {
     case .header(let name, let reference):
       headers.set(name, try await value(reference), isSecret: true)
     case .netrc:
-      let login = try await login(url.host)
+      let login = try await login(target.url.host)
       basic(login.user, login.password.reveal(), &headers)
     case .oauth2(let grant):
-      let token = try await tokens.token(grant, for: endpoint, policy: policy)
+      let token = try await tokens.token(grant, for: endpoint, policy: target.policy)
       headers.set("Authorization", "Bearer \(token.reveal())", isSecret: true)
     case .aws(let credentials):
       guard case .s3(let settings) = endpoint.kind else {
         throw Failure(.unauthorized, "`auth: aws` signs the requests of `s3` endpoints only")
       }
       let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
-      let keys = try await keys(credentials, region: settings.region, policy, at: time)
-      try SigV4(keys: keys, region: settings.region).sign(method, url, &headers, at: time)
+      let keys = try await keys(credentials, region: settings.region, target.policy, at: time)
+      try SigV4(keys: keys, region: settings.region).sign(method, target.url, &headers, at: time)
     }
   }
 
   private func basic(_ user: String, _ password: String, _ headers: inout HeaderList) {
     let pair = "\(user):\(password)"
+    mask.learn(Secret(pair))
     headers.set("Authorization", "Basic \(Base64.encode(Array(pair.utf8)))", isSecret: true)
   }
 
-  func add(_ settings: [HeaderSetting], to headers: inout HeaderList) async throws {
+  func add(
+    _ settings: [HeaderSetting], to headers: inout HeaderList, for target: AdmittedURL
+  ) async throws {
     for setting in settings {
       switch setting.value {
       case .text(let text): headers.set(setting.name, text)
@@ -125,7 +130,9 @@ actor Authenticator {
   private func keys(
     _ credentials: AWSCredentials, region: String, _ policy: EffectivePolicy, at time: Double
   ) async throws -> AWSKeys {
-    if let lease = keys[credentials], !lease.isSpent(clock.now()) { return try await lease.keys.value }
+    if let lease = keys[credentials], !lease.isSpent(clock.now()) {
+      return try await wait(for: lease.keys, of: credentials)
+    }
     let (secrets, began) = (secrets, clock.now())
     let task = Task {
       guard case .keys(let id, let secret, let token) = credentials else {
@@ -133,19 +140,38 @@ actor Authenticator {
         guard let role = found.role else { return found }
         return try await self.keys(of: role, by: found, region: region, policy, at: time)
       }
-      var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(try await self.value(secret)))
+      var keys = AWSKeys(
+        accessKeyID: try await self.text(id), secretAccessKey: Secret(try await self.value(secret)))
       if let token { keys.sessionToken = Secret(try await self.value(token)) }
       return keys
     }
     keys[credentials] = KeyLease(keys: task, began: began)
     do {
-      let found = try await task.value
+      let found = try await wait(for: task, of: credentials)
       if keys[credentials]?.keys == task { keys[credentials]?.expiresAt = found.expiresAt }
       return found
     } catch {
       if keys[credentials]?.keys == task { keys[credentials] = nil }
       throw error
     }
+  }
+
+  /// Nobody else's keys are lost when one transfer is stopped; the last one out ends their fetching.
+  private func wait(
+    for task: Task<AWSKeys, any Error>, of credentials: AWSCredentials
+  ) async throws -> AWSKeys {
+    keys[credentials]?.waiters += 1
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      Task { await self.leave(task, credentials) }
+    }
+  }
+
+  private func leave(_ task: Task<AWSKeys, any Error>, _ credentials: AWSCredentials) {
+    guard keys[credentials]?.keys == task else { return }
+    keys[credentials]?.waiters -= 1
+    if keys[credentials]?.waiters ?? 0 <= 0 { task.cancel() }
   }
 
   private func keys(
@@ -155,20 +181,28 @@ actor Authenticator {
     guard let request = assume.request(), case .bytes(let body) = request.body else {
       throw Failure(.secretUnavailable, "the URL of the security token service can't be read")
     }
+    let target = try AdmittedURL(request.url, for: request.method, policy: policy)
     var headers = request.headers
     try SigV4(keys: keys, region: assume.region, service: "sts").sign(
       request.method, request.url, &headers, at: time)
     let sink = CollectingSink(limit: 1 << 20)
     try await transport.send(
-      WireRequest(
-        method: request.method, url: request.url, headers: headers, body: .bytes(body), policy: policy),
-      sink: sink)
+      WireRequest(request.method, target, headers: headers, body: .bytes(body)), sink: sink)
     guard let head = sink.answerHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
     switch assume.read(Answer(head: head, body: sink.bytes, url: request.url), now: clock.now()) {
-    case .value(let keys): return keys
+    case .value(let keys):
+      mask.learn(keys)
+      return keys
     case .failure(let failure), .sessionLost(let failure): throw failure
+    }
+  }
+
+  private func text(_ value: TextOrSecret) async throws -> String {
+    switch value {
+    case .text(let text): text
+    case .secret(let reference): try await self.value(reference)
     }
   }
 
@@ -189,6 +223,7 @@ private struct KeyLease {
   /// Seconds since 1970.
   let began: Double
   var expiresAt: Double?
+  var waiters = 0
 
   /// Near their end: a minute before it, or the last quarter of a shorter life.
   func isSpent(_ now: Double) -> Bool {

@@ -3,7 +3,8 @@ import JobLedger
 import JobModel
 import Protocols
 
-/// Access tokens of OAuth 2 grants (RFC 6749), kept for the process and never stored. All transfers share a token, and
+/// Access tokens of OAuth 2 grants (RFC 6749), kept for the process and never stored; refresh tokens that the service
+/// exchanges are kept for the next one, too. All transfers share a token, and
 /// one request for a new one.
 actor OAuthTokens {
   nonisolated private let executor: any SerialExecutor
@@ -25,6 +26,8 @@ actor OAuthTokens {
   private var held: [OAuth2: Held] = [:]
   /// Refresh tokens that the service gave in exchange for the configured ones.
   private var exchanged: [OAuth2: Secret] = [:]
+  /// What the configured refresh tokens are kept under: a new one at the reference begins anew.
+  private var keys: [OAuth2: String] = [:]
   /// Grants that the service has refused: it is not asked again for each transfer, which might lock the account.
   private var refused: [OAuth2: (failure: Failure, until: Double)] = [:]
   private var renewals: [OAuth2: Renewal] = [:]
@@ -84,20 +87,30 @@ actor OAuthTokens {
 
   private func renew(_ grant: OAuth2, _ endpoint: Endpoint, _ policy: EffectivePolicy) async throws -> Secret
   {
+    guard let url = WebURL(grant.tokenURL) else {
+      throw Failure(.internal, "the token endpoint's URL can't be read")
+    }
+    let target = try AdmittedURL(url, for: TokenRequest.method, policy: policy)
+    try await takeKept(grant, target)
     let hadExchanged = exchanged[grant] != nil
-    var granted: Verdict<TokenAnswer> = try await ask(grant, policy)
+    var granted: Verdict<TokenAnswer> = try await ask(grant, target)
     if case .failure(let failure) = granted, failure.code == .unauthorized, hadExchanged {
       // The one in exchange is used up: somebody may have put a new one where the manifest points.
       exchanged[grant] = nil
-      granted = try await ask(grant, policy)
+      granted = try await ask(grant, target)
     }
     switch granted {
     case .value(let answer):
+      context.mask.learn(answer.accessToken)
+      if let refresh = answer.refreshToken { context.mask.learn(refresh) }
       let now = context.clock.now()
       // Early enough that no request begins with a token that ends on its way.
       let renewAt = answer.lifetime.map { now + $0 - min(60, $0 / 5) }
       held[grant] = Held(token: answer.accessToken, renewAt: renewAt)
-      if let refresh = answer.refreshToken, grant.grant == .refreshToken { exchanged[grant] = refresh }
+      if let refresh = answer.refreshToken, grant.grant == .refreshToken {
+        exchanged[grant] = refresh
+        await keep(refresh, for: grant)
+      }
       compare(answer.instance, endpoint)
       return answer.accessToken
     case .failure(let failure), .sessionLost(let failure):
@@ -108,16 +121,39 @@ actor OAuthTokens {
     }
   }
 
-  private func ask(_ grant: OAuth2, _ policy: EffectivePolicy) async throws -> Verdict<TokenAnswer> {
-    guard let request = TokenRequest.of(grant, try await secrets(of: grant)),
-      case .bytes(let form) = request.body
-    else { throw Failure(.internal, "the token endpoint's URL can't be read") }
+  /// The token that an earlier process got in exchange for the configured one.
+  private func takeKept(_ grant: OAuth2, _ target: AdmittedURL) async throws {
+    guard grant.grant == .refreshToken, exchanged[grant] == nil, let reference = grant.refreshToken else {
+      return
+    }
+    let configured = try await context.secrets.resolve(reference)
+    let parts = [target.url.text, grant.clientID ?? "", configured.reveal()]
+    let key = try Digest.hex(of: Array(parts.joined(separator: "\0").utf8), .sha256)
+    keys[grant] = key
+    guard let kept = context.tokens.read(key) else { return }
+    context.mask.learn(kept)
+    exchanged[grant] = kept
+  }
+
+  private func keep(_ token: Secret, for grant: OAuth2) async {
+    guard let key = keys[grant] else { return }
+    let tokens = context.tokens
+    do { try await context.pool.run { try tokens.write(key, token) } } catch {
+      context.remark(
+        Diagnostic(
+          .warning, "the refresh token that \(grant.tokenURL) gave in exchange can't be kept: \(error)",
+          hint: "the next run needs a new one where `refresh_token` points"))
+    }
+  }
+
+  private func ask(_ grant: OAuth2, _ target: AdmittedURL) async throws -> Verdict<TokenAnswer> {
+    let request = TokenRequest.of(grant, target.url, try await secrets(of: grant))
+    guard case .bytes(let form) = request.body else {
+      throw Failure(.internal, "a token request has no form")
+    }
     let sink = CollectingSink(limit: 1 << 20)
     try await context.transport.send(
-      WireRequest(
-        method: request.method, url: request.url, headers: request.headers, body: .bytes(form), policy: policy
-      ),
-      sink: sink)
+      WireRequest(request.method, target, headers: request.headers, body: .bytes(form)), sink: sink)
     guard let head = sink.answerHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }

@@ -250,13 +250,11 @@ final class Requester {
     var hasLeft = false
     while true {
       // Before a secret is asked for, and after each redirect.
-      if let objection = HostRules(settings.policy).objection(to: url.host) {
-        throw Failure(.policyDenied, "\(request.method) \(url): \(objection); nothing was sent")
-      }
+      let target = try AdmittedURL(url, for: request.method, policy: settings.policy)
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
       let generation = await credentialUse().generation
-      var wire = try await prepare(request, url: url, body: body, keepsSecrets: !hasLeft)
+      var wire = try await prepare(request, target, body: body, keepsSecrets: !hasLeft)
       wire.isShort = isShort
       let guarded = RedirectSink(
         origin: url, method: request.method,
@@ -302,20 +300,21 @@ final class Requester {
   }
 
   private nonisolated(nonsending) func prepare(
-    _ request: Request, url: WebURL, body: WireRequest.Body, keepsSecrets: Bool
+    _ request: Request, _ target: AdmittedURL, body: WireRequest.Body, keepsSecrets: Bool
   ) async throws -> WireRequest {
     var headers = request.headers
     // Headers of policy and endpoint are defaults; what the transfer says wins.
     if request.isAuthorised {
-      try await authenticator.add(settings.policy.headers + (endpoint?.headers ?? []), to: &headers)
-      try await authenticator.add(settings.headers, to: &headers)
+      try await authenticator.add(
+        settings.policy.headers + (endpoint?.headers ?? []), to: &headers, for: target)
+      try await authenticator.add(settings.headers, to: &headers, for: target)
     }
     // Credentials and secret headers stay with the origin that they were given for.
     if !keepsSecrets {
       headers.removeSecrets()
     } else if request.isAuthorised, let endpoint {
-      try await authenticator.add(endpoint.kind.headers, to: &headers)
-      try await authenticator.authorise(request.method, url, &headers, for: endpoint, policy: settings.policy)
+      try await authenticator.add(endpoint.kind.headers, to: &headers, for: target)
+      try await authenticator.authorise(request.method, target, &headers, for: endpoint)
     }
     let wireBody: WireRequest.Body
     switch request.body {
@@ -323,9 +322,11 @@ final class Requester {
     case .bytes(let bytes): wireBody = .bytes(bytes)
     case .source: wireBody = body
     }
-    return WireRequest(
-      method: request.method, url: url, headers: headers, body: wireBody, policy: settings.policy,
-      throttle: throttle, slot: slot, isFarewell: isFarewell)
+    var wire = WireRequest(request.method, target, headers: headers, body: wireBody)
+    wire.throttle = throttle
+    wire.slot = slot
+    wire.isFarewell = isFarewell
+    return wire
   }
 }
 

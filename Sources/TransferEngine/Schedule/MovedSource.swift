@@ -8,7 +8,8 @@ enum MovedSource {
   /// of the same size and fingerprint. nil where the old source is still there, or nobody fits.
   static func heir(of old: LedgerTransfer, context: EngineContext) throws -> Int64? {
     guard old.settings.direction == .upload, old.progress.session != nil, let facts = old.progress.source,
-      let print = facts.fingerprint, let path = old.source.localPath, !exists(path, context)
+      let print = facts.fingerprint, let path = old.source.localPath, !exists(path, context),
+      try isSameStore(old, context)
     else { return nil }
     for seq in try context.ledger.successors(of: old) {
       guard let candidate = try context.ledger.transfer(seq), candidate.settings.direction == .upload,
@@ -21,6 +22,14 @@ enum MovedSource {
       return seq
     }
     return nil
+  }
+
+  /// A session is of no use to another store.
+  private static func isSameStore(_ old: LedgerTransfer, _ context: EngineContext) throws -> Bool {
+    guard case .remote(let name, _) = old.destination,
+      let recorded = try context.ledger.formerEndpoint(of: old.seq)
+    else { return true }
+    do { return try context.formerEndpoint(name, recorded) == nil } catch { return false }
   }
 
   private static func absolute(_ path: String, _ context: EngineContext) -> String {

@@ -26,10 +26,14 @@ package actor RemoteListing {
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
       throttle: Throttle(settings.policy), id: "\(endpoint.name):\(prefix)",
       live: LiveTransfer(seq: 0, id: prefix, direction: .download))
-    let answer = try await requester.call(remote.list(prefix, page: page))
-    switch remote.listed(answer, prefix: prefix, now: context.clock.now()) {
-    case .value(let page): return page
-    case .failure(let failure), .sessionLost(let failure): throw failure
+    do {
+      let answer = try await requester.call(remote.list(prefix, page: page))
+      switch remote.listed(answer, prefix: prefix, now: context.clock.now()) {
+      case .value(let page): return page
+      case .failure(let failure), .sessionLost(let failure): throw failure
+      }
+    } catch let failure as Failure {
+      throw failure.without(context.mask)
     }
   }
 }

@@ -53,14 +53,15 @@ struct Retirement {
   private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
     if let session = transfer.progress.session { return session }
     guard let intent = try context.ledger.intent(of: transfer.seq),
-      let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
+      let endpoints = try? endpoints(for: transfer),
+      let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: endpoints)
     else { return nil }
     let now = context.clock.now()
     if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
     let found: RemoteSession?
     do {
       found = try await IntendedSession.find(
-        intent, at: remote, by: requester(transfer, remote).hasty(), now: now)
+        intent, at: remote, by: requester(transfer, remote, endpoints).hasty(), now: now)
     } catch {
       context.silentHosts.note(remote.url.origin, error, now: now)
       throw error
@@ -69,10 +70,21 @@ struct Retirement {
     return found
   }
 
-  private func requester(_ transfer: LedgerTransfer, _ remote: any UploadProtocol) -> Requester {
+  /// The endpoints, with the transfer's own as it was when its session was opened.
+  private func endpoints(for transfer: LedgerTransfer) throws -> [String: Endpoint] {
+    guard case .remote(let name, _) = transfer.destination,
+      let recorded = try context.ledger.formerEndpoint(of: transfer.seq),
+      let former = try context.formerEndpoint(name, recorded)
+    else { return context.endpoints }
+    return context.endpoints.merging([name: former]) { $1 }
+  }
+
+  private func requester(
+    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ endpoints: [String: Endpoint]
+  ) -> Requester {
     Requester(
       context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: context.endpoints),
+      endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: endpoints),
       remote: remote, settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
       id: transfer.id,
       live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
@@ -81,10 +93,11 @@ struct Retirement {
   private nonisolated(nonsending) func end(_ session: RemoteSession, of transfer: LedgerTransfer) async
     -> Failure?
   {
-    let remote: any UploadProtocol
+    let (remote, endpoints): (any UploadProtocol, [String: Endpoint])
     do {
-      remote = try ProtocolChoice.upload(transfer.destination, endpoints: context.endpoints)
-    } catch {
+      let found = try self.endpoints(for: transfer)
+      (remote, endpoints) = (try ProtocolChoice.upload(transfer.destination, endpoints: found), found)
+    } catch let error as Failure {
       // Nobody can be asked ever again: what is left is for the user to end.
       context.remark(
         Diagnostic(
@@ -92,9 +105,11 @@ struct Retirement {
           "\(transfer.id): the upload session \(session.id) of `\(transfer.destination.text)` is left as it is: \(error.message)",
           hint: "end it with the service's own tools"))
       return nil
+    } catch {
+      return Failure(.internal, "\(error)")
     }
     return await SessionEnd.end(
-      session, at: remote, by: requester(transfer, remote), now: context.clock.now())
+      session, at: remote, by: requester(transfer, remote, endpoints), now: context.clock.now())
   }
 
   private func removePart(_ transfer: LedgerTransfer) {

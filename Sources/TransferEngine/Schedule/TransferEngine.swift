@@ -350,6 +350,7 @@ package actor TransferEngine {
   /// about when their transfers ended.
   private func clearRetired() async throws {
     let retirement = Retirement(context, authenticator)
+    try Successors.inherit(context)
     for transfer in try context.ledger.retired() {
       if transfer.state != .canceled, let heir = try MovedSource.heir(of: transfer, context: context) {
         try context.ledger.handOver(from: transfer.seq, to: heir)

@@ -23,11 +23,10 @@ package struct WireRequest: Sendable {
     case bytes([UInt8])
     case source(any WireBodySource, length: Int64)
   }
-  package var method: String
-  package var url: WebURL
+  package let method: String
+  package let target: AdmittedURL
   package var headers: HeaderList
   package var body: Body
-  package var policy: EffectivePolicy
   /// Rate limits that the bodies keep to, both ways.
   package var throttle: Throttle?
   /// The transfer's place in flight; nil where no transfer asks.
@@ -36,6 +35,16 @@ package struct WireRequest: Sendable {
   package var isFarewell = false
   /// Its answer is small: it stands in no line behind bodies.
   package var isShort = false
+
+  package init(_ method: String, _ target: AdmittedURL, headers: HeaderList, body: Body) {
+    self.method = method
+    self.target = target
+    self.headers = headers
+    self.body = body
+  }
+
+  package var url: WebURL { target.url }
+  package var policy: EffectivePolicy { target.policy }
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.

@@ -16,7 +16,8 @@ enum IntendedSession {
     source.key = intent.key
     guard let request = remote.open(source, renewing: nil) else { return nil }
     switch remote.opened(try await requester.call(request), source: source, now: now) {
-    case .value(let session): return session
+    // What may not be recorded can't be gone on with.
+    case .value(let session): return session.holds(requester.context.mask) ? nil : session
     case .sessionLost: return nil
     case .failure(let failure):
       // Refused for what it is, it was never opened; but a token or a right may have ended since.

@@ -14,14 +14,20 @@ extension Upload {
       } catch let gone as SessionGone {
         lostSessions += 1
         guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
+        let isDamaged = gone.failure.code == .integrityMismatch
         book.warn(
-          gone.failure.code == .integrityMismatch
+          isDamaged
             ? "the server can't replace a part that it took damaged: a new upload is opened"
             : "the server no longer knows the upload session: a new one is opened")
-        book.keepOnly(0)
-        // One that the server knows and will not have takes room there until it is ended.
-        if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }
-        forgetChunks()
+        if !isDamaged, [404, 410].contains(gone.failure.httpStatus), abilities.renewsSessions {
+          lostSession = book.progress.session
+          book.progress.session = nil
+        } else {
+          book.keepOnly(0)
+          // One that the server knows and will not have takes room there until it is ended.
+          if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }
+          forgetChunks()
+        }
         try await requester.pause(after: gone.failure, attempt: lostSessions)
       } catch let failure as Failure where failure.code == .sourceChanged {
         guard book.progress.freshStarts == 0 else { throw failure }

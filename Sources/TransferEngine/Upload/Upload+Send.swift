@@ -8,6 +8,7 @@ extension Upload {
   /// One pass: session, chunks, finalize.
   func sendOnce() async throws -> UploadedFile {
     beginDigest()
+    try await checkKnown()
     if source.size == 0, abilities.emptyFile == .refused {
       throw Failure(
         .protocolViolation,
@@ -17,21 +18,20 @@ extension Upload {
     if remote.open(source, renewing: nil) == nil {
       // Nothing comes after the only request that could still refuse bad bytes.
       if !expect.digests.isEmpty { try checkExpected(try await wholeDigests()) }
-      try await checkType()
       if book.progress.session != nil {
         await abandonSession()
         forgetChunks()
       }
       return try await sendWhole()
     }
-    let (session, finished) = try await openSession()
+    var (session, finished) = try await openSession()
     if let finished { return finished }
-    try await sendMissing(session)
+    session = try await sendMissing(session)
     let doubtful = remote.contradicted(held.values.sorted { $0.offset < $1.offset })
     if !doubtful.isEmpty {
       book.warn("\(doubtful.count) chunks arrived with other bytes, by their receipts, and are sent again")
       drop(doubtful)
-      try await sendMissing(session)
+      session = try await sendMissing(session)
       if let bad = remote.contradicted(held.values.sorted { $0.offset < $1.offset }).first {
         throw Failure(
           .integrityMismatch, "\(remote.url) took bytes from \(bad.offset) with another digest, twice",
@@ -42,18 +42,30 @@ extension Upload {
   }
 
   /// Sends what the session does not hold, a few chunks at once.
-  private func sendMissing(_ session: RemoteSession) async throws {
-    let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
-    book.save()
-    guard !missing.isEmpty else { return }
-    let workers = abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
-    pending = ChunkQueue(missing)
-    sending = []
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<max(1, workers) { group.addTask { try await self.work(session) } }
-      try await group.waitForAll()
+  ///
+  /// - Returns: the session that holds all, as one may have to be renewed on the way.
+  private func sendMissing(_ first: RemoteSession) async throws -> RemoteSession {
+    var session = first
+    while true {
+      let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
+      book.save()
+      guard !missing.isEmpty else { return session }
+      if mustRenew {
+        session = try await renewed(session)
+        continue
+      }
+      let workers = abilities.isParallel ? min(settings.policy.chunksInFlight, missing.count) : 1
+      pending = ChunkQueue(missing)
+      sending = []
+      try await withThrowingTaskGroup(of: Void.self) { [session] group in
+        for _ in 0..<max(1, workers) { group.addTask { try await self.work(session) } }
+        try await group.waitForAll()
+      }
     }
   }
+
+  /// What is on its way goes to the end first: no chunk crosses a renewal, and none is sent twice for it.
+  private var mustRenew: Bool { abilities.renewsSessions && sessionClock.isDue(context.clock.now()) }
 
   /// What the server holds of these chunks is of no use.
   func drop(_ lost: [ChunkRecord]) {
@@ -93,11 +105,13 @@ extension Upload {
     // A server that takes chunks in order and can't be asked is told only of the last one twice: what is before it
     // must be on record, or a kill would leave the whole upload of no use.
     let mustRecord = abilities.order == .sequential && remote.query(session, after: nil) == nil
-    while let chunk = pending.next() {
+    while !mustRenew, let chunk = pending.next() {
       if mustRecord { try await context.writer.barrier() }
       sending.insert(chunk.index)
       defer { sending.remove(chunk.index) }
+      let began = context.clock.now()
       try await send(chunk, session: session)
+      sessionClock.sent(seconds: context.clock.now() - began)
     }
   }
 
@@ -153,10 +167,18 @@ extension Upload {
           let answer = Answer(head: head, body: sink.bytes, url: url)
           let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
           try compare(receipt, chunk)
+          if let token = receipt.token, context.mask.finds(in: token) {
+            throw Failure(
+              .protocolViolation, "\(remote.url) answered a chunk with a secret that it was sent",
+              chunk: chunk.index)
+          }
           try await note(receipt, of: chunk, isWhole: session == nil)
           tickets[chunk.index] = nil
           book.progress.discarded += max(0, body.sent - body.length)
-          if let expiry = receipt.expiresAt { book.progress.session?.expiresAt = expiry }
+          if let expiry = receipt.expiresAt {
+            book.progress.session?.expiresAt = expiry
+            sessionClock.moved(to: expiry)
+          }
           var acknowledged = chunk
           if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
           record(acknowledged, receipt, tries)

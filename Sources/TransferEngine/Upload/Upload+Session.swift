@@ -16,6 +16,13 @@ extension Upload {
         return recovered
       }
     }
+    if let lost = lostSession {
+      if let session = try await successor(of: lost) {
+        try requireProof(in: session)
+        return (session, nil)
+      }
+      forgetChunks()
+    }
     held = [:]
     book.keepOnly(0)
     let session = try await create(renewing: nil)
@@ -23,6 +30,58 @@ extension Upload {
     // A create that was answered before, to an attempt that was killed, gives that session again.
     if isReplayed { try await askWhatIsHeld(session) }
     return (session, nil)
+  }
+
+  /// A new session that holds what a lost one held, as far as the server still has it; nil where it has none.
+  private func successor(of lost: RemoteSession) async throws -> RemoteSession? {
+    lostSession = nil
+    let session: RemoteSession
+    do { session = try await create(renewing: lost) } catch is SessionGone { return nil }
+    return try await keepWhatIsHeld(by: session) ? session : nil
+  }
+
+  /// Renews the session while the upload is under way and nothing of it is on its way; as it was where the server will
+  /// not, or does not know how.
+  func renewed(_ old: RemoteSession) async throws -> RemoteSession {
+    let session: RemoteSession
+    do { session = try await create(renewing: old) } catch is SessionGone {
+      sessionClock.refused()
+      return old
+    } catch let failure as Failure where (400..<500).contains(failure.httpStatus ?? 0) {
+      sessionClock.refused()
+      return old
+    }
+    if !held.isEmpty, case .value(let new) = try await holdings(of: session), new.chunks.isEmpty,
+      case .value(let known) = try await holdings(of: old), !known.chunks.isEmpty
+    {
+      // It began an empty one, and still has the other: that is of use until it ends.
+      await end(session)
+      book.progress.session = old
+      book.save()
+      sessionClock.refused()
+      return old
+    }
+    guard try await keepWhatIsHeld(by: session) else {
+      throw SessionGone(
+        failure: Failure(
+          .sessionExpired, "\(remote.url) does not know the session that it has just opened"))
+    }
+    return session
+  }
+
+  /// Drops what the server does not hold in a session that has taken the place of another; false where it does not know it.
+  private func keepWhatIsHeld(by session: RemoteSession) async throws -> Bool {
+    guard case .value(let holdings) = try await holdings(of: session) else { return false }
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    drop(
+      held.values.filter { record in
+        let index = Int(record.offset / layout.chunkSize)
+        return holdings.chunks[index] == nil || layout.range(index) != record.range
+      })
+    let there = held.values.reduce(0) { $0 + $1.length }
+    // A session that got further than all before it was of use.
+    if there > mostHeld { (mostHeld, lostSessions) = (there, 0) }
+    return true
   }
 
   private func askWhatIsHeld(_ session: RemoteSession) async throws {
@@ -59,6 +118,12 @@ extension Upload {
         if let file = try await finishedAlready(try await wholeDigests(), session) { return (session, file) }
       }
       book.warn("the upload session of an earlier attempt is gone: a new one is opened")
+      if abilities.renewsSessions, session == old, let heir = try? await create(renewing: old),
+        case .value(let holdings) = try await self.holdings(of: heir)
+      {
+        try await takeOver(holdings, heir)
+        return (heir, nil)
+      }
       forgetChunks()
       return nil
     case .value(let holdings):
@@ -113,6 +178,7 @@ extension Upload {
     book.progress.chunksReused = completeChunks
     live.setDone(reused)
     if let expiry = holdings?.expiresAt { book.progress.session?.expiresAt = expiry }
+    sessionClock.opened(expiresAt: holdings?.expiresAt ?? session.expiresAt, now: context.clock.now())
   }
 
   /// What lies before the byte that the server names; it may end within a chunk.
@@ -211,6 +277,7 @@ extension Upload {
   }
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
+    source.digests = knownDigests
     source.key = old == nil ? try creationKey() : nil
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
@@ -230,12 +297,19 @@ extension Upload {
     }
     var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
     session.facts.merge(facts) { own, _ in own }
+    guard !session.holds(context.mask) else {
+      throw Failure(
+        .protocolViolation,
+        "\(remote.url) named its session by a secret that it was sent, which is never recorded",
+        httpStatus: answer.status)
+    }
     isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
     if session.chunkSize != source.chunkSize {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
     }
+    sessionClock.opened(expiresAt: session.expiresAt, now: context.clock.now())
     book.progress.session = session
     book.progress.sessionState = .open
     book.progress.source = currentFacts
@@ -269,7 +343,6 @@ extension Upload {
   func finalize(_ session: RemoteSession) async throws -> UploadedFile {
     let mine = settings.verify == .size && expect.digests.isEmpty ? [:] : try await wholeDigests()
     if !expect.digests.isEmpty { try checkExpected(mine) }
-    try await checkType()
     try checkSource()
     source.digests = mine
     book.progress.sessionState = .finalizing
@@ -362,15 +435,17 @@ extension Upload {
 
   /// Asks the server to end the session, and records where it could not be asked.
   private func endSession() async {
-    if let session = book.progress.session, remote.abort(session) != nil {
-      context.writer.submit(.abandoned(seq: book.transfer.seq, session))
-      if let failure = await SessionEnd.end(
-        session, at: remote, by: requester, now: context.clock.now())
-      {
-        context.remark(SessionEnd.remark(book.id, of: context.job, session, failure))
-      } else {
-        context.writer.submit(.ended(seq: book.transfer.seq, session))
-      }
+    if let session = book.progress.session { await end(session) }
+  }
+
+  /// Ends one session; it is on record until it is ended.
+  private func end(_ session: RemoteSession) async {
+    guard remote.abort(session) != nil else { return }
+    context.writer.submit(.abandoned(seq: book.transfer.seq, session))
+    if let failure = await SessionEnd.end(session, at: remote, by: requester, now: context.clock.now()) {
+      context.remark(SessionEnd.remark(book.id, of: context.job, session, failure))
+    } else {
+      context.writer.submit(.ended(seq: book.transfer.seq, session))
     }
   }
 }

@@ -17,11 +17,15 @@ extension Upload {
       try await prove(file)
       return .finished
     }
-    guard settings.ifExists != .replace || abilities.provesWholeFile, book.progress.session == nil,
-      let request = remote.look()
+    let origin = remote.url.origin
+    guard
+      settings.ifExists != .replace || abilities.provesWholeFile
+        || remote.mayTellDigests && context.adoptions.isWorthAsking(origin, size: source.size),
+      book.progress.session == nil, let request = remote.look()
     else { return nil }
     // The look is optional under `replace`: what follows will say what is wrong.
     let answer = try await requester.call(request, asksWhy: settings.ifExists != .replace)
+    context.adoptions.note(origin, tellsDigest: tellsDigest(answer))
     if answer.status == 404 || answer.status == 410 { return nil }
     // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
     if answer.status >= 300, settings.ifExists == .replace { return nil }
@@ -47,10 +51,17 @@ extension Upload {
     }
   }
 
+  private func tellsDigest(_ answer: Answer) -> Bool {
+    guard answer.status < 300, case .value(let object) = remote.inspected(answer, now: context.clock.now())
+    else { return false }
+    return !object.digests.isEmpty
+  }
+
   /// Whether a recorded completion still stands.
   private func standing() async throws -> TransferEnd? {
-    if book.refresh == .never { return book.standing() }
-    guard book.refresh == .changed, let recorded = book.progress.source, let now = currentFacts else {
+    // One that another transfer has left is not this one's before its content was compared.
+    if book.refresh == .never, book.progress.source?.inode != 0 { return book.standing() }
+    guard book.refresh != .always, let recorded = book.progress.source, let now = currentFacts else {
       return nil
     }
     var reason: TransferState.UpToDateReason?
@@ -69,6 +80,7 @@ extension Upload {
         try checkExpected(known)
       }
     }
+    try await checkType()
     let file = UploadedFile(
       remoteID: book.progress.remoteID, version: book.progress.remote.version, etag: book.progress.remote.etag
     )
@@ -93,6 +105,9 @@ extension Upload {
   }
 
   private func forgetCompletion() {
+    if let recorded = book.progress.source, let now = currentFacts, recorded.isSameContent(as: now) {
+      recordedSource = book.progress.digests
+    }
     book.progress.completedAt = nil
     book.progress.digests = [:]
     book.progress.verification = []

@@ -34,6 +34,12 @@ actor Upload {
   /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
   var tickets: [Int: WebURL] = [:]
   var ticketTask: Task<Void, any Error>?
+  /// When the session has to be renewed.
+  var sessionClock = SessionClock()
+  /// One that the server no longer knows: the next one is asked to hold what it held.
+  var lostSession: RemoteSession?
+  /// Bytes that a session held at most that took the place of another.
+  var mostHeld: Int64 = 0
   /// The server knew the session that it was asked to create.
   var isReplayed = false
   /// Chunks that are on their way, by index.
@@ -119,14 +125,27 @@ actor Upload {
       contentName: try contentName(of: file, size: facts.size),
       mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
     currentFacts = facts
-    if let size = expect.size, size != facts.size {
-      throw Failure(
-        .lengthMismatch, "`\(path)` has \(facts.size) bytes, \(size) are expected", expected: String(size),
-        actual: String(facts.size))
-    }
+    try checkSize()
     book.progress.size = facts.size
     live.setSize(facts.size)
   }
+
+  /// What the manifest says of the source itself, which no server has to be asked for.
+  func checkKnown() async throws {
+    try checkSize()
+    try await checkType()
+  }
+
+  private func checkSize() throws {
+    guard let size = expect.size, size != source.size else { return }
+    throw Failure(
+      .lengthMismatch, "`\(book.transfer.source.text)` has \(source.size) bytes, \(size) are expected",
+      expected: String(size), actual: String(source.size))
+  }
+
+  /// The source's digests that need no reading: expected ones, and those on record of a file that has not changed.
+  var knownDigests: [DigestAlgorithm: String] { recordedSource.merging(expect.digests) { $1 } }
+  var recordedSource: [DigestAlgorithm: String] = [:]
 
   var currentFacts: FileFacts?
 

@@ -1,0 +1,82 @@
+import Foundation
+import JobModel
+import Locks
+
+/// A command that prints a secret: run once, for 30 s at most, and ended when nobody waits for it any more.
+final class SecretCommand: Sendable {
+  /// Seconds.
+  private static let longest = 30.0
+
+  private struct State: Sendable {
+    /// Nil before it runs and after its end.
+    var process: pid_t?
+    /// Who waits; nil once it has been answered.
+    var waiter: CheckedContinuation<Data, any Error>?
+    /// Nobody waits any more: it does not begin.
+    var isOver = false
+  }
+  private let words: [String]
+  private let state = Locked(State())
+
+  private init(_ words: [String]) { self.words = words }
+
+  /// - Returns: its standard output.
+  /// - Throws: `SECRET_UNAVAILABLE`, or `CancellationError`.
+  static func output(_ words: [String]) async throws -> Data {
+    let command = SecretCommand(words)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isOver = command.state.withLock { state in
+          if !state.isOver { state.waiter = continuation }
+          return state.isOver
+        }
+        guard !isOver else { return continuation.resume(throwing: CancellationError()) }
+        Thread.detachNewThread { command.run() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + longest) { [weak command] in
+          command?.fail("took longer than \(Int(longest)) s and was ended")
+        }
+      }
+    } onCancel: {
+      command.end(.failure(CancellationError()))
+    }
+  }
+
+  private func run() {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["--"] + words
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = FileHandle.nullDevice
+    do { try process.run() } catch { return fail("can't be run") }
+    let isOver = state.withLock { state in
+      state.process = process.processIdentifier
+      return state.isOver
+    }
+    if isOver { stop() }
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    state.withLock { $0.process = nil }
+    guard process.terminationStatus == 0 else { return fail("ended with \(process.terminationStatus)") }
+    end(.success(data))
+  }
+
+  private func fail(_ what: String) {
+    end(.failure(Failure(.secretUnavailable, "the secret command `\(words.first ?? "")` \(what)")))
+  }
+
+  /// Answers who waits, once; a command that still runs is killed.
+  private func end(_ result: Result<Data, any Error>) {
+    let waiter = state.withLock { state in
+      defer { (state.waiter, state.isOver) = (nil, true) }
+      return state.waiter
+    }
+    if case .failure = result { stop() }
+    waiter?.resume(with: result)
+  }
+
+  /// What it has started itself may live on, and is not waited for.
+  private func stop() {
+    state.withLock { state in if let process = state.process { _ = kill(process, SIGKILL) } }
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Servers that repeat what they were sent: no secret gets into the state, the report, events, standard error or a
+/// file's name, in whatever coding.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct EchoedSecretsTests {
+  private static let token = "tok3n.of-gold", password = "p4ss word/of+tin", client = "cl1ent-of-zinc"
+
+  @Test func nowhere() async throws {
+    let bench = try Bench()
+    let server = try await EchoServer(bench)
+    try bench.serve("f", size: 200_000)
+    try bench.source("up.bin", size: 100_000)
+    let codings = ["raw", "percent", "base64", "json"]
+    let places = ["etag", "name", "type", "location", "problem", "gone"]
+    var lines: [String] = []
+    for endpoint in ["bearer", "basic", "key"] {
+      for place in places {
+        for coding in codings + (endpoint == "basic" ? ["plain"] : []) {
+          let id = "\(endpoint)-\(place)-\(coding)"
+          lines.append("{ id: \(id), download: \"\(endpoint):\(place)/\(coding)/f\", to: out/\(id)/ }")
+        }
+      }
+    }
+    lines.append("{ id: grant, download: \"oauth:etag/raw/f\", to: grant.bin }")
+    lines.append("{ id: session, upload: up.bin, to: \"session:up.bin\" }")
+    let events = bench.scratch.path + "/events.jsonl"
+    let environment = ["TOKEN": Self.token, "PASSWORD": Self.password, "CLIENT": Self.client]
+    let run = try await bench.run(
+      """
+      version: 1
+      job: echoes
+      policies: { p: { retry: { attempts: 2, initial: 10ms } } }
+      endpoints:
+        bearer: { type: http, url: "\(server.url)", auth: { bearer: { env: TOKEN } } }
+        basic: { type: http, url: "\(server.url)", auth: { basic: { user: me, password: { env: PASSWORD } } } }
+        key: { type: http, url: "\(server.url)", headers: { X-Key: { env: PASSWORD } } }
+        session: { type: session, url: "\(server.url)", auth: { bearer: { env: TOKEN } } }
+        oauth:
+          type: http
+          url: "\(server.url)"
+          auth:
+            oauth2: { grant: client_credentials, token_url: "\(server.url)/token", client_id: me, client_secret: { env: CLIENT } }
+      defaults: { policy: p, chunk_size: 64KiB }
+      transfers:
+      \(lines.map { "  - " + $0 }.joined(separator: "\n"))
+      """, ["--events", events, "--log-level", "debug"], environment: environment)
+    #expect(run.faults == "")
+    #expect(run.state("bearer-etag-raw") == "completed" && run["bearer-etag-raw"]["etag"].string == nil)
+    #expect(run.state("bearer-name-raw") == "completed")
+    #expect(run.state("bearer-location-raw") == "failed NOT_FOUND")
+    #expect(run.state("grant") == "failed UNAUTHORIZED")
+    #expect(run["grant"]["error"]["message"].string?.contains("the secret *** is wrong") == true)
+    #expect(run.state("session").hasSuffix("PROTOCOL_VIOLATION"))
+    var told = run.end.output + run.errors
+    for command in [["report", "echoes"], ["status", "echoes"], ["history", "echoes"]] {
+      for format in [[], ["--json"]] { told += try await bench.haul(command + format).output }
+    }
+    let basic = Data("me:\(Self.password)".utf8).base64EncodedString()
+    for secret in [Self.token, Self.password, Self.client, basic] {
+      let forms = [
+        secret, secret.replacingOccurrences(of: "/", with: "\\/"),
+        secret == basic ? basic : Data(secret.utf8).base64EncodedString(),
+        secret.utf8.map { String(format: "%%%02x", $0) }.joined(),
+        secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret,
+      ]
+      for form in Set(forms) {
+        #expect(!told.contains(form), "\(form)")
+        let patterns = try bench.scratch.write("pattern", form + "\n")
+        let found = try Sums.shell(
+          "grep -rlaF -f \(patterns) state report.json events.jsonl || true; find job | grep -F -f \(patterns) || true",
+          in: bench.scratch.path)
+        #expect(found == "", "\(form)")
+      }
+    }
+    // They did reach the server.
+    #expect(told.contains("***"))
+  }
+}
