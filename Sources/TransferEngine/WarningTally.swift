@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import Synchronization
+import Locks
 
 /// Records a run's warnings by cause: the first of each at once, then how many there were, so that neither the ledger
 /// nor the memory grows with a plan's length.
@@ -12,7 +12,7 @@ package final class WarningTally: Sendable {
     var isRecorded = true
   }
   private static let limit = 200
-  private let entries = Mutex<[String: Entry]>([:])
+  private let entries = Locked<[String: Entry]>([:])
   private let writer: LedgerWriter
   private let run: Int
 

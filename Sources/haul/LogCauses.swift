@@ -1,6 +1,6 @@
 import JobModel
 import Logging
-import Synchronization
+import Locks
 
 /// Counts what a log says for one cause, so that it is said once and then summed up.
 final class LogCauses: Sendable {
@@ -32,7 +32,7 @@ final class LogCauses: Sendable {
 
   /// Seconds between two lines of one cause.
   private static let interval = 30.0
-  private let known = Mutex<[Key: Due]>([:])
+  private let known = Locked<[Key: Due]>([:])
 
   /// - Returns: whether it is the first of its cause, to be said at once.
   func note(_ kind: Kind, _ cause: Cause, id: String, now: Double) -> Bool {
