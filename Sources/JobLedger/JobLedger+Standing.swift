@@ -30,11 +30,11 @@ extension JobLedger {
         sql: """
           SELECT t.state AS state,
             CASE WHEN t.reason LIKE 'needs:%' THEN 'needs:' ELSE t.reason END AS why, count(*) AS n,
-            CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
+            CAST(total(coalesce(p.size, t.known_size, t.expect ->> 'size', 0)) AS INTEGER) AS planned,
             sum(coalesce(p.retries, 0)) AS retries,
-            sum(coalesce(p.size, t.known_size) IS NULL) AS unknown,
+            sum(coalesce(p.size, t.known_size, t.expect ->> 'size') IS NULL) AS unknown,
             CAST(total(CASE WHEN p.transfer IS NULL OR t.state NOT IN ('queued', 'running', 'paused') THEN 0
-              ELSE min(coalesce(p.size, t.known_size, 0), max(p.contiguous_bytes,
+              ELSE min(coalesce(p.size, t.known_size, t.expect ->> 'size', 0), max(p.contiguous_bytes,
                 (SELECT coalesce(sum(length), 0) FROM chunk WHERE transfer = t.seq))) END) AS INTEGER) AS partial
           FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1 GROUP BY 1, 2
           """)

@@ -39,7 +39,8 @@ struct RunLog: Sendable {
       let text =
         switch kind {
         case .failure: "\(due.count) more failed for this cause: \(names)"
-        case .retry: "\(due.count) more tries for this cause: \(names)"
+        // One transfer tries several times: its tries are no further transfers.
+        case .retry: "\(due.count) more tries for this cause: \(due.ids.joined(separator: ", "))"
         case .warning: "\(due.count) more: \(Masking.text(due.cause.message)): \(names)"
         }
       logger.log(level: kind.level, "\(text)", metadata: metadata)

@@ -46,9 +46,10 @@ struct StatusCommand: AsyncParsableCommand {
   private func show(_ name: String) async throws {
     do {
       let ledger = try common.stateFolder.open(name)
+      var meter = watch ? RateMeter() : nil
       while true {
         let isRunning = try common.stateFolder.isRunning(name)
-        try show(name, ledger, isRunning: isRunning)
+        try show(name, ledger, isRunning: isRunning, &meter)
         guard watch, isRunning, Terminal.outFailure == nil else { break }
         try await Task.sleep(for: .seconds(1))
       }
@@ -64,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand {
     try ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) }).write { Terminal.out($0) }
   }
 
-  private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool) throws {
+  private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool, _ meter: inout RateMeter?) throws {
     // A runner that died leaves `running` behind; only a lock that is held makes it true.
     if !isRunning, let lock = try RunLock.take(common.stateFolder.folder(name), waiting: false) {
       try ledger.settleInterrupted()
@@ -78,7 +79,7 @@ struct StatusCommand: AsyncParsableCommand {
     } else {
       let clear = watch && Terminal.isTerminal(STDOUT_FILENO) ? "\u{1b}[H\u{1b}[2J" : ""
       let text = try StatusText(head, ledger: ledger, isColoured: Terminal.colours(STDOUT_FILENO))
-        .text(now: Date().timeIntervalSince1970)
+        .text(now: Date().timeIntervalSince1970, meter: &meter)
       Terminal.out(clear + text)
     }
   }

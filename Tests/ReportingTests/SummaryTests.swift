@@ -107,6 +107,12 @@ import Testing
       text.hasPrefix(
         "nightly: running (run 1, 1 min 0 s)\n  10 transfers: 1 completed, 1 up to date, 1 running,"))
     #expect(text.contains("\n  2.1/5.1+ KiB there\n"))
+    // Watched, it tells the rate; what is left where all sizes are known.
+    var meter: RateMeter? = RateMeter()
+    meter?.sample(0, at: SampleJob.start)
+    let status = StatusText(head, ledger: job.ledger, isColoured: false)
+    #expect(try status.text(now: SampleJob.start + 10, meter: &meter).contains("\n  now "))
+    #expect(!text.contains("  now "))
     let out = Collector()
     try ReportWriter(head, ledger: job.ledger, describe: SampleJob.wire).write(to: out.take)
     let json = try Document(out.bytes)

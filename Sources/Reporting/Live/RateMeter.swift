@@ -1,14 +1,16 @@
 /// A rate that follows what happens but does not flicker: an average that forgets within some seconds.
-struct RateMeter: Sendable {
+package struct RateMeter: Sendable {
   /// Seconds after which a sample counts for a third.
   private static let memory = 4.0
   private var last: (time: Double, bytes: Int64)?
   /// Bytes a second; nil until two samples lie apart.
-  private(set) var rate: Double?
+  package private(set) var rate: Double?
+
+  package init() {}
 
   /// - Parameter most: bytes that can have moved since the last sample; a transfer that goes on where an
   ///   earlier attempt ended begins with a leap that nothing moved.
-  mutating func sample(_ bytes: Int64, at time: Double, most: Int64 = .max) {
+  package mutating func sample(_ bytes: Int64, at time: Double, most: Int64 = .max) {
     guard let last else {
       self.last = (time, bytes)
       return

@@ -13,8 +13,10 @@ package struct StatusText {
     paint = Paint(isOn: isColoured)
   }
 
-  /// - Parameter now: seconds since 1970.
-  package func text(now: Double) throws -> String {
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - meter: takes what has moved, and gives the rate; nil where the job is looked at once.
+  package func text(now: Double, meter: inout RateMeter?) throws -> String {
     let standing = try ledger.standing()
     let counts = standing.counts
     let isRunning = counts.running > 0
@@ -30,6 +32,13 @@ package struct StatusText {
             isAtLeast: standing.unknownSizes > 0) + " there")
     }
     if let bytes = summary.bytes { lines.append("  " + bytes) }
+    meter?.sample(summary.sums?.transferred ?? 0, at: now)
+    if isRunning, let rate = meter?.rate {
+      let left = standing.plannedBytes - standing.doneBytes - standing.recordedBytes
+      let isKnown = standing.unknownSizes == 0 && rate >= 1
+      let remaining = isKnown ? ", " + Figures.clock(Double(max(0, left)) / rate) + " left" : ""
+      lines.append("  now " + Figures.rate(rate) + remaining)
+    }
     if let limit = head.limit { lines.append("  bandwidth \(Figures.bandwidth(limit)) (`haul limit`)") }
     for host in head.hosts {
       let since = Timestamp.text(host.since).dropFirst(11).prefix(8)
@@ -40,6 +49,12 @@ package struct StatusText {
     let attention = AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes)
     if !attention.isEmpty { lines += [""] + attention }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The job as it is now, looked at once.
+  package func text(now: Double) throws -> String {
+    var none: RateMeter?
+    return try text(now: now, meter: &none)
   }
 
   private func state(_ counts: StateCounts) -> String {
