@@ -325,7 +325,9 @@ package final class LedgerWriter: Sendable {
           UPDATE diagnostic SET count = ?, subjects = ? WHERE number = (
             SELECT max(number) FROM diagnostic WHERE run = ? AND message = ? AND subjects ->> 0 = ?)
           """
-      ).execute(arguments: [count, DiagnosticSubjects.json(ids), run, first.without(mask).message, first.subject])
+      ).execute(arguments: [
+        count, DiagnosticSubjects.json(ids), run, first.without(mask).message, first.subject,
+      ])
     case .events(let run, let count):
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
