@@ -1,7 +1,7 @@
 import GRDB
 package import JobModel
 
-/// A run of the job: from its first attempt to an end that leaves nothing to go on with.
+/// A run of the job: its attempts, until each of its transfers has had its turn.
 package struct RunRecord: Sendable, Hashable {
   package var number: Int
   package var id: String
@@ -14,11 +14,18 @@ package struct RunRecord: Sendable, Hashable {
   package var overrides: [String: String]
   /// The `--only` glob of the last attempt.
   package var scope: String?
+  /// The `--only` glob that the run began with: its transfers are those that match.
+  package var selection: String?
   /// Events written so far.
   package var events: Int
+  /// Each of its transfers has had its turn, or it was given up: the next run is a new one.
+  package var isOver: Bool
+  package var leftManifest: LeftManifest
   package var attempts: [AttemptRecord]
 
-  package var isUnfinished: Bool { outcome == nil || outcome == .incomplete }
+  /// Whether the next `haul run --only SELECTION` goes on with it. One that began with a selection knows nothing of the
+  /// others, which are to be looked at.
+  package func isContinued(by only: String?) -> Bool { !isOver && (selection == nil || selection == only) }
 }
 
 package struct AttemptRecord: Sendable, Hashable {
@@ -61,38 +68,49 @@ extension JobLedger {
     return RunRecord(
       number: number, id: row["id"], startedAt: row["started_at"], endedAt: row["ended_at"],
       outcome: (row["outcome"] as String?).flatMap(RunOutcome.init(rawValue:)), exitCode: row["exit_code"],
-      overrides: JSONText(row["overrides"]).texts, scope: row["scope"], events: row["events"],
-      attempts: attempts)
+      overrides: JSONText(row["overrides"]).texts, scope: row["scope"], selection: row["selection"],
+      events: row["events"], isOver: row["is_over"],
+      leftManifest: try LeftManifest.read(row["left_manifest"], db), attempts: attempts)
   }
 
-  /// Begins a new run, its first attempt included: every transfer but those that a user paused waits again, and
-  /// the run's counters begin at nothing.
-  package func startRun(id: String, overrides: [String: String], at now: Double) throws -> RunRecord {
+  /// Begins a new run, its first attempt included: every transfer of the selection but those that a user paused waits
+  /// again, and the run's counters begin at nothing. The run before is over, whatever it left.
+  package func startRun(
+    id: String, overrides: [String: String], selecting: Selection? = nil, at now: Double
+  ) throws -> RunRecord {
     let number = try write { db in
+      try db.execute(sql: "UPDATE run SET is_over = 1 WHERE is_over = 0")
       try db.execute(
-        sql: "INSERT INTO run (id, started_at, overrides) VALUES (?, ?, ?)",
-        arguments: [id, now, JSON.dictionary(overrides).text])
+        sql: "INSERT INTO run (id, started_at, overrides, selection) VALUES (?, ?, ?, ?)",
+        arguments: [id, now, JSON.dictionary(overrides).text, selecting?.text])
       let number = Int(db.lastInsertedRowID)
+      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
       try db.execute(
         sql: """
+          UPDATE transfer SET touched = 0 WHERE touched != 0 AND '\(selected)' != '';
           UPDATE transfer SET touched = 0,
             state = CASE WHEN state = 'paused' AND reason = 'user' THEN state
               WHEN state = 'skipped' AND reason = 'disabled' THEN state ELSE 'queued' END,
             reason = CASE WHEN state = 'paused' AND reason = 'user' THEN reason
               WHEN state = 'skipped' AND reason = 'disabled' THEN reason ELSE NULL END
           -- A plan's first run finds a million rows as they should be: none is written again.
-          WHERE touched != 0 OR state != 'queued' OR reason IS NOT NULL;
+          WHERE (touched != 0 OR state != 'queued' OR reason IS NOT NULL) \(selected);
           UPDATE progress SET transferred = 0, reused = 0, discarded = 0, requests = 0, retries = 0,
             attempts = 0, max_chunk_attempts = 0, duration = 0, fresh_starts = 0, chunks_reused = 0,
-            started_at = NULL, ended_at = NULL;
+            started_at = NULL, ended_at = NULL,
+            -- What a user asks for while nothing runs is done by the run that begins.
+            moved_because = CASE WHEN moved_because = 'asked' AND completed_at IS NULL AND failed_at IS NULL
+              THEN moved_because END;
           """)
       return number
     }
-    return try startAttempt(run: number, at: now)
+    return try startAttempt(run: number, selecting: selecting, at: now)
   }
 
-  /// Begins the next attempt of a run: what was running or held waits again.
-  package func startAttempt(run number: Int, at now: Double) throws -> RunRecord {
+  /// Begins the next attempt of a run: what was stopped waits again. What failed, or used its retries up, has its turn
+  /// behind that (`requeueFailed`).
+  package func startAttempt(run number: Int, selecting: Selection? = nil, at now: Double) throws -> RunRecord
+  {
     try write { db in
       try db.execute(
         sql: """
@@ -101,14 +119,18 @@ extension JobLedger {
           """, arguments: [number, now])
       try db.execute(
         sql: """
-          UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL WHERE number = ?;
+          UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL, is_over = 0 WHERE number = ?;
           """, arguments: [number])
+      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL
-          WHERE state IN ('running', 'paused') AND (state = 'running' OR reason IS NOT 'user');
-          UPDATE transfer SET reason = NULL WHERE state = 'queued' AND live = 1 AND reason IS NOT NULL;
+          WHERE state IN ('running', 'paused')
+            AND (state = 'running' OR reason IS NULL OR reason NOT IN ('user', 'retries')) \(selected);
+          UPDATE transfer SET reason = NULL
+          WHERE state = 'queued' AND live = 1 AND reason IS NOT NULL \(selected);
           """)
+      try LeftManifest.take(run: number, db)
     }
     guard let run = try run(number: number) else {
       throw LedgerError.unreadable(path: path, detail: "run \(number) is gone")
@@ -138,10 +160,46 @@ extension JobLedger {
     }
   }
 
+  /// Puts back into the queue what failed, used its retries up, or was skipped for that, before a moment.
+  ///
+  /// - Returns: whether there was any.
+  package func requeueFailed(before began: Double, selecting: Selection? = nil) throws -> Bool {
+    try write { db in
+      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE live = 1 AND (state = 'failed' OR state = 'paused' AND reason = 'retries'
+            OR state = 'skipped' AND reason LIKE 'needs:%') \(selected)
+          AND coalesce((SELECT failed_at FROM progress WHERE transfer = seq), 0) < ?
+          """, arguments: [began])
+      return db.changesCount > 0
+    }
+  }
+
+  /// Lists the transfers of a selection for a statement.
+  ///
+  /// - Returns: its condition.
+  private static func mark(_ selection: Selection, _ db: Database) throws -> String {
+    try db.execute(
+      sql: """
+        CREATE TEMPORARY TABLE IF NOT EXISTS selected (seq INTEGER PRIMARY KEY);
+        DELETE FROM selected;
+        """)
+    let rows = try Row.fetchCursor(db, sql: "SELECT seq, id FROM transfer WHERE live = 1")
+    let insert = try db.makeStatement(sql: "INSERT INTO selected VALUES (?)")
+    while let row = try rows.next() {
+      if selection.includes(row[1]) { try insert.execute(arguments: [row[0] as Int64]) }
+    }
+    return "AND seq IN (SELECT seq FROM temp.selected)"
+  }
+
   /// Records how the attempt, and with it the run, ended.
+  ///
+  /// - Parameter isOver: each transfer of the run has had its turn.
   package func endAttempt(
-    run number: Int, outcome: RunOutcome, exitCode: Int32, bytesTransferred: Int64, scope: String?,
-    at now: Double
+    run number: Int, outcome: RunOutcome, exitCode: Int32, isOver: Bool, bytesTransferred: Int64,
+    scope: String?, at now: Double
   ) throws {
     try write { db in
       try db.execute(
@@ -150,34 +208,71 @@ extension JobLedger {
           WHERE run = ?1 AND number = (SELECT max(number) FROM attempt WHERE run = ?1)
           """, arguments: [number, now, exitCode, bytesTransferred])
       try db.execute(
-        sql: "UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, scope = ? WHERE number = ?",
-        arguments: [now, outcome.rawValue, exitCode, scope, number])
+        sql:
+          "UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, is_over = ?, scope = ? WHERE number = ?",
+        arguments: [now, outcome.rawValue, exitCode, isOver, scope, number])
     }
   }
 
-  /// A runner that died leaves transfers `running`: they read as paused, interrupted.
+  /// Records the end of a runner that died, to be called while the run lock is held: its transfers read as paused,
+  /// interrupted, and its attempt ended with the last thing on record.
   package func settleInterrupted() throws {
+    let isSettled = try read { db in
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT NOT EXISTS (SELECT 1 FROM transfer
+              WHERE state IN ('running', 'paused') AND state = 'running')
+            AND NOT EXISTS (SELECT 1 FROM attempt WHERE ended_at IS NULL)
+          """) ?? false
+    }
+    guard !isSettled else { return }
     try write { db in
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'paused', reason = 'interrupted'
-          WHERE state IN ('running', 'paused') AND state = 'running'
+          WHERE state IN ('running', 'paused') AND state = 'running';
+          UPDATE attempt SET
+            ended_at = max(started_at, coalesce((SELECT max(updated_at) FROM progress), 0)),
+            bytes_transferred = max(0, coalesce((SELECT sum(transferred) FROM progress), 0) - coalesce(
+              (SELECT sum(bytes_transferred) FROM attempt e
+               WHERE e.run = attempt.run AND e.number < attempt.number), 0))
+          WHERE ended_at IS NULL;
           """)
+      let outcome = try Self.counts(db).outcome(endedByFailFast: false).outcome
+      try db.execute(
+        sql: """
+          UPDATE run SET outcome = ?, ended_at = (SELECT max(ended_at) FROM attempt WHERE run = run.number)
+          WHERE ended_at IS NULL
+          """, arguments: [(outcome == .failed ? outcome : .incomplete).rawValue])
     }
   }
 
-  package func counts() throws -> StateCounts {
-    try read { db in
+  /// The counts of a selection's transfers; of all where there is none.
+  package func counts(of selection: Selection?) throws -> StateCounts {
+    guard let selection else { return try counts() }
+    return try read { db in
       var counts = StateCounts()
-      let rows = try Row.fetchAll(
-        db,
-        sql: """
-          SELECT state, CASE WHEN reason LIKE 'needs:%' THEN 'needs:' ELSE reason END AS why, count(*) AS n
-          FROM transfer WHERE live = 1 GROUP BY 1, 2
-          """)
-      for row in rows { counts.add(row["n"], word: row["state"], reason: row["why"]) }
+      let rows = try Row.fetchCursor(db, sql: "SELECT id, state, reason FROM transfer WHERE live = 1")
+      while let row = try rows.next() {
+        if selection.includes(row[0]) { counts.add(1, word: row[1], reason: row[2]) }
+      }
       return counts
     }
+  }
+
+  package func counts() throws -> StateCounts { try read(Self.counts) }
+
+  private static func counts(_ db: Database) throws -> StateCounts {
+    var counts = StateCounts()
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT state, CASE WHEN reason LIKE 'needs:%' THEN 'needs:' ELSE reason END AS why, count(*) AS n
+        FROM transfer WHERE live = 1 GROUP BY 1, 2
+        """)
+    for row in rows { counts.add(row["n"], word: row["state"], reason: row["why"]) }
+    return counts
   }
 
   /// Sums over the plan: the report's totals.

@@ -12,6 +12,8 @@ package struct LedgerTransfer: Sendable {
   package var takesSourceName: Bool
   package var expect: Expectation
   package var knownSize: Int64?
+  /// When it came into the plan, seconds since 1970; nil where an older haul put it there.
+  package var createdAt: Double?
   package var state: TransferState
   /// Chunks of it are recorded.
   package var hasChunks: Bool
@@ -26,7 +28,7 @@ package struct LedgerTransfer: Sendable {
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
     t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
-    t.reason, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.*
+    t.reason, t.created_at, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.*
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
@@ -42,7 +44,8 @@ package struct LedgerTransfer: Sendable {
     expect = (row[6] as String?).map(ExpectationRow.read) ?? Expectation()
     knownSize = row[7]
     state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
-    hasChunks = row[10]
-    progress = ProgressRow.read(row, from: 11, &texts)
+    createdAt = row[10]
+    hasChunks = row[11]
+    progress = ProgressRow.read(row, from: 12, &texts)
   }
 }

@@ -25,19 +25,22 @@ extension JobLedger {
   /// Compiles a stream of transfers into the plan, in one transaction: all of it, or nothing on a throw.
   ///
   /// - Parameters:
+  ///   - now: when it is compiled, seconds since 1970.
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
   ///   - fill: called with a function that adds some transfers.
   package func compile(
-    from mark: () -> String? = { nil }, batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
+    at now: Double = Date().timeIntervalSince1970, from mark: () -> String? = { nil },
+    batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(from: mark) { writer in try fill { try writer.add($0) } }
+    try compile(at: now, from: mark) { writer in try fill { try writer.add($0) } }
   }
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
   package func compile(
+    at now: Double = Date().timeIntervalSince1970,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(from: { nil }) { writer in
+    try compile(at: now, from: { nil }) { writer in
       try fill { transfer, identity in
         var one = PlanBatch()
         one.append(transfer, identity: identity)
@@ -47,10 +50,10 @@ extension JobLedger {
   }
 
   private func compile(
-    from mark: () -> String?, with fill: (PlanWriter) throws -> Void
+    at now: Double, from mark: () -> String?, with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
-      let writer = try PlanWriter(db)
+      let writer = try PlanWriter(db, at: now)
       try fill(writer)
       let change = try writer.finish()
       try db.execute(
@@ -94,11 +97,11 @@ private final class PlanWriter {
   private let rename: Statement
   private let adjust: Statement
 
-  init(_ db: Database) throws {
+  init(_ db: Database, at now: Double) throws {
     self.db = db
     isFirst = try Int.fetchOne(db, sql: "SELECT 1 FROM transfer LIMIT 1") == nil
     if !isFirst { try db.execute(sql: Schema.indexes) }
-    insert = try TransferInsert(db)
+    insert = try TransferInsert(db, at: now)
     find = try db.makeStatement(
       sql: """
         SELECT seq, profile, source, destination, expect, known_size, state, reason, live
@@ -167,6 +170,7 @@ private final class PlanWriter {
     for seq in gone { try retire.execute(arguments: [seq]) }
     if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }
     change.retired = gone.count
+    try left(gone).note(db)
     if change.added + change.adjusted + change.retired > 0 {
       // What they needed may be another thing now: whether it can be had is decided anew.
       try db.execute(
@@ -187,6 +191,22 @@ private final class PlanWriter {
         AND (p.session IS NOT NULL OR p.completed_at IS NOT NULL))
       OR EXISTS (SELECT 1 FROM session_intent i WHERE i.transfer = t.seq))
     """
+
+  /// Those whose id the manifest has no more; others are only another transfer under it.
+  private func left(_ gone: [Int64]) throws -> LeftManifest {
+    var left = LeftManifest()
+    let find = try db.makeStatement(
+      sql: """
+        SELECT id FROM transfer AS old WHERE seq = ?
+        AND NOT EXISTS (SELECT 1 FROM transfer WHERE id = old.id AND live = 1)
+        """)
+    for seq in gone {
+      guard let id = try String.fetchOne(find, arguments: [seq]) else { continue }
+      left.count += 1
+      if left.ids.count < LeftManifest.limit { left.ids.append(id) }
+    }
+    return left
+  }
 
   /// What a changed manifest does to where a transfer stood: failures and new expectations are looked at again.
   private func reopened(

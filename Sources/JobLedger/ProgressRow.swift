@@ -4,7 +4,7 @@ import JobModel
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
   static let upsert = """
-    INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+    INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
     ON CONFLICT (transfer) DO UPDATE SET
       size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
       session = excluded.session, session_state = excluded.session_state, remote_id = excluded.remote_id,
@@ -20,7 +20,7 @@ enum ProgressRow {
       duration = excluded.duration, failure = excluded.failure, failed_at = excluded.failed_at,
       fresh_starts = excluded.fresh_starts, intended_inode = excluded.intended_inode,
       completed_at = excluded.completed_at,
-      synced = excluded.synced, boot_id = excluded.boot_id
+      synced = excluded.synced, boot_id = excluded.boot_id, moved_because = excluded.moved_because
     """
 
   static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
@@ -65,6 +65,7 @@ enum ProgressRow {
       row.add(p.completedAt)
       row.add(p.isSynced)
       row.add(p.bootID)
+      row.add(p.movedBecause?.rawValue)
     }
   }
 
@@ -127,6 +128,7 @@ enum ProgressRow {
     p.completedAt = row[first + 32]
     p.isSynced = row[first + 33]
     p.bootID = row[first + 34]
+    p.movedBecause = (row[first + 35] as String?).flatMap(MovedBecause.init(rawValue:))
     return p
   }
 

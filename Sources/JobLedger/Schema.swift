@@ -31,7 +31,7 @@ enum Schema {
           CREATE INDEX progress_begun ON progress (transfer) WHERE session IS NOT NULL AND completed_at IS NULL
           """)
     }
-    migrator.registerMigration("9 operator: diagnostics by cause") { db in
+    migrator.registerMigration("9 diagnostics by cause") { db in
       try db.execute(
         sql: """
           -- How many transfers say it, and the first of them.
@@ -39,9 +39,9 @@ enum Schema {
           ALTER TABLE diagnostic ADD COLUMN subjects TEXT NOT NULL DEFAULT '[]';
           """)
     }
-    migrator.registerMigration("9 files: part files") { db in try db.execute(sql: partFiles) }
-    migrator.registerMigration("10 hosts: as the last run left them") { db in try db.execute(sql: hosts) }
-    migrator.registerMigration("9 uploads: where retired sessions lie") { db in
+    migrator.registerMigration("10 part files") { db in try db.execute(sql: partFiles) }
+    migrator.registerMigration("11 hosts as the last run left them") { db in try db.execute(sql: hosts) }
+    migrator.registerMigration("12 where retired sessions lie") { db in
       try db.execute(
         sql: """
           -- What was on record of a retired upload's endpoint when it was retired: its session is ended there.
@@ -50,6 +50,9 @@ enum Schema {
             endpoint TEXT NOT NULL CHECK (json_valid(endpoint))
           ) STRICT;
           """)
+    }
+    migrator.registerMigration("13 when runs are over, what moved and what left") { db in
+      try db.execute(sql: ends)
     }
     return migrator
   }
@@ -77,6 +80,23 @@ enum Schema {
       "window" REAL,
       at REAL NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """
+
+  private static let ends = """
+    -- 1: each transfer has had its turn, and the next run is a new one. 0: it goes on, or was stopped.
+    ALTER TABLE run ADD COLUMN is_over INTEGER NOT NULL DEFAULT 0 CHECK (is_over = 0 OR is_over = 1);
+    -- The `--only` glob that the run began with.
+    ALTER TABLE run ADD COLUMN selection TEXT;
+    -- Ids that left the manifest: how many, and the first of them.
+    ALTER TABLE run ADD COLUMN left_manifest TEXT CHECK (left_manifest IS NULL OR json_valid(left_manifest));
+    -- When the transfer came into the plan; null where an older haul put it there.
+    ALTER TABLE transfer ADD COLUMN created_at REAL;
+    -- Why it was moved in this run.
+    ALTER TABLE progress ADD COLUMN moved_because TEXT;
+    UPDATE run SET is_over = 1 WHERE number < (SELECT max(number) FROM run)
+      OR outcome IS NOT NULL AND (outcome != 'incomplete' OR NOT EXISTS (
+        SELECT 1 FROM transfer WHERE live = 1 AND (state = 'running' OR state = 'queued' AND reason IS NULL
+          OR state = 'paused' AND reason NOT IN ('retries', 'user'))));
     """
 
   private static let controls = """

@@ -8,13 +8,16 @@ final class TransferInsert {
   private let db: Database
   private let statement: Statement
   private let handle: SQLiteStatement
+  private let now: Double
 
-  init(_ db: Database) throws {
+  /// - Parameter now: seconds since 1970.
+  init(_ db: Database, at now: Double) throws {
     self.db = db
+    self.now = now
     statement = try db.makeStatement(
       sql: """
         INSERT INTO transfer (id, identity, profile, source, destination, takes_source_name, expect,
-          known_size, state, reason) VALUES (?,?,?,?,?,?,?,?,?,?)
+          known_size, state, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)
         """)
     handle = statement.sqliteStatement
   }
@@ -62,6 +65,7 @@ final class TransferInsert {
   private func bind(_ settings: TransferSettings, profile: Int64) throws {
     let state = TransferState.fresh(settings)
     try check(sqlite3_bind_int64(handle, 3, profile))
+    try check(sqlite3_bind_double(handle, 11, now))
     try bind(copying: state.word, 9)
     if let reason = state.reason {
       try bind(copying: reason, 10)

@@ -16,6 +16,8 @@ final class TransferBook {
   /// Says what becomes of the transfer when it is stopped.
   let stop: StopFlag
   private var base: TransferProgress
+  /// Why a recorded completion does not stand.
+  var fallen: MovedBecause?
 
   init(_ transfer: LedgerTransfer, context: EngineContext, stop: StopFlag) {
     self.transfer = transfer
@@ -64,6 +66,13 @@ final class TransferBook {
     progress.failedAt = nil
     base.duration = progress.duration
     _ = take(.start)
+  }
+
+  /// Notes why bytes are to be moved; the first reason in a run stays.
+  func noteMove() {
+    guard progress.movedBecause == nil else { return }
+    let wasBegun = transfer.progress.failedAt != nil || transfer.hasProgress
+    progress.movedBecause = fallen ?? (wasBegun ? .retried : .new)
   }
 
   func count(_ tally: Requester.Tally) {
@@ -179,6 +188,7 @@ final class TransferBook {
       save()
       _ = take(.finish)
     case .settled(let reason):
+      progress.movedBecause = nil
       save()
       _ = take(.settle(reason))
     case .skipped(let reason):

@@ -19,7 +19,11 @@ struct EventSink: Sendable {
     do {
       (descriptor, first) =
         path == "-"
-        ? (STDOUT_FILENO, run.events + 1) : try EventFile.open(path, run: run.id, recorded: run.events)
+        ? (
+          STDOUT_FILENO,
+          EventFile.lastSeq(ofOutput: STDOUT_FILENO, run: run.id).map { $0 + 1 } ?? run.events + 1
+        )
+        : try EventFile.open(path, run: run.id, recorded: run.events)
     } catch {
       throw End(.cannotCreate, error.description)
     }

@@ -23,7 +23,7 @@ struct HistoryCommand: AsyncParsableCommand {
     let state = common.stateFolder
     let name = try state.resolve(job)
     do {
-      let history = History(job: name, runs: try state.open(name).runs(limit: limit))
+      let history = History(job: name, runs: try state.openSettled(name).runs(limit: limit))
       if common.json {
         try history.writeJSON(toolVersion: Haul.version) { Terminal.out($0) }
       } else {

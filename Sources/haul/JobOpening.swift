@@ -3,13 +3,13 @@ import JobLedger
 import JobManifest
 import JobModel
 
-/// A job read, locked and compiled: what `plan` and `run` have in common.
+/// A job read, locked and compiled for a run.
 struct JobOpening: Sendable {
   let job: Job
   let file: ManifestFile
   let ledger: JobLedger
   let lock: RunLock
-  /// The unfinished run that goes on; nil where a new one starts.
+  /// The stopped run that goes on; nil where a new one starts.
   let continued: RunRecord?
   let runID: String
   let overrides: [String: String]
@@ -20,11 +20,12 @@ struct JobOpening: Sendable {
   /// Opens it on a thread of its own: compiling may have to wait for listings.
   static func openApart(
     _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
-    ifRunning: RunOptions.IfRunning, reports: ReportSink
+    only: String?, ifRunning: RunOptions.IfRunning, reports: ReportSink
   ) async throws -> JobOpening? {
     try await OwnThread.run {
       try open(
-        file, given: given, state: state, adopt: adopt, startsNew: startsNew, ifRunning: ifRunning,
+        file, given: given, state: state, adopt: adopt, startsNew: startsNew, only: only,
+        ifRunning: ifRunning,
         reports: reports)
     }
   }
@@ -33,7 +34,7 @@ struct JobOpening: Sendable {
   /// - Throws: `End`, with the diagnostics printed and the report that was asked for written.
   private static func open(
     _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
-    ifRunning: RunOptions.IfRunning, reports: ReportSink
+    only: String?, ifRunning: RunOptions.IfRunning, reports: ReportSink
   ) throws -> JobOpening? {
     var read = file.read(overrides: given)
     let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
@@ -48,7 +49,7 @@ struct JobOpening: Sendable {
     do {
       let ledger = try state.open(name)
       try ledger.settleInterrupted()
-      let continued = startsNew ? nil : try ledger.lastRun().flatMap { $0.isUnfinished ? $0 : nil }
+      let continued = startsNew ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: only) ? $0 : nil }
       let overrides = try overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
       guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
@@ -71,27 +72,38 @@ struct JobOpening: Sendable {
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides,
         compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
-    } catch let fault as PlanCompiler.Faulty {
+    } catch {
       // A fault leaves no state behind that was not there before.
-      if isNew { try? FileManager.default.removeItem(atPath: state.folder(name)) }
+      let isFault = error is PlanCompiler.Faulty || error is Failure
+      if isNew, isFault { try? FileManager.default.removeItem(atPath: state.folder(name)) }
+      throw try end(error, file, read, reports)
+    }
+  }
+
+  /// What an error of reading or compiling means for the command; the report that was asked for is written.
+  static func end(
+    _ error: any Error, _ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink
+  ) throws -> any Error {
+    switch error {
+    case let fault as PlanCompiler.Faulty:
+      var read = read
       read.diagnostics += fault.diagnostics.filter { !read.diagnostics.contains($0) }
-      throw try refuse(file, read, reports)
-    } catch let failure as Failure {
+      return try refuse(file, read, reports)
+    case let failure as Failure:
       // A remote prefix could not be listed: without its names there is no plan.
-      if isNew { try? FileManager.default.removeItem(atPath: state.folder(name)) }
       let mayPass = failure.code.isRetryable
       let message = "\(failure.code.rawValue): \(failure.message)"
       try reports.writeEnd(
         job: read.readable, file: file, outcome: mayPass ? .incomplete : .failed,
         status: mayPass ? .incomplete : .noInput, diagnostics: [Diagnostic(.error, message)])
-      throw End(mayPass ? .incomplete : .noInput, message, hint: failure.code.hint)
-    } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
+      return End(mayPass ? .incomplete : .noInput, message, hint: failure.code.hint)
+    case let error as LedgerError: return End(.cannotCreate, error.description)
+    default: return error
     }
   }
 
   /// The faults of rows and globs as well, so that one pass shows them all.
-  private static func withRows(_ read: ManifestResult) -> ManifestResult {
+  static func withRows(_ read: ManifestResult) -> ManifestResult {
     guard let readable = read.readable,
       let expansion = try? PlanCompiler.check(
         readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"))
@@ -120,13 +132,13 @@ struct JobOpening: Sendable {
   }
 
   /// What `--set` means for a run that goes on: the same, or nothing.
-  private static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String:
+  static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String:
     String]
   {
     guard let continued else { return given }
     guard given.isEmpty || given == continued.overrides else {
       throw End(
-        .usage, "run \(continued.number) is unfinished and keeps its own `--set` values",
+        .usage, "run \(continued.number) was stopped and keeps its own `--set` values",
         hint: "leave `--set` out to go on with it, or give `--new-run` to start anew")
     }
     return continued.overrides
@@ -136,7 +148,7 @@ struct JobOpening: Sendable {
   /// they are given: a link that leads elsewhere by now (`current/job.yaml`) is the same manifest still.
   ///
   /// - Returns: that the state was taken over from a manifest that is gone.
-  private static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws
+  static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws
     -> Diagnostic?
   {
     guard let known = try ledger.meta("manifest"), !adopt else { return nil }
@@ -169,7 +181,7 @@ struct JobOpening: Sendable {
     try WireNames(job.endpoints).save(ledger)
   }
 
-  private static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws
+  static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws
     -> End
   {
     DiagnosticText.print(read.diagnostics)

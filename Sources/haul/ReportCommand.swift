@@ -27,7 +27,7 @@ struct ReportCommand: AsyncParsableCommand {
   func run() async throws {
     let state = common.stateFolder
     let name = try state.resolve(job)
-    let ledger = try state.open(name)
+    let ledger = try state.openSettled(name)
     do {
       guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
       let wanted = number ?? last.number
@@ -35,8 +35,7 @@ struct ReportCommand: AsyncParsableCommand {
       if wanted == last.number {
         let head = try ReportSink.head(name, ledger, last)
         if isJSON {
-          try ReportWriter(head, ledger: ledger, includesAll: all, describe: try WireNames(ledger).describe)
-            .write { Terminal.out($0) }
+          try ReportSink.writer(head, ledger, includesAll: all).write { Terminal.out($0) }
         } else {
           Terminal.out(
             try ReportText(head, ledger: ledger, isColoured: Terminal.colours(STDOUT_FILENO)).text())

@@ -16,8 +16,7 @@ struct ReportSink {
   /// Writes the report of a run that has a plan.
   func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
     guard let run = try ledger.run(number: number) else { return }
-    let writer = ReportWriter(
-      try Self.head(job, ledger, run), ledger: ledger, describe: try WireNames(ledger).describe)
+    let writer = try Self.writer(try Self.head(job, ledger, run), ledger)
     try guarded {
       do { try ReportFile.write(stored, writer.write) } catch let error as OutputFileError {
         // Whoever asked for the report is to have it all the same.
@@ -69,6 +68,16 @@ struct ReportSink {
     )
   }
 
+  /// - Parameter includesAll: every transfer of however long a plan.
+  static func writer(
+    _ head: ReportHead, _ ledger: JobLedger, includesAll: Bool = false, isSummary: Bool = false
+  ) throws -> ReportWriter {
+    let names = try WireNames(ledger)
+    return ReportWriter(
+      head, ledger: ledger, includesAll: includesAll, isSummary: isSummary,
+      capabilities: names.capabilities, describe: names.describe)
+  }
+
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
     var head = ReportHead(toolVersion: Haul.version, jobName: job)
     head.manifest = try ledger.meta("manifest_as_given")
@@ -82,6 +91,11 @@ struct ReportSink {
     head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }
     if let run {
       head.take(run)
+      head.previousStart =
+        run.number == 1 ? 0 : try ledger.run(number: run.number - 1)?.startedAt ?? run.startedAt
+      if let only = run.scope, let selection = try? Selection(only) {
+        head.selection = SelectionReport(only: only, counts: try ledger.counts(of: selection))
+      }
       if run.endedAt == nil { head.hosts = try ledger.hosts() }
     }
     return head

@@ -9,7 +9,7 @@ import TransferEngine
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Runs a job: goes on with an unfinished run, else starts a new one; writes its report.")
+    abstract: "Runs a job: continues a run that was stopped, else starts a new one; writes its report.")
 
   @Argument(help: "The manifest.")
   var manifest: String
@@ -46,7 +46,7 @@ struct RunCommand: AsyncParsableCommand {
         .usage, "`--only` is given \(options.onlyGlobs.count) times",
         hint: "write one glob for all: `--only '{\(options.onlyGlobs.joined(separator: ","))}'`")
     }
-    let scope = try options.only.map { text in try value("--only") { try Scope(text) } }
+    let scope = try options.only.map { text in try value("--only") { try Selection(text) } }
     try checkWritable()
     let reports = ReportSink(path: options.report, json: common.json)
     let given = try Overrides.parse(options.overrides)
@@ -54,7 +54,7 @@ struct RunCommand: AsyncParsableCommand {
     let opened = try await stopper.race {
       try await JobOpening.openApart(
         file, given: given, state: state, adopt: options.adopt, startsNew: options.newRun,
-        ifRunning: options.ifRunning, reports: reports)
+        only: options.only, ifRunning: options.ifRunning, reports: reports)
     }
     guard let opened else { return }
     let session = RunSession(

@@ -11,7 +11,7 @@ struct RunSession {
   let options: RunOptions
   let common: CommonOptions
   let reports: ReportSink
-  let scope: Scope?
+  let scope: Selection?
   /// Seconds.
   let deadline: Double?
 
@@ -28,8 +28,10 @@ struct RunSession {
     let remarks = try await stopper.race { try precheck() }
     DiagnosticText.print(remarks)
     let run =
-      if let continued = opened.continued { try ledger.startAttempt(run: continued.number, at: now) } else {
-        try ledger.startRun(id: opened.runID, overrides: opened.overrides, at: now)
+      if let continued = opened.continued {
+        try ledger.startAttempt(run: continued.number, selecting: scope, at: now)
+      } else {
+        try ledger.startRun(id: opened.runID, overrides: opened.overrides, selecting: scope, at: now)
       }
     try ledger.reopenUnsynced(boot: BootID.current)
     if options.resumeCheck == .full { try ledger.reopenCompleted() }
@@ -142,6 +144,12 @@ struct RunSession {
         }
       },
       Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
+      // A kill leaves no more than a second's events without their number on record.
+      Task {
+        try await Self.every(.seconds(1)) {
+          if events.isOn { writer.submit(.events(run: run.number, count: events.lastSeq)) }
+        }
+      },
     ]
     let result: Result<StopCause?, any Error>
     do {
@@ -207,11 +215,16 @@ struct RunSession {
   }
 
   private func finish(_ run: RunRecord, ended cause: StopCause?, board: LiveBoard, events: EventSink) throws {
-    var counts = try ledger.counts()
-    counts.unsynced = try ledger.unsyncedCount(boot: BootID.current)
-    let (outcome, status) = counts.outcome(endedByFailFast: cause == .failFast)
+    let unsynced = try ledger.unsyncedCount(boot: BootID.current)
+    /// The attempt is judged by what it was to do, the run by all that is its own.
+    var (judged, whole) = (
+      try ledger.counts(of: scope), try ledger.counts(of: run.selection == nil ? nil : scope)
+    )
+    (judged.unsynced, whole.unsynced) = (unsynced, unsynced)
+    let (outcome, status) = judged.outcome(endedByFailFast: cause == .failFast)
     try ledger.endAttempt(
-      run: run.number, outcome: outcome, exitCode: status.rawValue, bytesTransferred: Int64(board.moved),
+      run: run.number, outcome: outcome, exitCode: status.rawValue,
+      isOver: whole.isOver(endedByFailFast: cause == .failFast), bytesTransferred: Int64(board.moved),
       scope: options.only, at: Date().timeIntervalSince1970)
     let stored = state.folder(job.name) + "/reports/\(run.id).json"
     events.write(.runEnded(outcome, exitCode: status.rawValue, report: options.report ?? stored))

@@ -26,7 +26,7 @@ struct SecretCheck {
   /// One diagnostic a reference, for those that transfers with a turn in this run need.
   ///
   /// - Parameter isNewRun: completed transfers have a turn again.
-  func forTransfers(_ ledger: JobLedger, scope: Scope?, isNewRun: Bool) throws -> [Diagnostic] {
+  func forTransfers(_ ledger: JobLedger, scope: Selection?, isNewRun: Bool) throws -> [Diagnostic] {
     guard !absent.isEmpty else { return [] }
     var endpoints: Set<String> = []
     var references: Set<SecretReference> = []
@@ -49,7 +49,7 @@ struct SecretCheck {
     }
   }
 
-  private func hasTurn(_ transfer: LedgerTransfer, _ scope: Scope?, _ isNewRun: Bool) -> Bool {
+  private func hasTurn(_ transfer: LedgerTransfer, _ scope: Selection?, _ isNewRun: Bool) -> Bool {
     guard transfer.settings.isEnabled, scope?.includes(transfer.id) ?? true else { return false }
     switch transfer.state {
     case .paused(.user): return false

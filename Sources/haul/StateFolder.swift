@@ -42,6 +42,22 @@ struct StateFolder {
     }
   }
 
+  /// As `open`; what a runner that died left behind is settled first.
+  func openSettled(_ job: String) throws -> JobLedger {
+    let ledger = try open(job)
+    try settle(job, ledger)
+    return ledger
+  }
+
+  /// A runner that died leaves `running` behind; only a lock that is held makes it true.
+  func settle(_ job: String, _ ledger: JobLedger) throws {
+    guard let lock = try RunLock.take(folder(job), waiting: false) else { return }
+    defer { withExtendedLifetime(lock) {} }
+    do { try ledger.settleInterrupted() } catch let error as LedgerError {
+      throw End(.cannotCreate, error.description)
+    }
+  }
+
   /// Whether a runner holds the job's lock now.
   func isRunning(_ job: String) throws -> Bool { try RunLock.take(folder(job), waiting: false) == nil }
 

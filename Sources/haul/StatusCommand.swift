@@ -11,6 +11,9 @@ struct StatusCommand: AsyncParsableCommand {
   @Argument(help: "A manifest, or a job's name; all jobs where left out.")
   var job: String?
 
+  @Flag(help: "With --json: totals alone, without the transfers.")
+  var summary = false
+
   @Flag(help: "Go on showing it, until the job no longer runs.")
   var watch = false
 
@@ -66,15 +69,11 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool, _ meter: inout RateMeter?) throws {
-    // A runner that died leaves `running` behind; only a lock that is held makes it true.
-    if !isRunning, let lock = try RunLock.take(common.stateFolder.folder(name), waiting: false) {
-      try ledger.settleInterrupted()
-      withExtendedLifetime(lock) {}
-    }
+    if !isRunning { try common.stateFolder.settle(name, ledger) }
     let head = try ReportSink.head(name, ledger, try ledger.lastRun())
     if common.json {
       let spool = try Spool()
-      try ReportWriter(head, ledger: ledger, describe: try WireNames(ledger).describe).write(to: spool.add)
+      try ReportSink.writer(head, ledger, isSummary: summary).write(to: spool.add)
       try spool.read { Terminal.out($0) }
     } else {
       let clear = watch && Terminal.isTerminal(STDOUT_FILENO) ? "\u{1b}[H\u{1b}[2J" : ""

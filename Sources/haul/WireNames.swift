@@ -3,6 +3,8 @@ import Foundation
 import JobLedger
 import JobModel
 import Protocols
+import Reporting
+import TransferEngine
 
 /// Protocols and URLs of places, kept in the ledger so that reports need no manifest: names, types and URLs of the
 /// endpoints, nothing else of them.
@@ -119,6 +121,27 @@ struct WireNames {
       }
     }
     return (ProtocolWord.of(place, endpoints), url?.description)
+  }
+
+  /// What the transfer's protocol can do, as far as it is known without asking.
+  func capabilities(_ transfer: LedgerTransfer) -> Capabilities? {
+    let direction = transfer.settings.direction
+    let place = direction == .download ? transfer.source : transfer.destination
+    let word = ProtocolWord.of(place, endpoints)
+    switch direction {
+    case .download:
+      guard let remote = try? ProtocolChoice.download(place, endpoints: endpoints) else { return nil }
+      let ranges = transfer.progress.remote.servesRanges ?? (remote.promisesRanges ? true : nil)
+      return Capabilities(
+        protocolName: word, direction: direction, isResumable: ranges, isParallel: ranges,
+        verifiedBy: remote.promisedDigests.map(\.rawValue).sorted())
+    case .upload:
+      guard let remote = try? ProtocolChoice.upload(place, endpoints: endpoints) else { return nil }
+      let abilities = remote.abilities(of: transfer.progress.size ?? transfer.knownSize)
+      return Capabilities(
+        protocolName: word, direction: direction, isResumable: abilities.resumes,
+        isParallel: abilities.isParallel, verifiedBy: abilities.fileDigests.map(\.rawValue).sorted())
+    }
   }
 
   /// What else of an endpoint its URLs are made of; no secret.

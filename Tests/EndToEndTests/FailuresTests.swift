@@ -71,9 +71,9 @@ struct FailuresTests {
         - { id: down, download: "good:a.bin", to: down.bin }
         - { id: up, upload: here.bin, to: "good:in/here.bin" }
       """, environment: ["GOOD": "right", "BAD": "wrong"])
-    #expect(run.status == 75)
+    #expect(run.status == 2)
     #expect(run.faults == "")
-    #expect(run.outcome == "incomplete")
+    #expect(run.outcome == "failed")
     let expected = [
       "missing": "failed SOURCE_MISSING", "absent": "failed NOT_FOUND", "absent-web": "failed NOT_FOUND",
       "refused": "failed UNAUTHORIZED", "refused-up": "failed UNAUTHORIZED", "forbidden": "failed FORBIDDEN",

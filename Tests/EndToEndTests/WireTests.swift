@@ -40,7 +40,8 @@ struct WireTests {
       #expect(
         visits.contains { $0["method"].string == "GET" } && visits.contains { $0["method"].string == "PUT" })
       #expect(visits.allSatisfy { $0["version"].string == spoken }, "\(wanted): \(visits)")
-      #expect(run["down"]["policy"]["effective"]["http"]["version"].string == wanted)
+      #expect(
+        run.report["policies"][run["down"]["policy"]["ref"].string ?? ""]["http"]["version"].string == wanted)
       #expect(try bench.isSame("f", "f"))
       #expect(try Sums.file(bench.served + "/in/u") == Sums.file(bench.job + "/u"))
     }

@@ -127,6 +127,7 @@ struct RoundTripTests {
     progress.completedAt = 12.5
     progress.isSynced = true
     progress.bootID = "boot"
+    progress.movedBecause = .damaged
     return progress
   }
 

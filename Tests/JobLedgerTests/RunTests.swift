@@ -27,7 +27,7 @@ struct RunTests {
     let ledger = try await ledger(folder)
     try await settle(ledger, Self.states)
     let run = try ledger.startRun(id: "01A", overrides: ["a": "1", "b": ""], at: 10)
-    #expect(run.number == 1 && run.id == "01A" && run.overrides == ["a": "1", "b": ""] && run.isUnfinished)
+    #expect(run.number == 1 && run.id == "01A" && run.overrides == ["a": "1", "b": ""] && !run.isOver)
     let attempt = try #require(run.attempts.first)
     #expect(
       run.attempts.count == 1 && attempt.number == 1 && attempt.startedAt == 10 && attempt.exitCode == nil)
@@ -45,9 +45,10 @@ struct RunTests {
     let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
     try await settle(ledger, Self.states)
     try ledger.endAttempt(
-      run: run.number, outcome: .incomplete, exitCode: 75, bytesTransferred: 9, scope: "t*", at: 20)
+      run: run.number, outcome: .incomplete, exitCode: 75, isOver: false, bytesTransferred: 9, scope: "t*",
+      at: 20)
     let ended = try #require(try ledger.lastRun())
-    #expect(ended.isUnfinished && ended.exitCode == 75 && ended.scope == "t*" && ended.endedAt == 20)
+    #expect(!ended.isOver && ended.exitCode == 75 && ended.scope == "t*" && ended.endedAt == 20)
     let next = try ledger.startAttempt(run: run.number, at: 30)
     #expect(
       next.attempts.map(\.number) == [1, 2] && next.attempts[0].exitCode == 75
@@ -57,8 +58,15 @@ struct RunTests {
       let old = Self.states[index]
       #expect(transfer.state == StateMachine.next(old, .newAttempt)?.state ?? old, "\(old)")
     }
+    try await settle(ledger, Self.states)
+    #expect(try ledger.requeueFailed(before: 31))
+    for (index, transfer) in try ledger.all().enumerated() {
+      let old = Self.states[index]
+      #expect(transfer.state == StateMachine.next(old, .tryAgain)?.state ?? old, "\(old)")
+    }
     try ledger.endAttempt(
-      run: run.number, outcome: .completed, exitCode: 0, bytesTransferred: 0, scope: nil, at: 40)
+      run: run.number, outcome: .completed, exitCode: 0, isOver: true, bytesTransferred: 0, scope: nil, at: 40
+    )
     let second = try ledger.startRun(id: "01B", overrides: [:], at: 50)
     #expect(second.number == 2 && second.attempts.count == 1)
     #expect(
@@ -95,6 +103,60 @@ struct RunTests {
     try ledger.settleInterrupted()
     #expect(try ledger.transfer(2)?.state == .paused(.interrupted))
     #expect(try ledger.counts().running == 0)
+  }
+
+  @Test func aKilledAttemptEndsWithTheLastThingOnRecord() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    var progress = TransferProgress()
+    func record(_ transferred: Int64, at time: Double) async throws {
+      progress.transferred = transferred
+      progress.updatedAt = time
+      writer.submit(.progress(seq: 1, progress))
+      writer.submit(.state(seq: 1, .running))
+      try await writer.barrier()
+    }
+    for (attempt, (bytes, time)) in [(300, 12.5), (1000, 22)].enumerated() {
+      if attempt > 0 { _ = try ledger.startAttempt(run: run.number, at: 20) }
+      try await record(Int64(bytes), at: time)
+      #expect(try ledger.lastRun()?.outcome == nil)
+      try ledger.settleInterrupted()
+      try ledger.settleInterrupted()
+      let killed = try #require(try ledger.lastRun())
+      #expect(killed.outcome == .incomplete && killed.exitCode == nil && !killed.isOver)
+      #expect(killed.endedAt == time && killed.attempts.last?.endedAt == time)
+    }
+    #expect(try ledger.lastRun()?.attempts.map(\.bytesTransferred) == [300, 700])
+    try writer.close()
+  }
+
+  @Test func aSelectionLeavesTheOthersAlone() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    try await settle(ledger, Self.states)
+    let run = try ledger.startRun(id: "01A", overrides: [:], selecting: Selection("t{4,5,6}"), at: 10)
+    for (index, transfer) in try ledger.all().enumerated() {
+      #expect(transfer.state == ([4, 5, 6].contains(index) ? .queued(nil) : Self.states[index]))
+    }
+    #expect(try ledger.counts(of: Selection("t{4,5,6}")).total == 3)
+    #expect(run.isContinued(by: "t{4,5,6}") && !run.isContinued(by: nil))
+  }
+
+  @Test func whatLeavesTheManifestIsTheNextRuns() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a"), Entry(id: "b"), Entry(id: "c")])
+    #expect(try ledger.startRun(id: "01A", overrides: [:], at: 10).leftManifest.count == 0)
+    try ledger.compile([Entry(id: "a", identity: 9), Entry(id: "c")])
+    try ledger.compile([Entry(id: "a", identity: 9)])
+    let run = try ledger.startRun(id: "01B", overrides: [:], at: 20)
+    // `a` is another transfer now; its id is still there.
+    #expect(run.leftManifest.count == 2 && run.leftManifest.ids == ["b", "c"])
+    try ledger.compile([Entry(id: "a", identity: 9), Entry(id: "b")])
+    #expect(try ledger.startAttempt(run: run.number, at: 30).leftManifest.ids == ["c"])
+    #expect(try ledger.startRun(id: "01C", overrides: [:], at: 40).leftManifest.count == 0)
   }
 
   @Test func needs() async throws {

@@ -39,7 +39,7 @@ import Testing
 
   @Test func `a plan in words`() throws {
     var text = ""
-    let plan = PlanText(isColoured: false) { text += $0 }
+    let plan = PlanText(isColoured: false, showsAll: true) { text += $0 }
     for line in Self.lines { try plan.add(line) }
     try plan.finish()
     #expect(
@@ -51,7 +51,7 @@ import Testing
                     can't be resumed: an interruption starts it anew; one request at a time
         up to date  c (adopted)  24 B  download, http
                     x -> c
-        3 transfers: 1 transfer, 1 up to date, 1 unknown
+        3 transfers: 1 to run, 1 up to date, 1 unknown
         1000 B to move of 1.0 KiB, 3 chunks, 1 unknown size
 
         """)
@@ -72,7 +72,7 @@ import Testing
       lines[index].policyName = index == 1 ? nil : index == 4 ? nil : "office"
     }
     var text = ""
-    let plan = PlanText(isColoured: false) { text += $0 }
+    let plan = PlanText(isColoured: false, showsAll: true) { text += $0 }
     for line in lines { try plan.add(line) }
     try plan.finish()
     #expect(text.contains("transfer    a  1000 B, 3 chunks  download, http, policy `office`\n"), "\(text)")
@@ -96,9 +96,14 @@ import Testing
   @Test func `a long plan is cut`() throws {
     var text = ""
     let plan = PlanText(isColoured: false) { text += $0 }
-    for _ in 0..<205 { try plan.add(Self.lines[2]) }
-    try plan.finish()
-    #expect(text.contains("\n… and 5 more\n205 transfers: 205 up to date\n"))
+    // What is up to date is counted, and takes no line.
+    for line in 0..<410 { try plan.add(Self.lines[line % 2 * 2]) }
+    try plan.finish(gone: (5, ["x", "y"]))
+    #expect(!text.contains("up to date  c"))
+    #expect(
+      text.contains(
+        "\n… and 5 more; `--all` lists them\ngone from the manifest: 5 (x, y, …)\n410 transfers: 205 to run, 205 up to date\n"
+      ))
   }
 
   @Test func `check keeps to its schema`() throws {

@@ -20,7 +20,7 @@ final class SampleJob {
     var ids = ["done", "same", "broken", "slow", "held", "gone", "waiting", "off", "orphan"]
     if withRunning { ids.append("moving") }
     ids += (0..<extra).map { "extra-\($0)" }
-    _ = try ledger.compile { add in
+    _ = try ledger.compile(at: Self.start - 1) { add in
       for id in ids { try add(Self.planned(id), Array(Self.identity(id))) }
     }
     run = try ledger.startRun(id: "01RUN", overrides: [:], at: Self.start)
@@ -54,6 +54,17 @@ final class SampleJob {
     head.endedAt = Self.start + 12.5
     head.attemptBytes = 900
     return head
+  }
+
+  /// Sets where a transfer of the job stands.
+  func settle(_ id: String, _ state: TransferState, _ progress: TransferProgress) async throws {
+    let page = try ledger.page(after: 0, onlyTouched: false, limit: 1000)
+    guard let seq = page.first(where: { $0.id == id })?.seq else { return }
+    let writer = LedgerWriter(ledger) { _ in }
+    writer.submit(.state(seq: seq, state))
+    writer.submit(.progress(seq: seq, progress))
+    try await writer.barrier()
+    try writer.close()
   }
 
   /// As if the run had found everything as it was: the ledger has no way to say so.

@@ -123,7 +123,8 @@ import Testing
   @Test func `history is newest first`() async throws {
     let job = try await SampleJob()
     try job.ledger.endAttempt(
-      run: 1, outcome: .failed, exitCode: 1, bytesTransferred: 900, scope: nil, at: SampleJob.start + 12.5)
+      run: 1, outcome: .failed, exitCode: 1, isOver: true, bytesTransferred: 900, scope: nil,
+      at: SampleJob.start + 12.5)
     _ = try job.ledger.startRun(id: "02RUN", overrides: ["a": "secret"], at: SampleJob.start + 100)
     let history = History(job: "nightly", runs: try job.ledger.runs(limit: 10))
     let out = Collector()

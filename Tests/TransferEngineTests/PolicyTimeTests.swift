@@ -58,7 +58,7 @@ struct PolicyTimeTests {
       let began = now.withLock { $0 }
       let last = try ledger.lastRun()
       let run =
-        if let last, last.isUnfinished { try ledger.startAttempt(run: last.number, at: began) } else {
+        if let last, !last.isOver { try ledger.startAttempt(run: last.number, at: began) } else {
           try ledger.startRun(id: "run\(last?.number ?? 0)", overrides: [:], at: began)
         }
       let times = Mutex<[(path: String, at: Double)]>([])
@@ -107,10 +107,12 @@ struct PolicyTimeTests {
       try await engine.run()
       try writer.close()
       let stopped = await engine.stopped
-      let end = try ledger.counts().outcome(endedByFailFast: stopped == .failFast)
+      let counts = try ledger.counts()
+      let end = counts.outcome(endedByFailFast: stopped == .failFast)
       let ended = now.withLock { $0 }
       try ledger.endAttempt(
-        run: run.number, outcome: end.outcome, exitCode: end.status.rawValue, bytesTransferred: 0, scope: nil,
+        run: run.number, outcome: end.outcome, exitCode: end.status.rawValue,
+        isOver: counts.isOver(endedByFailFast: stopped == .failFast), bytesTransferred: 0, scope: nil,
         at: ended)
       return Outcome(
         states: try ledger.page(after: 0, onlyTouched: false, limit: 1000).map {

@@ -89,7 +89,7 @@ final class Rig: Sendable {
     _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
     let last = try ledger.lastRun()
     let run: RunRecord
-    if let last, last.isUnfinished {
+    if let last, !last.isOver {
       run = try ledger.startAttempt(run: last.number, at: now)
     } else {
       run = try ledger.startRun(id: "run\(last?.number ?? 0)", overrides: [:], at: now)
@@ -131,9 +131,11 @@ final class Rig: Sendable {
     try await engine.run()
     try await SyncPass(context).run()
     try writer.close()
-    let end = try ledger.counts().outcome(endedByFailFast: false)
+    let counts = try ledger.counts()
+    let end = counts.outcome(endedByFailFast: false)
     try ledger.endAttempt(
-      run: run.number, outcome: end.outcome, exitCode: end.status.rawValue, bytesTransferred: 0, scope: nil,
+      run: run.number, outcome: end.outcome, exitCode: end.status.rawValue,
+      isOver: counts.isOver(endedByFailFast: false), bytesTransferred: 0, scope: nil,
       at: now)
     return Outcome(
       transfers: try ledger.page(after: 0, onlyTouched: false, limit: 10), sent: transport.sent,

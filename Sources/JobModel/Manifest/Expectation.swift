@@ -2,6 +2,14 @@
 package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
   case sha256, sha512, sha1, md5, crc32, crc32c, crc64nvme
 
+  /// No two contents of interest share it: it names the bytes, where a checksum only guards them.
+  package var isCryptographic: Bool {
+    switch self {
+    case .sha256, .sha512, .sha1, .md5: true
+    case .crc32, .crc32c, .crc64nvme: false
+    }
+  }
+
   /// Length of the digest in lower-case hex characters.
   package var hexLength: Int {
     switch self {

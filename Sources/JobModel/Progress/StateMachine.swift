@@ -17,8 +17,10 @@ package enum TransferEvent: Sendable, Hashable {
   case cancel
   /// `haul retry`, from the recorded progress or from nothing.
   case retry(fromScratch: Bool)
-  /// The next attempt of an unfinished run begins.
+  /// The next attempt of a stopped run begins.
   case newAttempt
+  /// All that had no turn in the run yet has had it: what failed in its earlier attempts follows.
+  case tryAgain
   /// A new run begins.
   case newRun
 }
@@ -114,11 +116,17 @@ package enum StateMachine {
 
     case (.queued, .newAttempt): (.queued(nil), [])
     case (.running, .newAttempt): (.queued(nil), [])
-    case (.paused(.user), .newAttempt): nil
+    case (.paused(.user), .newAttempt), (.paused(.retries), .newAttempt): nil
     case (.paused, .newAttempt): (.queued(nil), [])
     case (.completed, .newAttempt), (.upToDate, .newAttempt), (.failed, .newAttempt),
       (.canceled, .newAttempt),
       (.skipped, .newAttempt):
+      nil
+
+    case (.failed, .tryAgain), (.paused(.retries), .tryAgain), (.skipped(.needs), .tryAgain):
+      (.queued(nil), [])
+    case (.queued, .tryAgain), (.running, .tryAgain), (.paused, .tryAgain), (.completed, .tryAgain),
+      (.upToDate, .tryAgain), (.canceled, .tryAgain), (.skipped, .tryAgain):
       nil
 
     case (.paused(.user), .newRun): nil

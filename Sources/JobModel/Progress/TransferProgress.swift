@@ -44,10 +44,27 @@ package struct TransferProgress: Sendable, Hashable {
   package var isSynced = false
   /// The boot in which an unsynced completion, or the intent of one, was recorded.
   package var bootID: String?
+  /// Why it is moved in this run; nil where nothing has to be.
+  package var movedBecause: MovedBecause?
   /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
   package static let noBoot = "lost"
 
   package init() {}
+}
+
+/// Why a run moves a transfer's bytes.
+package enum MovedBecause: String, Sendable, Hashable, CaseIterable {
+  /// It was never completed, and nothing of it had failed.
+  case new
+  case sourceChanged = "source_changed"
+  /// Missing, or not as this job left it.
+  case destinationChanged = "destination_changed"
+  /// What was completed is not what it was, or did not reach the disk.
+  case damaged
+  /// It failed, or paused, in an earlier run.
+  case retried
+  /// `refresh: always`, `retry --from-scratch`, or a source whose version nobody tells.
+  case asked
 }
 
 package enum SessionState: String, Sendable, Hashable, CaseIterable { case none, open, finalizing, closed }

@@ -90,6 +90,18 @@ package enum TransferState: Sendable, Hashable {
     }
   }
 
+  /// Had no turn in the run yet, or was stopped in it: the next attempt of the run goes on with it first.
+  package var awaitsTurn: Bool {
+    switch self {
+    case .queued(nil), .running: true
+    case .paused(.interrupted), .paused(.window), .paused(.deadline), .paused(.budget), .paused(.interface),
+      .paused(.metered), .paused(.disk):
+      true
+    case .queued, .paused(.retries), .paused(.user), .completed, .upToDate, .failed, .canceled, .skipped:
+      false
+    }
+  }
+
   /// Ended in a way that no further attempt of this run mends: those that need it are skipped.
   package var breaksNeed: Bool {
     switch self {

@@ -2,6 +2,7 @@
 package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
   case success = 0
   case failed = 1
+  case failedWithWorkLeft = 2
   case usage = 64
   case invalidManifest = 65
   case noInput = 66
@@ -13,13 +14,15 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
   package var meaning: String {
     switch self {
     case .success: "every transfer completed, was up to date, or was canceled, disabled or kept on purpose"
-    case .failed: "nothing is left to do, and at least one transfer failed or was skipped for one that failed"
+    case .failed:
+      "at least one transfer failed, or was skipped for one that failed, and nothing else is left to do"
+    case .failedWithWorkLeft: "as 1, and other work is left that can go on"
     case .usage: "wrong command line"
     case .invalidManifest: "the manifest is invalid"
     case .noInput: "the manifest, or another named input or job, can't be read or found"
     case .software: "a defect in haul itself"
     case .cannotCreate: "the state, a report or an events file can't be written"
-    case .incomplete: "work is left that can go on: run the same command again"
+    case .incomplete: "nothing failed, and work is left that can go on: run the same command again"
     case .alreadyRunning: "this job is already running"
     }
   }

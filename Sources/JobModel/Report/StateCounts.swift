@@ -12,6 +12,10 @@ package struct StateCounts: Sendable, Hashable {
   package var skippedForNeeds = 0
   /// Of those that are done: not known to be on the disk yet.
   package var unsynced = 0
+  /// Of the queued and paused: had no turn in the run yet, or were stopped in it.
+  package var awaitingTurn = 0
+  /// Of the paused: by a user, until `resume`.
+  package var pausedByUser = 0
 
   package init() {}
 
@@ -20,10 +24,14 @@ package struct StateCounts: Sendable, Hashable {
   }
 
   package mutating func add(_ count: Int, word: String, reason: String?) {
-    switch TransferState(word: word, reason: reason) {
+    let state = TransferState(word: word, reason: reason)
+    if state?.awaitsTurn == true { awaitingTurn += count }
+    switch state {
     case .queued: queued += count
     case .running: running += count
-    case .paused: paused += count
+    case .paused(let why):
+      paused += count
+      if why == .user { pausedByUser += count }
     case .completed: completed += count
     case .upToDate: upToDate += count
     case .failed: failed += count
@@ -44,11 +52,15 @@ package struct StateCounts: Sendable, Hashable {
     return "completed"
   }
 
+  /// Whether a run with these counts is over: each of its transfers has had its turn. Else the next one continues it.
+  package func isOver(endedByFailFast: Bool) -> Bool { endedByFailFast || awaitingTurn + unsynced == 0 }
+
   /// How a run with these counts ended.
   package func outcome(endedByFailFast: Bool) -> (outcome: RunOutcome, status: ExitStatus) {
     if endedByFailFast { return (.failed, .failed) }
-    if queued > 0 || paused > 0 || running > 0 || unsynced > 0 { return (.incomplete, .incomplete) }
-    if failed > 0 || skippedForNeeds > 0 { return (.failed, .failed) }
+    let isWorkLeft = queued > 0 || paused > 0 || running > 0 || unsynced > 0
+    if failed > 0 || skippedForNeeds > 0 { return (.failed, isWorkLeft ? .failedWithWorkLeft : .failed) }
+    if isWorkLeft { return (.incomplete, .incomplete) }
     if canceled > 0 && canceled == total { return (.canceled, .success) }
     return (.completed, .success)
   }

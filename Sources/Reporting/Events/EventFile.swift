@@ -28,6 +28,17 @@ package enum EventFile {
     }
   }
 
+  /// The number of the last event of this run in the file that standard output goes to; nil where it goes elsewhere.
+  package static func lastSeq(ofOutput descriptor: Int32, run: String) -> Int? {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+    let path = "/proc/self/fd/\(descriptor)"
+    let file = Glibc.open(path, O_RDWR | O_APPEND | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    return (try? lastSeq(file, run: run, path: path)) ?? nil
+  }
+
   /// The number of the last complete line, if it is of this run.
   private static func lastSeq(
     _ descriptor: Int32, run: String, path: String

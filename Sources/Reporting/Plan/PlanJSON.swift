@@ -29,7 +29,8 @@ package final class PlanJSON {
       "source": .string(Masking.place(line.source)),
       "destination": .string(Masking.place(line.destination)), "protocol": .string(line.protocolName),
       "size": .int(line.size), "chunk_size": .int(line.chunkSize), "chunks": .int(line.chunks),
-      "action": .string(line.action.rawValue), "reason": .text(line.reason),
+      "action": .string(line.action.rawValue), "change": .text(line.change?.rawValue),
+      "reason": .text(line.reason),
       "capabilities": [
         "resumable": line.isResumable.map { .bool($0) } ?? .null,
         "parallel": line.isParallel.map { .bool($0) } ?? .null,
@@ -42,8 +43,11 @@ package final class PlanJSON {
     ])
   }
 
-  package func finish() throws {
+  /// - Parameter gone: what the manifest no longer has.
+  package func finish(gone: (count: Int, ids: [String]) = (0, [])) throws {
     stream.end()
+    try stream.member(
+      "gone", ["count": .int(gone.count), "ids": .array(gone.ids.map { .string($0) })])
     try stream.member(
       "totals",
       [
@@ -52,6 +56,9 @@ package final class PlanJSON {
         "bytes_to_move": .integer(totals.bytesToMove),
         "actions": .object(
           PlanLine.Action.allCases.map { .init($0.rawValue, .int(totals.actions[$0] ?? 0)) }),
+        "changes": .object(
+          PlanLine.Change.allCases.map { .init($0.rawValue, .int(totals.changes[$0] ?? 0)) }
+            + [.init("gone", .int(gone.count))]),
       ])
     stream.end()
     try stream.finish()

@@ -8,6 +8,16 @@ package struct PlanLine: Sendable, Hashable {
     case resume, skip, unknown
   }
 
+  /// How it stands to what is on record.
+  package enum Change: String, Sendable, Hashable, CaseIterable {
+    case new, changed
+    /// It failed, or was stopped: it is tried again.
+    case again
+    /// The run leaves it alone.
+    case held
+    case upToDate = "up_to_date"
+  }
+
   package var id: String
   package var direction: Direction
   package var source: Place
@@ -21,6 +31,8 @@ package struct PlanLine: Sendable, Hashable {
   package var chunkSize: Int64?
   package var chunks: Int?
   package var action: Action
+  /// nil where nothing is compared.
+  package var change: Change?
   /// Why, where there is more to say: `needs:ID`, `disabled`, …
   package var reason: String?
   /// nil until a server has shown it.
@@ -61,6 +73,7 @@ package struct PlanTotals: Sendable, Hashable {
   package private(set) var unknownSizes = 0
   /// Of the known counts.
   package private(set) var chunks = 0
+  package private(set) var changes: [PlanLine.Change: Int] = [:]
   package private(set) var actions: [PlanLine.Action: Int] = [:]
   /// Known bytes of what would be transferred or resumed.
   package private(set) var bytesToMove: Int64 = 0
@@ -73,6 +86,7 @@ package struct PlanTotals: Sendable, Hashable {
     if line.size == nil { unknownSizes += 1 }
     chunks = chunks.adding(clamping: line.chunks ?? 0)
     actions[line.action, default: 0] += 1
+    if let change = line.change { changes[change, default: 0] += 1 }
     switch line.action {
     case .transfer, .resume, .unknown:
       bytesToMove = bytesToMove.adding(clamping: max(0, (line.size ?? 0) - line.present))

@@ -1,27 +1,35 @@
 import JobModel
 
-/// A plan for people: a line a transfer as far as a screen or two reaches, then what it comes to.
+/// A plan for people: what a run would move or hold, as far as a screen or two reaches, then what it comes to.
 package final class PlanText {
-  /// Lines beyond are counted, not printed; `--json` has them all.
+  /// Lines beyond are counted, not printed; `--all` and `--json` have them all.
   static let limit = 200
   private let write: (String) throws -> Void
   private let paint: Paint
+  private let showsAll: Bool
   private var totals = PlanTotals()
+  private var shown = 0
   /// Those that were named so far, to be told at the end.
   private var policies: [(name: String, policy: EffectivePolicy)] = []
   private static let policyLimit = 32
 
-  /// - Parameter write: takes whole lines, newline included.
-  package init(isColoured: Bool, _ write: @escaping (String) throws -> Void) {
+  /// - Parameters:
+  ///   - showsAll: also what is up to date, however many they are.
+  ///   - write: takes whole lines, newline included.
+  package init(isColoured: Bool, showsAll: Bool = false, _ write: @escaping (String) throws -> Void) {
     self.write = write
+    self.showsAll = showsAll
     paint = Paint(isOn: isColoured)
   }
 
   package func add(_ line: PlanLine) throws {
     totals.add(line)
-    guard totals.transfers <= Self.limit else { return }
+    guard showsAll || line.action != .upToDate else { return }
+    shown += 1
+    guard showsAll || shown <= Self.limit else { return }
     var text = DisplayText.padded(word(line.action), to: 10) + "  " + paint.bold(DisplayText.safe(line.id))
-    if let reason = line.reason { text += " (\(DisplayText.safe(reason)))" }
+    let why = [line.change.flatMap(word), line.reason].compactMap(\.self)
+    if !why.isEmpty { text += " (\(DisplayText.safe(why.joined(separator: ": "))))" }
     text += "  " + (line.size.map(Figures.bytes) ?? "size unknown")
     if let chunks = line.chunks { text += ", " + Figures.count(chunks, "chunk") }
     text += "  " + line.direction.rawValue + ", " + line.protocolName
@@ -33,11 +41,18 @@ package final class PlanText {
     if !limits.isEmpty { try write("            " + limits.joined(separator: "; ") + "\n") }
   }
 
-  package func finish() throws {
+  /// - Parameter gone: what the manifest no longer has.
+  package func finish(gone: (count: Int, ids: [String]) = (0, [])) throws {
     for (name, policy) in policies { try write("\(name): " + PolicyText.differences(policy) + "\n") }
-    if totals.transfers > Self.limit { try write("… and \(totals.transfers - Self.limit) more\n") }
+    if !showsAll, shown > Self.limit { try write("… and \(shown - Self.limit) more; `--all` lists them\n") }
+    if gone.count > 0 {
+      let more = gone.count > gone.ids.count ? ", …" : ""
+      try write(
+        "gone from the manifest: \(gone.count) (\(gone.ids.map { DisplayText.safe($0) }.joined(separator: ", "))\(more))\n"
+      )
+    }
     let actions = PlanLine.Action.allCases.compactMap { action in
-      totals.actions[action].map { "\($0) \(word(action))" }
+      totals.actions[action].map { "\($0) \(total(action))" }
     }
     var text = Figures.count(totals.transfers, "transfer")
     if !actions.isEmpty { text += ": " + actions.joined(separator: ", ") }
@@ -60,6 +75,24 @@ package final class PlanText {
     let name = others == 0 ? title : "\(title) (\(others + 1))"
     policies.append((name, policy))
     return name
+  }
+
+  private func word(_ change: PlanLine.Change) -> String? {
+    switch change {
+    case .new: "new"
+    case .changed: "changed"
+    case .again: "again"
+    case .held, .upToDate: nil
+    }
+  }
+
+  private func total(_ action: PlanLine.Action) -> String {
+    switch action {
+    case .transfer: "to run"
+    case .resume: "to resume"
+    case .skip: "to skip"
+    case .upToDate, .unknown: word(action)
+    }
   }
 
   private func word(_ action: PlanLine.Action) -> String {

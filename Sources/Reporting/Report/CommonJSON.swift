@@ -40,13 +40,20 @@ package enum CommonJSON {
     ]
   }
 
-  static func totals(_ counts: StateCounts, _ sums: TransferSums?) -> JSON {
-    var members: [JSON.Member] = [
+  /// How many transfers are in which state.
+  static func states(_ counts: StateCounts) -> JSON { .object(stateMembers(counts)) }
+
+  private static func stateMembers(_ counts: StateCounts) -> [JSON.Member] {
+    [
       .init("transfers", .int(counts.total)), .init("completed", .int(counts.completed)),
       .init("up_to_date", .int(counts.upToDate)), .init("failed", .int(counts.failed)),
       .init("paused", .int(counts.paused)), .init("canceled", .int(counts.canceled)),
       .init("queued", .int(counts.queued)), .init("skipped", .int(counts.skipped)),
     ]
+  }
+
+  static func totals(_ counts: StateCounts, _ sums: TransferSums?) -> JSON {
+    var members = stateMembers(counts)
     // Only while a run goes on: a report of an ended one has none.
     if counts.running > 0 { members.append(.init("running", .int(counts.running))) }
     members += [

@@ -10,9 +10,6 @@ final class JSONStream {
 
   init(_ sink: @escaping ByteSink) { self.sink = sink }
 
-  /// The indent of what is written next, for values that are kept as bytes.
-  var indent: Int { text.indent }
-
   func beginObject(_ name: String? = nil) throws {
     try flush()
     text.begin(name, "{", "}")
@@ -33,10 +30,10 @@ final class JSONStream {
     text.add(nil, value)
   }
 
-  /// A value that was written before, with `indent` as it is now.
-  func member(_ name: String, written bytes: [UInt8]) throws {
+  /// An element on a line of its own.
+  func line(_ value: JSON) throws {
     try flush()
-    text.add(name, written: bytes)
+    text.addLine(value)
   }
 
   func end() { text.end() }
@@ -73,9 +70,11 @@ private struct JSONPieces {
     value.write(to: &buffer, indent: indent)
   }
 
-  mutating func add(_ name: String, written bytes: [UInt8]) {
-    next(name)
-    buffer += bytes
+  mutating func addLine(_ value: JSON) {
+    if let last = open.last, last.hasMembers { buffer.append(UInt8(ascii: ",")) }
+    if !open.isEmpty { open[open.count - 1].hasMembers = true }
+    buffer.append(UInt8(ascii: "\n"))
+    value.write(to: &buffer)
   }
 
   mutating func end() {

@@ -1,6 +1,17 @@
 package import JobLedger
 package import JobModel
 
+/// What a run was asked for alone, and how that stands.
+package struct SelectionReport: Sendable {
+  package var only: String
+  package var counts: StateCounts
+
+  package init(only: String, counts: StateCounts) {
+    self.only = only
+    self.counts = counts
+  }
+}
+
 /// What a report says beyond what the ledger holds.
 package struct ReportHead: Sendable {
   package var toolVersion: String
@@ -27,6 +38,10 @@ package struct ReportHead: Sendable {
   package var limit: Bandwidth?
   /// Servers that are not asked as freely as the policies let, while the run goes on.
   package var hosts: [HostStanding] = []
+  /// The `--only` glob of the attempt, and what stands of it.
+  package var selection: SelectionReport?
+  /// When the run before this one began, seconds since 1970.
+  package var previousStart: Double?
   /// When a paused transfer's policy lets it go on, seconds since 1970; nil where no waiting helps.
   package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
   /// A transfer's protocol and URL.

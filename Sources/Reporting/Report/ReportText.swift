@@ -22,15 +22,12 @@ package struct ReportText {
     let summary = RunSummary(head: head, counts: counts, sums: try ledger?.sums(), paint: paint, now: nil)
     let name = DisplayText.safe(head.jobName ?? head.manifest ?? "job")
     let causes = try ledger.map { try CauseList($0, counts, describe: head.describe) }
-    let isHeld = counts.queued == 0 && causes?.groups.contains { $0.first.state == .paused(.user) } == true
-    let goesOn =
-      isHeld && causes?.groups.allSatisfy { $0.first.state == .paused(.user) } == true
-      ? "`haul resume \(name)` lets it go on" : "run the same command again to go on"
-    var lines = ["\(paint.bold(name)): \(outcome(goesOn))\(summary.run)"]
+    var lines = ["\(paint.bold(name)): \(outcome(counts, name))\(summary.run)"]
     if counts.total > 0 {
       lines.append("  " + summary.transfers)
       if let bytes = summary.bytes { lines.append("  " + bytes) }
     }
+    if let ledger { lines += try changes(ledger) }
     if let causes {
       lines += block(AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes))
     }
@@ -39,13 +36,40 @@ package struct ReportText {
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// `moved: 2 new (a, b), 1 damaged (c)`, and what the manifest no longer has.
+  private func changes(_ ledger: JobLedger) throws -> [String] {
+    var lines: [String] = []
+    let moved = try ledger.moved(limit: Self.namedIDs).map { because, count, ids in
+      "\(count) \(because.rawValue.replacing("_", with: " "))\(named(ids, of: count))"
+    }
+    if !moved.isEmpty { lines.append("  moved: " + moved.joined(separator: ", ")) }
+    if let left = head.run?.leftManifest, left.count > 0 {
+      lines.append(
+        "  left the manifest: \(left.count)" + named(Array(left.ids.prefix(Self.namedIDs)), of: left.count))
+    }
+    return lines
+  }
+
+  private static let namedIDs = 3
+
+  private func named(_ ids: [String], of count: Int) -> String {
+    guard !ids.isEmpty else { return "" }
+    return " (" + ids.map { DisplayText.safe($0) }.joined(separator: ", ")
+      + (count > ids.count ? ", …)" : ")")
+  }
+
   private func block(_ lines: [String]) -> [String] { lines.isEmpty ? [] : [""] + lines }
 
-  private func outcome(_ goesOn: String) -> String {
-    switch head.outcome {
+  private func outcome(_ counts: StateCounts, _ name: String) -> String {
+    let left = counts.queued + counts.paused + counts.running
+    return switch head.outcome {
     case .completed: paint.green("completed")
+    case .failed where left > counts.pausedByUser && head.exitCode == ExitStatus.failedWithWorkLeft.rawValue:
+      paint.red("failed") + "; run the same command again for what is left, and to try again what failed"
     case .failed: paint.red("failed")
-    case .incomplete: paint.yellow("incomplete") + "; " + goesOn
+    case .incomplete where left > 0 && left == counts.pausedByUser:
+      paint.yellow("incomplete") + "; what is paused waits for `haul resume \(name)`"
+    case .incomplete: paint.yellow("incomplete") + "; run the same command again to go on"
     case .canceled: "canceled"
     case .invalid: paint.red("invalid") + "; the manifest has errors, nothing was done"
     case .refused: paint.yellow("refused") + "; this job is already running"

@@ -7,6 +7,9 @@ package struct ReportWriter {
   private let ledger: JobLedger?
   private let includesAll: Bool
   private let describe: (LedgerTransfer) -> WirePlace
+  private let capabilities: (LedgerTransfer) -> Capabilities?
+  /// Leaves the transfers out, and all else that has no bound.
+  private let isSummary: Bool
   /// Longer plans are reported by what changed or did not complete.
   var scopeLimit = 100_000
   var pageSize = 500
@@ -14,11 +17,16 @@ package struct ReportWriter {
   /// - Parameters:
   ///   - ledger: nil where there is no plan: of an invalid manifest, for instance.
   ///   - includesAll: lists every transfer of however long a plan (`haul report --all`).
+  ///   - isSummary: leaves out the transfers (`haul status --json --summary`).
+  ///   - capabilities: tells what a transfer's protocol can do.
   ///   - describe: tells a transfer's protocol and URL.
   package init(
-    _ head: ReportHead, ledger: JobLedger?, includesAll: Bool = false,
+    _ head: ReportHead, ledger: JobLedger?, includesAll: Bool = false, isSummary: Bool = false,
+    capabilities: @escaping (LedgerTransfer) -> Capabilities? = { _ in nil },
     describe: @escaping (LedgerTransfer) -> WirePlace
   ) {
+    self.isSummary = isSummary
+    self.capabilities = capabilities
     self.head = head
     self.ledger = ledger
     self.includesAll = includesAll
@@ -40,7 +48,7 @@ package struct ReportWriter {
         "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
         "bandwidth": CommonJSON.bandwidth(head.limit),
         "hosts": .array(
-          head.hosts.map {
+          head.hosts.prefix(isSummary ? Self.summaryLimit : .max).map {
             [
               "host": .string($0.host), "change": .string($0.change), "reason": .string($0.reason),
               "since": CommonJSON.time($0.since),
@@ -49,14 +57,25 @@ package struct ReportWriter {
       ])
     try stream.member("run", run)
     try stream.member("totals", CommonJSON.totals(counts ?? StateCounts(), sums))
-    try stream.member("diagnostics", .array(try diagnostics().map(CommonJSON.diagnostic)))
-    let causes = try ledger.map { try CauseList($0, counts ?? StateCounts(), describe: describe).json }
+    let diagnostics = isSummary ? [] : try diagnostics()
+    try stream.member("diagnostics", .array(diagnostics.map(CommonJSON.diagnostic)))
+    let causes =
+      isSummary ? nil : try ledger.map { try CauseList($0, counts ?? StateCounts(), describe: describe).json }
     try stream.member("causes", causes ?? .array([]))
+    try stream.member("left_manifest", leftManifest)
+    try stream.member("selection", head.selection.map(selection) ?? .null)
+    if isSummary {
+      stream.end()
+      return try stream.finish()
+    }
     let onlyTouched = !includesAll && (counts?.total ?? 0) > scopeLimit
     try stream.member("transfers_scope", .string(onlyTouched ? "changed" : "all"))
     try stream.beginArray("transfers")
-    try transfers(stream, onlyTouched: onlyTouched)
+    let shared = try transfers(stream, onlyTouched: onlyTouched)
     stream.end()
+    // Behind the transfers: which ones they refer to is known then.
+    try stream.member("policies", shared.policies.json { PolicyJSON.write($0) })
+    try stream.member("capabilities", shared.abilities.json(\.json))
     stream.end()
     try stream.finish()
   }
@@ -68,8 +87,21 @@ package struct ReportWriter {
       "attempt": .int(head.run?.attempts.last?.number), "started_at": CommonJSON.time(head.start),
       "ended_at": CommonJSON.time(head.endedAt), "duration_s": .double(duration),
       "outcome": .text(head.outcome?.rawValue), "exit_code": .int(head.exitCode.map { Int($0) }),
-      "host": .text(head.host), "shard": .null, "attempts": .array(head.attempts.map(CommonJSON.attempt)),
+      "host": .text(head.host), "shard": .null,
+      "attempts": .array(head.attempts.suffix(isSummary ? Self.summaryLimit : .max).map(CommonJSON.attempt)),
     ]
+  }
+
+  private static let summaryLimit = 5
+
+  private var leftManifest: JSON {
+    let left = head.run?.leftManifest ?? LeftManifest()
+    let ids = left.ids.prefix(isSummary ? Self.summaryLimit : .max)
+    return ["count": .int(left.count), "ids": .array(ids.map { .string($0) })]
+  }
+
+  private func selection(_ selection: SelectionReport) -> JSON {
+    ["only": .string(selection.only), "totals": CommonJSON.states(selection.counts)]
   }
 
   /// Those of the head first; what the ledger recorded of the same is not repeated.
@@ -79,10 +111,11 @@ package struct ReportWriter {
     return head.diagnostics + recorded.filter { !known.contains($0) }
   }
 
-  private func transfers(_ stream: JSONStream, onlyTouched: Bool) throws {
-    guard let ledger else { return }
-    let writer = TransferJSON(
-      stream, createdAt: head.run?.startedAt, describe: describe, resumesAt: head.resumesAt)
+  private func transfers(_ stream: JSONStream, onlyTouched: Bool) throws -> TransferJSON {
+    var writer = TransferJSON(
+      describe: describe, capabilities: capabilities, resumesAt: head.resumesAt,
+      newSince: head.previousStart, createdAt: head.run?.startedAt)
+    guard let ledger else { return writer }
     // A page is read while the one before is written.
     let read = { @Sendable [pageSize] (last: Int64) in
       try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize, withFacts: false)
@@ -91,8 +124,8 @@ package struct ReportWriter {
     while true {
       let next =
         page.count == pageSize ? page.last.map { last in Ahead { [seq = last.seq] in try read(seq) } } : nil
-      for transfer in page { try writer.write(transfer) }
-      guard let next else { return }
+      for transfer in page { try stream.line(writer.line(transfer)) }
+      guard let next else { return writer }
       page = try next.value()
     }
   }

@@ -45,6 +45,7 @@ extension Download {
             "what was complete did not reach the disk before the machine went down, or could not be written to it: it is fetched again"
           )
         }
+        book.fallen = .damaged
         forgetCompletion()
         // Whatever its digest is in memory; but what somebody else has put there since is a stranger's.
         guard let present, own == nil else { return nil }
@@ -55,12 +56,9 @@ extension Download {
     }
     if book.progress.completedAt != nil {
       if present == nil { try expectFileSystem() }
-      if book.refresh == .never, present != nil, try await isUndamaged() { return book.standing() }
-      if book.refresh != .always, let present, let recorded = book.progress.destination,
-        present.size == recorded.size, present.mtime == recorded.mtime,
-        try await expectationsHold(present), try await sourceIsUnchanged()
-      {
-        if !book.isCompletedInThisRun { book.progress.reused = present.size }
+      book.fallen = try await reasonToMove(present)
+      if book.fallen == nil {
+        if book.refresh != .never, !book.isCompletedInThisRun { book.progress.reused = present?.size ?? 0 }
         return book.standing()
       }
       forgetCompletion()
@@ -138,6 +136,22 @@ extension Download {
     noteBoot()
   }
 
+  /// Why what was completed is to be moved again; nil where it stands.
+  private func reasonToMove(_ present: FileFacts?) async throws -> MovedBecause? {
+    guard let present else { return .destinationChanged }
+    switch book.refresh {
+    case .always: return .asked
+    case .never: return try await isUndamaged() ? nil : .damaged
+    case .changed:
+      guard let recorded = book.progress.destination, present.size == recorded.size,
+        present.mtime == recorded.mtime
+      else { return .destinationChanged }
+      guard try await expectationsHold(present) else { return .sourceChanged }
+      guard try await isUndamaged() else { return .damaged }
+      return try await reasonOfSource()
+    }
+  }
+
   /// Recorded digests answer for expectations; a new algorithm is computed from the bytes at hand.
   private func expectationsHold(_ present: FileFacts) async throws -> Bool {
     if let size = expect.size, size != present.size { return false }
@@ -160,7 +174,7 @@ extension Download {
         return false
       }
     }
-    return try await isUndamaged()
+    return true
   }
 
   /// Reads a completed file again where everything is to be read.
@@ -180,16 +194,21 @@ extension Download {
     return true
   }
 
-  private func sourceIsUnchanged() async throws -> Bool {
+  /// Why the source is to be fetched again; nil where it is as recorded, or is not to be asked.
+  private func reasonOfSource() async throws -> MovedBecause? {
+    // The bytes that the manifest names are there, whatever the source holds by now.
+    if settings.verify != .size, expect.digests.keys.contains(where: \.isCryptographic) { return nil }
     // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
     guard book.progress.remote.isIdentified else {
-      if expect.digests.isEmpty { warnOfNoVersion() }
-      return !expect.digests.isEmpty
+      guard expect.digests.isEmpty else { return nil }
+      warnOfNoVersion()
+      return .asked
     }
     let seen = try await probe()
     object = RemoteObject()
     if !seen.isIdentified { warnOfNoVersion() }
-    return seen.isIdentified && book.progress.remote.isSameVersion(as: seen)
+    guard seen.isIdentified else { return .asked }
+    return book.progress.remote.isSameVersion(as: seen) ? nil : .sourceChanged
   }
 
   /// Once a run and server: a plan may have a million such files.

@@ -65,6 +65,7 @@ actor Download {
       if let settled = try await settleWithoutMoving() {
         end = settled
       } else {
+        book.noteMove()
         try await fetchAndVerify()
         release()
         end = try await promote()

@@ -24,6 +24,8 @@ package enum ControlShell {
       progress.intendedInode = nil
       progress.remote = RemoteObject()
       progress.failure = nil
+      progress.failedAt = nil
+      progress.movedBecause = .asked
       context.writer.submit(.noChunks(seq: transfer.seq))
       context.writer.submit(.progress(seq: transfer.seq, progress))
     }

@@ -65,12 +65,16 @@ package struct Forecast: Sendable, Hashable {
     switch transfer.state {
     case .skipped(.disabled): (forecast.action, forecast.reason) = (.skip, "disabled")
     case .paused(.user): (forecast.action, forecast.reason) = (.skip, "user")
-    case .failed where !isNewRun: (forecast.action, forecast.reason) = (.skip, "failed")
     case .canceled where !isNewRun: (forecast.action, forecast.reason) = (.skip, "canceled")
-    case .skipped where !isNewRun: (forecast.action, forecast.reason) = (.skip, transfer.state.reason)
+    case .skipped(.exists) where !isNewRun:
+      (forecast.action, forecast.reason) = (.skip, transfer.state.reason)
     case .completed where !isNewRun, .upToDate where !isNewRun: forecast.action = .upToDate
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
-      let isNever = transfer.settings.refresh == .never
+      // What the manifest demands is there, whatever the source holds by now.
+      let isPinned =
+        transfer.settings.direction == .download && transfer.settings.verify != .size
+        && transfer.expect.digests.keys.contains(where: \.isCryptographic)
+      let isNever = transfer.settings.refresh == .never || isPinned
       if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
         isNever || (remote.map({ progress.remote.isSameVersion(as: $0) }) ?? true)
       {
@@ -79,7 +83,9 @@ package struct Forecast: Sendable, Hashable {
           return
         }
         forecast.action = .upToDate
-        forecast.reason = remote == nil ? "as recorded; the server was not asked" : nil
+        forecast.reason = remote == nil && !isNever ? "as recorded; the server was not asked" : nil
+      } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
+        forecast.reason = change(transfer, source, folder)
       } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder) {
         // One that matches a digest is adopted: that shows when it is read.
         let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
@@ -92,6 +98,19 @@ package struct Forecast: Sendable, Hashable {
       } else if transfer.settings.direction == .upload, source == nil {
         forecast.reason = "the source is missing"
       }
+    }
+  }
+
+  /// Why what was completed is to be moved again.
+  private static func change(_ transfer: LedgerTransfer, _ source: FileFacts?, _ folder: Folder) -> String {
+    if transfer.settings.refresh == .always { return "refresh: always" }
+    guard !stands(transfer, source, folder) else { return "the source has changed" }
+    switch transfer.settings.direction {
+    case .upload: return source == nil ? "the source is missing" : "the source has changed"
+    case .download:
+      let path = transfer.progress.resolvedDestination ?? transfer.destination.text
+      let isThere = facts(.local(path), folder) != nil
+      return isThere ? "the destination is not as it was left" : "the destination is missing"
     }
   }
 

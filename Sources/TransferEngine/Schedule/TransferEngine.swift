@@ -11,7 +11,7 @@ package actor TransferEngine {
   private let authenticator: Authenticator
   private let budget = BufferBudget()
   /// An id or a glob of ids: only these have a turn (`--only`).
-  private let scope: Scope?
+  private let scope: Selection?
   private let failFast: Bool
   /// False for `--no-wait`: what is held for a time ends the run rather than being waited for.
   let waits: Bool
@@ -45,6 +45,8 @@ package actor TransferEngine {
   private var blockedBy: [Int64: String] = [:]
   var needsMayBeMet = false
   private var isApplying = false
+  /// What failed in an earlier attempt of the run has been put back into the queue.
+  private var hasRequeued = false
   private(set) var stopCause: StopCause?
   var tickFault: (any Error)?
   private var wakeUp: CheckedContinuation<Void, Never>?
@@ -54,7 +56,7 @@ package actor TransferEngine {
 
   /// - Parameter limit: what `haul limit` said, if it holds.
   package init(
-    _ context: EngineContext, scope: Scope?, failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil
+    _ context: EngineContext, scope: Selection?, failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil
   ) {
     executor = context.transport.executor
     self.context = context
@@ -117,7 +119,12 @@ package actor TransferEngine {
         // Needs may have been met, or broken, by what ended last.
         if try await settleNeeds() { continue }
         // What is still queued waits for its host: the gate says when it may go on.
-        guard stopCause == nil, isWaiting || !queue.isEmpty else { break }
+        guard stopCause == nil else { break }
+        if !isWaiting, queue.isEmpty {
+          guard try requeueFailed() else { break }
+          try await settleNeeds()
+          continue
+        }
       }
       await pause()
       if needsMayBeMet { try await settleNeeds() }
@@ -126,6 +133,15 @@ package actor TransferEngine {
     for group in groups.values { group.save(context.writer) }
     try await context.writer.barrier()
     try await holdRest()
+  }
+
+  /// Once all that had no turn yet has had it, what failed in the run's earlier attempts is tried again.
+  private func requeueFailed() throws -> Bool {
+    guard !hasRequeued else { return false }
+    hasRequeued = true
+    guard try context.ledger.requeueFailed(before: began, selecting: scope) else { return false }
+    queue.reset()
+    return true
   }
 
   /// Gives turns to queued transfers as far as the limits allow.

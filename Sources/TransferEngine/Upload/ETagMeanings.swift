@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Whether a store's ETags are the MD5s of what it took, as its answers have shown; by endpoint.
 ///
@@ -10,7 +10,7 @@ final class ETagMeanings: Sendable {
   /// What an ETag says of bytes whose MD5 is known.
   enum Finding { case match, damaged, nothing }
 
-  private let meanings = Mutex<[String: Meaning]>([:])
+  private let meanings = Locked<[String: Meaning]>([:])
 
   /// The MD5 goes with a body: its answer has no checksum, and what is damaged is better refused than sent twice.
   func asksForMD5(_ endpoint: String) -> Bool { meanings.withLock { $0[endpoint] != nil } }

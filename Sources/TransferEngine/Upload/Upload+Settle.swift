@@ -62,6 +62,7 @@ extension Upload {
     // One that another transfer has left is not this one's before its content was compared.
     if book.refresh == .never, book.progress.source?.inode != 0 { return book.standing() }
     guard book.refresh != .always, let recorded = book.progress.source, let now = currentFacts else {
+      book.fallen = .asked
       return nil
     }
     var reason: TransferState.UpToDateReason?
@@ -69,7 +70,10 @@ extension Upload {
       // Another fingerprint is another content; the same one is only a hint, and the digest is the proof.
       guard recorded.size == now.size, recorded.fingerprint == nil || recorded.fingerprint == now.fingerprint,
         let old = book.progress.digests[.sha256], try await wholeDigests()[.sha256] == old
-      else { return nil }
+      else {
+        book.fallen = .sourceChanged
+        return nil
+      }
       reason = recorded.mtime == now.mtime ? nil : .duplicate
     }
     if !expect.digests.isEmpty {
@@ -84,6 +88,7 @@ extension Upload {
     let file = UploadedFile(
       remoteID: book.progress.remoteID, version: book.progress.remote.version, etag: book.progress.remote.etag
     )
+    book.fallen = .destinationChanged
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
     if let request = remote.look() ?? remote.inspect(file) {
       let answer = try await requester.call(request, asksWhy: true)
@@ -99,6 +104,7 @@ extension Upload {
         }
       }
     }
+    book.fallen = nil
     book.progress.source = now
     if !book.isCompletedInThisRun { book.progress.reused = source.size }
     return book.standing(reason)

@@ -73,6 +73,7 @@ actor Upload {
       if let settled = try await settleWithoutMoving() {
         end = settled
       } else {
+        book.noteMove()
         try await sendAndVerify()
         end = .finished
       }

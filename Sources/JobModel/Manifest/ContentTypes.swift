@@ -1,6 +1,6 @@
 /// Media types by file extension, for uploads that do not say theirs (IANA's registry, the common ones).
-enum ContentTypes {
-  static func of(_ path: String) -> String {
+package enum ContentTypes {
+  package static func of(_ path: String) -> String {
     // By bytes: both marks are ASCII, and few names have an extension to look up.
     let bytes = path.utf8
     let start = bytes.lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex

@@ -1,7 +1,5 @@
-package import JobModel
-
-/// Which transfers have a turn (`--only`): a glob of ids; a plain id also means what lies below it.
-package struct Scope: Sendable, Hashable {
+/// Transfers that a command speaks of: an id, what lies below it, or a glob of ids (`--only`).
+package struct Selection: Sendable, Hashable {
   package let text: String
   private let pattern: GlobPattern
 
@@ -10,8 +8,8 @@ package struct Scope: Sendable, Hashable {
     pattern = try GlobPattern(text)
   }
 
-  /// What all ids of the scope begin with.
-  var prefix: String { pattern.isLiteral ? GlobPattern.unescape(text) : pattern.fixedPart }
+  /// What all ids of the selection begin with.
+  package var prefix: String { pattern.isLiteral ? GlobPattern.unescape(text) : pattern.fixedPart }
 
   package func includes(_ id: String) -> Bool {
     pattern.matches(id) || (pattern.isLiteral && id.hasPrefix(GlobPattern.unescape(text) + "/"))

@@ -1,0 +1,54 @@
+package import JobModel
+
+/// What a protocol can do for transfers of one direction; a report says it once and refers to it.
+package struct Capabilities: Sendable, Hashable {
+  package var protocolName: String
+  package var direction: Direction
+  /// nil until a server has shown it.
+  package var isResumable: Bool?
+  package var isParallel: Bool?
+  /// Digests of the whole file that it promises.
+  package var verifiedBy: [String]
+  /// What the URLs of its transfers begin with.
+  package var url: String?
+
+  package init(
+    protocolName: String, direction: Direction, isResumable: Bool?, isParallel: Bool?, verifiedBy: [String]
+  ) {
+    self.protocolName = protocolName
+    self.direction = direction
+    self.isResumable = isResumable
+    self.isParallel = isParallel
+    self.verifiedBy = verifiedBy
+  }
+
+  var json: JSON {
+    [
+      "protocol": .string(protocolName), "direction": .string(direction.rawValue), "url": .text(url),
+      "resumable": isResumable.map { .bool($0) } ?? .null, "parallel": isParallel.map { .bool($0) } ?? .null,
+      "verified_by": .array(verifiedBy.map { .string($0) }),
+    ]
+  }
+}
+
+/// Values that many transfers share, each with a short name to refer to it by.
+struct SharedValues<Value: Hashable> {
+  private let letter: String
+  private(set) var values: [Value] = []
+  private var numbers: [Value: Int] = [:]
+
+  /// - Parameter letter: what the names begin with.
+  init(_ letter: String) { self.letter = letter }
+
+  mutating func name(_ value: Value) -> String {
+    if let number = numbers[value] { return letter + String(number) }
+    values.append(value)
+    numbers[value] = values.count
+    return letter + String(values.count)
+  }
+
+  /// Names and values, in the order in which they came.
+  func json(_ write: (Value) -> JSON) -> JSON {
+    .object(values.enumerated().map { .init(letter + String($0.offset + 1), write($0.element)) })
+  }
+}

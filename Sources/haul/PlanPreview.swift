@@ -1,0 +1,165 @@
+import Foundation
+import JobLedger
+import JobManifest
+import JobModel
+import Reporting
+import TransferEngine
+
+/// What the next `haul run` would do, compared with what is on record. Nothing of the job's state changes.
+struct PlanPreview: Sendable {
+  let job: Job
+  /// The manifest's plan: compiled apart, or the recorded one where that is compiled from the same.
+  let plan: JobLedger
+  /// Empty, or the plan of the manifest: what probes and listings are to keep goes there.
+  let draft: PlanDraft
+  /// nil for a job that has no state yet.
+  let recorded: JobLedger?
+  let isNewRun: Bool
+  /// Warnings of reading and compiling.
+  let diagnostics: [Diagnostic]
+
+  /// - Throws: `End`, with the diagnostics printed.
+  static func open(
+    _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, reports: ReportSink
+  ) throws -> PlanPreview {
+    var read = file.read(overrides: given)
+    let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
+    guard let name = named, read.job != nil || state.exists(name) else {
+      throw try JobOpening.refuse(file, JobOpening.withRows(read), reports)
+    }
+    do {
+      let recorded = state.exists(name) ? try state.openSettled(name) : nil
+      let continued = try recorded?.lastRun().flatMap { $0.isContinued(by: nil) ? $0 : nil }
+      let overrides = try JobOpening.overrides(given, of: continued)
+      if overrides != given { read = file.read(overrides: overrides) }
+      guard let job = read.job else {
+        throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read).diagnostics)
+      }
+      if let recorded, let takenOver = try JobOpening.checkOwner(job, recorded, file, adopt: adopt) {
+        read.diagnostics.append(takenOver)
+      }
+      let now = Date().timeIntervalSince1970
+      let values = RunValues(
+        id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
+      let draft = try PlanDraft(state)
+      let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      if let mark, let recorded, try recorded.compiled(from: mark) != nil {
+        return PlanPreview(
+          job: job, plan: recorded, draft: draft, recorded: recorded, isNewRun: continued == nil,
+          diagnostics: read.diagnostics)
+      }
+      let lister = try PrefixLister(job, stateFolder: draft.folder, ledger: draft.ledger)
+      defer { lister?.shutDown() }
+      let compiled = try PlanCompiler.compile(job, run: values, mark: nil, into: draft.ledger, lister: lister)
+      return PlanPreview(
+        job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
+        diagnostics: read.diagnostics + compiled.diagnostics)
+    } catch { throw try JobOpening.end(error, file, read, reports) }
+  }
+
+  /// Gives each transfer of the manifest with what a run would do with it.
+  func each(_ prober: Prober?, _ body: (PlanLine) throws -> Void) async throws {
+    let folder = try Folder.open(job.directory)
+    var last: Int64 = 0
+    while true {
+      let page = try plan.page(after: last, onlyTouched: false, limit: 256)
+      guard let end = page.last else { return }
+      last = end.seq
+      for (planned, match) in zip(page, try matches(page)) {
+        var transfer = planned
+        if case .same(let known) = match {
+          (transfer.state, transfer.progress, transfer.hasChunks) = (
+            known.state, known.progress, known.hasChunks
+          )
+        }
+        var remote: RemoteObject?
+        var trouble: String?
+        if let prober, transfer.settings.direction == .download {
+          do { remote = try await prober.probe(transfer) } catch let failure as Failure {
+            trouble = failure.code.rawValue
+          }
+        }
+        let forecast = Forecast.of(
+          transfer, folder: folder, endpoints: job.endpoints, remote: remote, isNewRun: isNewRun)
+        try body(line(transfer, match, forecast, trouble))
+      }
+    }
+  }
+
+  /// What the manifest no longer has: how many, and the first ids.
+  func gone(limit: Int) throws -> (count: Int, ids: [String]) {
+    guard let recorded, recorded !== plan else { return (0, []) }
+    return try recorded.absent(in: plan, limit: limit)
+  }
+
+  private func matches(_ page: [LedgerTransfer]) throws -> [PlanMatch] {
+    guard let recorded else { return page.map { _ in .none } }
+    return recorded === plan ? page.map { .same($0) } : try plan.matches(page, in: recorded)
+  }
+
+  private func line(
+    _ transfer: LedgerTransfer, _ match: PlanMatch, _ forecast: Forecast, _ trouble: String?
+  ) -> PlanLine {
+    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
+    var action: PlanLine.Action =
+      switch forecast.action {
+      case .transfer: trouble == nil ? .transfer : .unknown
+      case .upToDate: .upToDate
+      case .resume: .resume
+      case .skip: .skip
+      case .unknown: .unknown
+      }
+    var (change, why) = change(transfer, match, forecast)
+    if case .same(let known) = match, action == .upToDate, known.expect != transfer.expect,
+      let demand = newDemand(transfer)
+    {
+      (action, change, why) = (demand.action, .changed, demand.why)
+    }
+    var line = PlanLine(
+      id: transfer.id, direction: transfer.settings.direction, source: transfer.source,
+      destination: transfer.destination,
+      protocolName: ProtocolChoice.word(place, endpoints: job.endpoints), size: forecast.size,
+      chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action,
+      reason: trouble ?? why ?? forecast.reason,
+      isResumable: forecast.isResumable, isParallel: forecast.isParallel, verifiedBy: forecast.verifiedBy)
+    line.change = change
+    line.policy = transfer.settings.policy
+    line.policyName = transfer.settings.policyName
+    if forecast.action == .resume, let chunk = forecast.chunkSize {
+      line.present = min(forecast.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
+    }
+    return line
+  }
+
+  private func change(
+    _ transfer: LedgerTransfer, _ match: PlanMatch, _ forecast: Forecast
+  ) -> (PlanLine.Change, why: String?) {
+    switch match {
+    case .none: return (forecast.action == .skip ? .held : .new, nil)
+    case .other: return (.changed, "another source, destination or endpoint: it starts anew")
+    case .same: break
+    }
+    switch forecast.action {
+    case .upToDate: return (.upToDate, nil)
+    case .skip: return (.held, nil)
+    case .transfer, .resume, .unknown: break
+    }
+    if transfer.progress.completedAt != nil { return (.changed, nil) }
+    let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
+    guard wasTried else { return (.new, nil) }
+    return (.again, transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
+  }
+
+  /// What a new expectation means for a completed transfer; nil where its recorded digests meet it.
+  private func newDemand(_ transfer: LedgerTransfer) -> (action: PlanLine.Action, why: String)? {
+    let (expect, progress) = (transfer.expect, transfer.progress)
+    let differs = expect.digests.contains {
+      progress.digests[$0.key].map { [value = $0.value] in $0 != value } ?? false
+    }
+    if differs || expect.size.map({ $0 != progress.size }) ?? false {
+      return (.transfer, "the manifest expects other bytes")
+    }
+    let isKnown = expect.digests.keys.allSatisfy { progress.digests[$0] != nil }
+    return isKnown ? nil : (.unknown, "a new expectation is checked on the bytes at hand")
+  }
+}

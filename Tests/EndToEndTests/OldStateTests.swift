@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// States that the version before left (5d7b749), kept as Tests/Fixtures/states: read, and gone on from.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct OldStateTests {
+  /// The manifest that they were made with; nothing listens at its ports.
+  private static let manifest = """
+    version: 1
+    job: before
+    endpoints: { depot: { type: session, url: "http://127.0.0.1:1" } }
+    policies: { one: { transfers: 1, retry: { attempts: 1 } } }
+    defaults: { policy: one, chunk_size: 64KiB }
+    transfers:
+      - { id: bad, download: "depot:bad.bin", to: bad.bin }
+      - { id: dead, download: "http://127.0.0.1:1/x", to: x.bin }
+      - { id: a, download: "depot:a.bin", to: a.bin }
+      - { id: large, download: "depot:large.bin", to: large.bin }
+    """
+
+  /// A finished run, of which a host was dead, is over; one that was stopped or killed goes on.
+  @Test(arguments: [("finished", 2, 1), ("stopped", 1, 2), ("killed", 1, 2)])
+  func goesOn(_ kind: String, number: Int64, attempt: Int64) async throws {
+    let bench = try Bench()
+    let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
+    _ = try Sums.shell("tar xzf \(fixtures)/Fixtures/states/\(kind).tar.gz -C \(bench.state)", in: "/")
+    let depot = try await Depot(bench)
+    try bench.serve("bad.bin", size: 10)
+    try bench.serve("a.bin", size: 1000)
+    try bench.serve("large.bin", size: 700_000)
+    let old = try JSON.parse(try await bench.haul(["report", "before", "--format", "json"]).output)
+    #expect(old["run"]["number"].int == 1 && old["transfers"].array.count == 4)
+    #expect(!old["transfers"].array.contains { $0["state"].string == "running" })
+    let history = try await bench.haul(["history", "before"])
+    #expect(history.status == 0 && !history.output.contains("running"), "\(history.output)")
+    let yaml = Self.manifest.replacing("http://127.0.0.1:1\" }", with: depot.url + "\" }")
+    let run = try await bench.run(yaml, ["--adopt"])
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.report["run"]["number"].int == number && run.report["run"]["attempt"].int == attempt)
+    for id in ["bad", "a", "large"] { #expect(run.state(id) == "completed", "\(id): \(run.errors)") }
+    #expect(run.state("dead") == "paused retries NETWORK_UNREACHABLE")
+    #expect(try bench.isSame("large.bin", "large.bin"))
+  }
+}
