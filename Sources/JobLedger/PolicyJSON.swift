@@ -40,7 +40,7 @@ package enum PolicyJSON {
         "metered": .string(policy.metered.rawValue), "interface": .text(policy.interface),
         "hosts": ["allow": strings(policy.allowedHosts), "deny": strings(policy.deniedHosts)],
         "addresses": ["deny": strings(policy.deniedAddresses)], "ip": .string(policy.ip.rawValue),
-        "proxy": .string(proxy(policy.proxy)),
+        "proxy": proxy(policy.proxy),
       ],
       "tls": [
         "min_version": .string(policy.tlsMinVersion.rawValue), "ca_file": .text(policy.caFile),
@@ -102,6 +102,11 @@ package enum PolicyJSON {
     case "none": policy.proxy = .none
     case .some(let url): policy.proxy = .url(url)
     }
+    if let login = network?.object("proxy"), let url = login.string("url"), let user = login.string("user"),
+      let password = login.object("password").flatMap(readReference)
+    {
+      policy.proxy = .login(url: url, user: user, password: password)
+    }
     let tls = json.object("tls")
     policy.tlsMinVersion = tls?.string("min_version").flatMap(TLSVersion.init(rawValue:)) ?? .v1_2
     policy.caFile = tls?.string("ca_file")
@@ -127,12 +132,13 @@ package enum PolicyJSON {
   static func readHeader(_ json: JSONText) -> HeaderSetting? {
     guard let name = json.string("name") else { return nil }
     if let text = json.string("value") { return HeaderSetting(name: name, value: .text(text)) }
-    guard let secret = json.object("secret") else { return nil }
-    if let variable = secret.string("env") {
-      return HeaderSetting(name: name, value: .secret(.environment(variable)))
-    }
-    if let file = secret.string("file") { return HeaderSetting(name: name, value: .secret(.file(file))) }
-    return secret.strings("command").map { HeaderSetting(name: name, value: .secret(.command($0))) }
+    return json.object("secret").flatMap(readReference).map { HeaderSetting(name: name, value: .secret($0)) }
+  }
+
+  private static func readReference(_ json: JSONText) -> SecretReference? {
+    if let variable = json.string("env") { return .environment(variable) }
+    if let file = json.string("file") { return .file(file) }
+    return json.strings("command").map { .command($0) }
   }
 
   private static func reference(_ secret: SecretReference) -> JSON {
@@ -170,11 +176,13 @@ package enum PolicyJSON {
       days: Set((json.strings("days") ?? []).compactMap(Weekday.init(rawValue:))), from: from, to: to)
   }
 
-  private static func proxy(_ proxy: ProxySetting) -> String {
+  private static func proxy(_ proxy: ProxySetting) -> JSON {
     switch proxy {
-    case .environment: "env"
-    case .none: "none"
-    case .url(let url): url
+    case .environment: .string("env")
+    case .none: .string("none")
+    case .url(let url): .string(url)
+    case .login(let url, let user, let password):
+      ["url": .string(url), "user": .string(user), "password": reference(password)]
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import YAML
 
 /// `network` of a policy.
 enum NetworkRule {
@@ -9,7 +10,7 @@ enum NetworkRule {
     policy.metered = fields.choice("metered")
     policy.interface = fields.value("interface", interface)
     policy.ip = fields.choice("ip")
-    policy.proxy = fields.value("proxy", proxy)
+    policy.proxy = fields.node("proxy")?.mapping == nil ? fields.value("proxy", proxy) : login(fields)
     if let hosts = fields.fields("hosts", .policyPart("network.hosts", ["allow", "deny"])) {
       policy.allowedHosts = hosts.list("allow", host)
       policy.deniedHosts = hosts.list("deny", host)
@@ -38,6 +39,26 @@ enum NetworkRule {
     return text.lowercased()
   }
 
+  private static func login(_ parent: Fields) -> ProxySetting? {
+    guard let fields = parent.fields("proxy", .policyPart("network.proxy", ["url", "user", "password"]))
+    else {
+      return nil
+    }
+    fields.require("url", "user", "password")
+    let address = fields.value("url", proxy)
+    let user = fields.value("user", allowed: []) { text throws(ValueFault) in
+      guard !text.contains(":") else { throw ValueFault("a user's name has no `:` (RFC 7617)") }
+      return text
+    }
+    let password = SecretRule.read("password", in: fields)
+    guard let address, let user, let password else { return nil }
+    guard case .url(let url) = address else {
+      fields.error("a proxy with a user has a URL", at: "url", hint: "like `http://proxy.example.net:3128`")
+      return nil
+    }
+    return .login(url: url, user: user, password: password)
+  }
+
   private static func proxy(_ text: String) throws(ValueFault) -> ProxySetting {
     switch text {
     case "env": return .environment
@@ -53,7 +74,7 @@ enum NetworkRule {
     guard !text.contains("@") else {
       throw ValueFault(
         "the proxy's URL holds a user or a password, and a secret is never written in the manifest",
-        hint: "put it into the environment (HTTPS_PROXY) and write `proxy: env`")
+        hint: "write `proxy: { url: …, user: NAME, password: { env: NAME } }`")
     }
     return .url(text)
   }

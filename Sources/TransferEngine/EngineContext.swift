@@ -31,6 +31,8 @@ package struct EngineContext: Sendable {
   /// Where no transfer writes: the folders of haul's state.
   package var protectedFolders = ProtectedFolders()
   package var tokens = TokenKeeping.none
+  /// Brings URLs that were renewed in row files into the ledger; nil where there are no rows.
+  package var renewRows: (@Sendable () async -> Void)?
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
   /// The store that a retired upload was made for, where its endpoint's name means another one now: by what was
@@ -155,7 +157,7 @@ package struct SecretSource: Sendable {
 
 extension SecretSource {
   /// The same, with whatever it gives masked from then on.
-  func teaching(_ mask: SecretMask) -> SecretSource {
+  package func teaching(_ mask: SecretMask) -> SecretSource {
     var source = self
     let (resolve, keys, netrc) = (resolve, keys, netrc)
     source.resolve = { reference in

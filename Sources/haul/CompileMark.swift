@@ -51,7 +51,7 @@ enum CompileMark {
   }
 
   /// Device, inode, size and times of a file; a write shows in its ctime, whatever was done to its mtime.
-  private static func identity(_ path: String, settled: Bool = false) -> String? {
+  static func identity(_ path: String, settled: Bool = false) -> String? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     let changed = Double(status.st_ctim.tv_sec) + Double(status.st_ctim.tv_nsec) / 1e9

@@ -24,7 +24,8 @@ struct EngineSetUp {
     writer.gathers { [thread] in thread.isBusy }
     let curl = CurlTransport(
       thread: thread, userAgent: "haul/\(Haul.version)",
-      proxies: ProxyEnvironment(ProcessInfo.processInfo.environment))
+      proxies: ProxyEnvironment(ProcessInfo.processInfo.environment),
+      secrets: Secrets.source.teaching(writer.mask))
     let wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
     let remark: @Sendable (Diagnostic) -> Void = { diagnostic in
       // Without a run there is no report to put it in.

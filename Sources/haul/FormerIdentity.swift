@@ -30,5 +30,8 @@ struct FormerIdentity {
   }
 
   /// Whether a transfer's former identity means what today's means.
-  func holds(for transfer: PlannedTransfer) -> Bool { transfer.endpointName.map(endpoints.contains) ?? false }
+  func holds(for transfer: PlannedTransfer) -> Bool {
+    // A URL says it all.
+    transfer.endpointName.map(endpoints.contains) ?? true
+  }
 }

@@ -89,7 +89,7 @@ enum PlanCompiler {
   }
 
   /// A UUID that is fixed for a transfer (RFC 9562, version 8: our own digest).
-  private static func uuid(_ job: String, _ id: String) -> String {
+  static func uuid(_ job: String, _ id: String) -> String {
     guard var bytes = try? Digest.bytes(of: Array("\(job)\0\(id)".utf8), .sha256) else { return id }
     bytes[6] = bytes[6] & 0x0f | 0x80
     bytes[8] = bytes[8] & 0x3f | 0x80

@@ -5,12 +5,14 @@ import JobModel
 /// A plan is known again by them: their value never changes within a form.
 final class ProgressIdentity {
   private let digest: RepeatedDigest
+  private let form: StoreIdentity.Form
   /// What each endpoint adds, by direction.
   private let stores: [Direction: [String: [UInt8]]]
   private var bytes: [UInt8] = []
 
   init(_ job: Job, _ form: StoreIdentity.Form = .current) throws {
     digest = try RepeatedDigest(.sha256)
+    self.form = form
     var stores: [Direction: [String: [UInt8]]] = [:]
     for direction in Direction.allCases {
       stores[direction] = job.endpoints.mapValues { endpoint in
@@ -32,7 +34,13 @@ final class ProgressIdentity {
       bytes.removeSubrange(query...)
     }
     bytes.append(0)
+    let destination = bytes.count
     bytes += transfer.destinationIdentity.utf8
+    if form == .current, case .url = transfer.destination,
+      let query = bytes[destination...].firstIndex(of: UInt8(ascii: "?"))
+    {
+      bytes.removeSubrange(query...)
+    }
     if let name = transfer.endpointName, let store = stores[direction]?[name] { bytes += store }
     return digest.bytes(of: bytes).prefix(8)
   }

@@ -107,7 +107,7 @@ struct RunSession {
       ledger: ledger, board: board, isEnabled: !common.noProgress && !common.quiet,
       events: events)
     let log = RunLog(common) { ticker.note($0) }
-    let setUp = try EngineSetUp(
+    var setUp = try EngineSetUp(
       job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
       board: board,
       checksEverything: options.resumeCheck == .full, waits: !options.noWait,
@@ -117,6 +117,8 @@ struct RunSession {
       })
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.shutDown() } }
+    let values = RunValues(id: run.id, date: Timestamp.date(run.startedAt))
+    if let rows = RowSources(job, values, ledger) { setUp.context.renewRows = { await rows.renew() } }
     let engine = TransferEngine(
       setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
       limit: try ledger.limit())

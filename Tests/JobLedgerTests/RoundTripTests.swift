@@ -149,7 +149,10 @@ struct RoundTripTests {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()
     var others: [TransferSettings] = [Self.settings(), TransferSettings(direction: .download)]
-    for proxy in [.none, .environment, .url("none:1")] as [ProxySetting] {
+    for proxy in [
+      .none, .environment, .url("none:1"),
+      .login(url: "http://p:1", user: "u", password: .command(["a", "b"])),
+    ] as [ProxySetting] {
       var settings = TransferSettings(direction: .upload)
       settings.policy.proxy = proxy
       settings.chunkSize = .bytes(1)

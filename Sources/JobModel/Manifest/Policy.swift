@@ -64,6 +64,8 @@ package enum ProxySetting: Sendable, Hashable {
   case environment
   case none
   case url(String)
+  /// One that asks who is there.
+  case login(url: String, user: String, password: SecretReference)
 }
 package enum TLSVersion: String, Sendable, Hashable, CaseIterable {
   case v1_0 = "1.0"

@@ -15,7 +15,11 @@ extension EffectivePolicy {
   /// The policy as a report may show it: headers whose names speak of secrets and a proxy's password are masked.
   var masked: EffectivePolicy {
     var policy = self
-    if case .url(let address) = proxy { policy.proxy = .url(Masking.proxy(address)) }
+    switch proxy {
+    case .url(let address): policy.proxy = .url(Masking.proxy(address))
+    case .login(let address, _, _): policy.proxy = .url(address)
+    case .environment, .none: break
+    }
     policy.headers = headers.map { header in
       let name = header.name.lowercased()
       let carriesSecret = Self.secretWords.contains { name.contains($0) }

@@ -26,13 +26,14 @@ final class Requester {
   /// By how many seconds the server's clock was ahead of ours in its last refusal.
   private var clockOffset: Double?
   private let live: LiveTransfer
+  private let signed: SignedURL?
   /// Whom the last request went to.
   private var origin = ""
 
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
     remote: any RemoteProtocol = HTTPRefusals(), settings: TransferSettings,
-    throttle: Throttle, slot: Slot? = nil, id: String, live: LiveTransfer
+    throttle: Throttle, slot: Slot? = nil, id: String, live: LiveTransfer, signed: SignedURL? = nil
   ) {
     self.context = context
     self.authenticator = authenticator
@@ -44,13 +45,14 @@ final class Requester {
     self.slot = slot
     self.id = id
     self.live = live
+    self.signed = signed
   }
 
   /// One that tries once, for some seconds, and waits for no host.
   func hasty() -> Requester {
     let hasty = Requester(
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
-      throttle: throttle, id: id, live: live)
+      throttle: throttle, id: id, live: live, signed: signed)
     hasty.isFarewell = true
     hasty.settings.policy.retryAttempts = 1
     hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
@@ -240,7 +242,8 @@ final class Requester {
     _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any AnswerSink
   ) async throws -> WebURL {
     var hasRenewed = false
-    var url = request.url
+    var mayRenewURL = signed != nil
+    var url = signed?.replacing(request.url) ?? request.url
     var redirects = 0
     if request.isAuthorised, let endpoint,
       let failure = context.rests.current(endpoint.name, now: context.clock.now())
@@ -259,7 +262,8 @@ final class Requester {
       let guarded = RedirectSink(
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && hasCredential && url.origin == request.url.origin,
-        followsRedirects: remote.followsRedirects, inner: sink())
+        canRenewURL: mayRenewURL && url == signed?.current, followsRedirects: remote.followsRedirects,
+        inner: sink())
       tally.requests += 1
       origin = url.origin
       do {
@@ -279,6 +283,11 @@ final class Requester {
         hasRenewed = true
         try rewind(body)
         if let endpoint { await authenticator.forget(endpoint, since: generation) }
+      case .refusedURL:
+        // Once a request; where the row has no other one, the refusal counts.
+        mayRenewURL = false
+        if let signed, try await signed.renew() { url = signed.current }
+        try rewind(body)
       case .redirect(let target):
         redirects += 1
         guard redirects <= settings.policy.redirects else {
@@ -348,10 +357,13 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
   enum Detour {
     case redirect(WebURL)
     case renewal
+    /// The URL's own signature is refused.
+    case refusedURL
   }
   private let origin: WebURL
   private let method: String
   private let canRenew: Bool
+  private let canRenewURL: Bool
   private let followsRedirects: Bool
   private let inner: any AnswerSink
   private(set) var detour: Detour?
@@ -360,11 +372,13 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
   private(set) var date: Double?
 
   init(
-    origin: WebURL, method: String, canRenew: Bool, followsRedirects: Bool, inner: any AnswerSink
+    origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool, followsRedirects: Bool,
+    inner: any AnswerSink
   ) {
     self.origin = origin
     self.method = method
     self.canRenew = canRenew
+    self.canRenewURL = canRenewURL
     self.followsRedirects = followsRedirects
     self.inner = inner
   }
@@ -387,6 +401,9 @@ private final class RedirectSink: AnswerSink, @unchecked Sendable {
       return
     case 401 where canRenew:
       detour = .renewal
+      return
+    case 403 where canRenewURL:
+      detour = .refusedURL
       return
     default: break
     }

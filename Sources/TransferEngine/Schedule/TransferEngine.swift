@@ -189,7 +189,8 @@ package actor TransferEngine {
       Requester(
         context: context, authenticator: authenticator,
         endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), remote: remote,
-        settings: transfer.settings, throttle: throttle, slot: slot, id: transfer.id, live: live)
+        settings: transfer.settings, throttle: throttle, slot: slot, id: transfer.id, live: live,
+        signed: SignedURL(transfer, context))
     }
     context.board.enter(live)
     let stop = StopFlag()

@@ -9,9 +9,15 @@ package struct CurlTransport: Transport {
   private let gate: RateGate
   private let userAgent: String
   private let proxies: ProxyEnvironment
+  private let logins: ProxyLogins
 
-  /// - Parameter proxies: what `proxy: env` means.
-  package init(thread: NetworkThread, userAgent: String, proxies: ProxyEnvironment) {
+  /// - Parameters:
+  ///   - proxies: what `proxy: env` means.
+  ///   - secrets: where passwords of proxies come from.
+  package init(
+    thread: NetworkThread, userAgent: String, proxies: ProxyEnvironment, secrets: SecretSource? = nil
+  ) {
+    logins = ProxyLogins(secrets)
     self.thread = thread
     pacer = Pacer(thread: thread)
     gate = RateGate(thread: thread)
@@ -26,7 +32,7 @@ package struct CurlTransport: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
-    let proxy = try proxy(for: request)
+    let proxy = try await proxy(for: request)
     let limits = Self.limits(request)
     try await gate.enter(limits)
     defer { gate.leave(limits) }
@@ -66,12 +72,15 @@ package struct CurlTransport: Transport {
   }
 
   /// - Throws: `Failure` where a proxy would hide the address that the policy wants to judge.
-  private func proxy(for request: WireRequest) throws -> String? {
+  private nonisolated(nonsending) func proxy(for request: WireRequest) async throws -> String? {
     let proxy: String? =
       switch request.policy.proxy {
       case .none: nil
       case .environment: proxies.proxy(for: request.url)
       case .url(let url): proxies.isException(request.url.host) ? nil : url
+      case .login(let url, let user, let password):
+        proxies.isException(request.url.host)
+          ? nil : try await logins.address(of: url, user: user, password: password)
       }
     if proxy != nil, !request.policy.deniedAddresses.isEmpty {
       throw Failure(

@@ -304,7 +304,7 @@ extension Upload {
         httpStatus: answer.status)
     }
     isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
-    if session.chunkSize != source.chunkSize {
+    if session.chunkSize != source.chunkSize, old == nil {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")

@@ -17,15 +17,8 @@ extension Upload {
       try await prove(file)
       return .finished
     }
-    let origin = remote.url.origin
-    guard
-      settings.ifExists != .replace || abilities.provesWholeFile
-        || remote.mayTellDigests && context.adoptions.isWorthAsking(origin, size: source.size),
-      book.progress.session == nil, let request = remote.look()
+    guard book.progress.session == nil, let request = remote.look(), let answer = try await lookOver(request)
     else { return nil }
-    // The look is optional under `replace`: what follows will say what is wrong.
-    let answer = try await requester.call(request, asksWhy: settings.ifExists != .replace)
-    context.adoptions.note(origin, tellsDigest: tellsDigest(answer))
     if answer.status == 404 || answer.status == 410 { return nil }
     // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
     if answer.status >= 300, settings.ifExists == .replace { return nil }
@@ -48,6 +41,26 @@ extension Upload {
     case .replace: return nil
     case .keep: return .skipped(.exists)
     case .fail: throw Failure(.destinationExists, "there is a file at \(request.url) already")
+    }
+  }
+
+  /// What stands at the destination, where that is worth a request; nil where it is not, or nobody knows.
+  private func lookOver(_ request: Request) async throws -> Answer? {
+    if settings.ifExists != .replace || abilities.provesWholeFile { return try await requester.call(request) }
+    let origin = remote.url.origin
+    guard remote.mayTellDigests, context.adoptions.isWorthAsking(origin, size: source.size) else {
+      return nil
+    }
+    // Only an offer: what fails here is no reason not to send the file.
+    let sink = CollectingSink()
+    do {
+      let url = try await requester.send(request, body: .none, isShort: true) { sink }
+      let answer = sink.answerHead.map { Answer(head: $0, body: sink.bytes, url: url) }
+      context.adoptions.note(origin, tellsDigest: answer.map(tellsDigest) ?? false)
+      return answer
+    } catch  where error is Failure || error is TransportError {
+      context.adoptions.note(origin, tellsDigest: false)
+      return nil
     }
   }
 
