@@ -27,6 +27,7 @@ enum DiagnosticSubjects {
         order.append(key)
         continue
       }
+      if known.first.message != own.message { known.first.message = key.message }
       let news = ids.filter { !known.ids.contains($0) }
       // Up to three are told apart; of more, each attempt counts its own.
       known.count += known.count <= known.ids.count ? news.count : row["count"]
@@ -37,7 +38,7 @@ enum DiagnosticSubjects {
       guard let one = merged[key] else { return nil }
       var told = one.first
       if one.count > 1, !one.ids.isEmpty {
-        told.message = "\(one.count) transfers: \(key.message) (\(CauseTally.names(one.ids, of: one.count)))"
+        told.message = "\(one.count) transfers: \(one.first.message) (\(CauseTally.names(one.ids, of: one.count)))"
       } else if let id = one.ids.first {
         told.message = "\(id): \(one.first.message)"
       }

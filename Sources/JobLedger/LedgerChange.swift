@@ -29,7 +29,7 @@ package enum LedgerChange: Sendable {
   case ended(seq: Int64, RemoteSession)
   case diagnostic(run: Int, Diagnostic)
   /// So many transfers have said what this diagnostic says, these first.
-  indirect case diagnosticCount(run: Int, Diagnostic, count: Int, ids: [String])
+  indirect case diagnosticCount(run: Int, Diagnostic, message: String, count: Int, ids: [String])
   case events(run: Int, count: Int)
   /// How the servers fare that are not asked as freely as the policies let.
   case hosts([HostStanding])

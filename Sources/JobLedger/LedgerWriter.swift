@@ -319,14 +319,17 @@ package final class LedgerWriter: Sendable {
         run, diagnostic.severity.rawValue, diagnostic.message, diagnostic.mark?.text, diagnostic.hint,
         DiagnosticSubjects.json(diagnostic.subject.map { [$0] } ?? []),
       ])
-    case .diagnosticCount(let run, let first, let count, let ids):
+    case .diagnosticCount(let run, let first, let message, let count, let ids):
+      var told = first
+      told.message = message
+      let shown = told.without(mask).message
       try db.cachedStatement(
         sql: """
-          UPDATE diagnostic SET count = ?, subjects = ? WHERE number = (
-            SELECT max(number) FROM diagnostic WHERE run = ? AND message = ? AND subjects ->> 0 = ?)
+          UPDATE diagnostic SET count = ?, subjects = ?, message = ? WHERE number = (
+            SELECT max(number) FROM diagnostic WHERE run = ? AND message IN (?, ?) AND subjects ->> 0 = ?)
           """
       ).execute(arguments: [
-        count, DiagnosticSubjects.json(ids), run, first.without(mask).message, first.subject,
+        count, DiagnosticSubjects.json(ids), shown, run, first.without(mask).message, shown, first.subject,
       ])
     case .events(let run, let count):
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [

@@ -10,6 +10,8 @@ package final class WarningTally: Sendable {
     var count: Int
     var ids: [String]
     var isRecorded = true
+    /// All said the same, numbers included.
+    var isOneMessage = true
   }
   private static let limit = 200
   private let entries = Locked<[String: Entry]>([:])
@@ -33,6 +35,7 @@ package final class WarningTally: Sendable {
       }
       entries[key]?.count += 1
       entries[key]?.isRecorded = false
+      if entries[key]?.first.message != diagnostic.message { entries[key]?.isOneMessage = false }
       if let ids = entries[key]?.ids, ids.count < CauseTally.named, !ids.contains(id) {
         entries[key]?.ids.append(id)
       }
@@ -46,11 +49,13 @@ package final class WarningTally: Sendable {
     let news = entries.withLock { entries in
       entries.filter { !$0.value.isRecorded }.map { key, entry in
         entries[key]?.isRecorded = true
-        return entry
+        return (key, entry)
       }
     }
-    for entry in news {
-      writer.submit(.diagnosticCount(run: run, entry.first, count: entry.count, ids: entry.ids))
+    for (key, entry) in news {
+      let message = entry.isOneMessage ? entry.first.message : key
+      writer.submit(
+        .diagnosticCount(run: run, entry.first, message: message, count: entry.count, ids: entry.ids))
     }
   }
 }

@@ -147,7 +147,8 @@ struct PlanPreview: Sendable {
     if transfer.progress.completedAt != nil { return (.changed, nil) }
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
     guard wasTried else { return (.new, nil) }
-    return (.again, transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
+    // What stands in its way now says more than what did.
+    return (.again, forecast.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
   }
 
   /// What a new expectation means for a completed transfer; nil where its recorded digests meet it.

@@ -58,7 +58,7 @@ struct MemoryTests {
     #expect(plan.output.suffix(2000).contains("100001"))
     print("memory: plan of 100,000 rows \(plan.peakMemory >> 10) KiB in \(plan.seconds) s")
     let run = try await bench.haul(["run", "job.yaml", "--only", "nothing"], limit: .seconds(400))
-    #expect(run.status == 75, "\(run.errors)")
+    #expect(run.status == 0, "judged by what was selected: \(run.errors)")
     #expect(run.peakMemory < 100 * Self.mebibyte)
     print("memory: run of 100,000 rows, none chosen \(run.peakMemory >> 10) KiB in \(run.seconds) s")
   }

@@ -98,6 +98,12 @@ struct ResumeCheckTests {
     }
   }
 
+  /// The hour of the day, UTC, so many hours from now.
+  private func hour(_ ahead: Int) -> String {
+    let hour = (Int(Date().timeIntervalSince1970) / 3600 + ahead) % 24
+    return (hour < 10 ? "0" : "") + String(hour)
+  }
+
   /// Completions are read again, in a new run and in one that goes on; only what is damaged moves again.
   @Test(arguments: [true, false]) func completedFilesAreRead(goesOn: Bool) async throws {
     let (bench, depot) = try await bench([])
@@ -109,8 +115,8 @@ struct ResumeCheckTests {
       version: 1
       job: full
       endpoints: { depot: \(depot.endpoint) }
-      policies: { p: { retry: { attempts: 1 } } }
-      defaults: { chunk_size: 256KiB, policy: p }
+      policies: { shut: { timezone: UTC, window: [{ from: "\(hour(2)):00", to: "\(hour(3)):00" }] } }
+      defaults: { chunk_size: 256KiB }
       transfers:
         - { id: a, download: "depot:a.bin", to: a.bin }
         - { id: b, download: "depot:b.bin", to: b.bin }
@@ -118,16 +124,16 @@ struct ResumeCheckTests {
         - { id: up, upload: up.bin, to: "depot:in/up.bin" }
 
       """
-      + (goesOn ? "  - { id: far, download: \"http://127.0.0.1:1/x\", to: far.bin }\n" : "")
-    let first = try await bench.run(yaml)
+      + (goesOn ? "  - { id: far, download: \"http://127.0.0.1:1/x\", to: far.bin, policy: shut }\n" : "")
+    let first = try await bench.run(yaml, ["--no-wait"])
     #expect(first.status == (goesOn ? 75 : 0), "\(first.errors)")
     for name in ["a", "never"] { try alterUnseen(bench.job + "/\(name).bin", at: 300_000) }
     let moved = try await depot.log().moved
     // Times and sizes are as recorded: without reading, nobody sees it.
-    let quick = try await bench.run()
+    let quick = try await bench.run(nil, ["--no-wait"])
     #expect(try await depot.log().moved == moved)
     #expect(quick.state("a") == (goesOn ? "completed" : "up_to_date"))
-    let full = try await bench.run(nil, ["--resume-check", "full"])
+    let full = try await bench.run(nil, ["--resume-check", "full", "--no-wait"])
     #expect(full.status == (goesOn ? 75 : 0), "\(full.errors)")
     #expect(full.faults == "")
     for name in ["a", "b", "never"] { #expect(try bench.isSame("\(name).bin", "\(name).bin"), "\(name)") }

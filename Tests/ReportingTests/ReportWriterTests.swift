@@ -99,7 +99,7 @@ import Testing
       let job = try await SampleJob()
       var progress = TransferProgress()
       progress.size = 300
-      progress.remote.etag = "\"65a1b2c3-12c\""
+      progress.remote.etag = "\"" + String(repeating: "ab", count: 16) + "\""
       progress.digests = [.sha256: String(repeating: "0f", count: 32)]
       progress.verification = [Verification("size", .server, .match)]
       progress.movedBecause = isNew ? .new : nil

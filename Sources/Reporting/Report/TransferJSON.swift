@@ -68,7 +68,6 @@ struct TransferJSON {
     var url = wire.url.map(Masking.withoutQuery)
     let ability = ability(transfer, &url, isOrdinary: isOrdinary)
     let moved = progress.transferred > 0 || transfer.state == .completed
-    let ended = isOrdinary && !moved ? nil : progress.endedAt
     func told(_ value: JSON) -> JSON { isOrdinary ? .null : value }
     var members: [JSON.Member] = []
     func add(_ name: String, _ value: JSON) { members.append(.init(name, value)) }
@@ -86,7 +85,9 @@ struct TransferJSON {
     add("protocol", .string(wire.protocol))
     add("remote_id", CommonJSON.masked(progress.remoteID))
     add("version", .text(progress.remote.version))
-    add("etag", .text(progress.remote.etag))
+    // A digest says more than the ETag of a server that knows no versions.
+    let isKnownByDigest = wire.protocol == "http" && !progress.digests.isEmpty
+    add("etag", isKnownByDigest ? told(.text(progress.remote.etag)) : .text(progress.remote.etag))
     let type = contentType(transfer)
     let isPlain = transfer.settings.direction == .download && type == "application/octet-stream"
     add("content_type", isPlain ? told(.text(type)) : .text(type))
@@ -94,12 +95,14 @@ struct TransferJSON {
     add("chunk_size", told(.int(chunkSize(transfer))))
     add("chunks", told(chunks(progress)))
     add("contiguous_bytes", told(.integer(progress.contiguousBytes)))
-    add("bytes", bytes(progress, isOrdinary: isOrdinary))
+    add("bytes", bytes(progress))
     add("digests", digests(progress.digests))
     add("verification", .array(progress.verification.map(verification)))
     add("moved_because", .text(progress.movedBecause?.rawValue))
     add("policy", policy(transfer))
-    add("capabilities", .text(ability.map { abilities.name($0) }))
+    // Its protocol's; the URL's beginning is all that another transfer of it may have of its own.
+    let reference = JSON.text(ability.map { abilities.name($0) })
+    add("capabilities", ability?.url == nil ? told(reference) : reference)
     add("attempts", told(.int(progress.attempts)))
     add("retries", .int(progress.retries))
     add("requests", .int(progress.requests))
@@ -109,7 +112,7 @@ struct TransferJSON {
     add("created_at", isNew ? .null : CommonJSON.time(transfer.createdAt ?? createdAt))
     add("updated_at", told(CommonJSON.time(progress.updatedAt)))
     add("started_at", told(CommonJSON.time(progress.startedAt)))
-    add("ended_at", CommonJSON.time(ended))
+    add("ended_at", moved ? CommonJSON.time(progress.endedAt) : told(CommonJSON.time(progress.endedAt)))
     let isBrief = isOrdinary && (!moved || progress.duration < 0.1)
     add("duration_s", .double(progress.startedAt == nil || isBrief ? nil : progress.duration))
     add("error", transfer.standingFailure.map { CommonJSON.error($0, at: progress.failedAt) } ?? .null)
@@ -160,11 +163,11 @@ struct TransferJSON {
     ]
   }
 
-  private func bytes(_ progress: TransferProgress, isOrdinary: Bool) -> JSON {
-    var members: [JSON.Member] = [.init("transferred", .integer(progress.transferred))]
-    if !isOrdinary || progress.reused > 0 { members.append(.init("reused", .integer(progress.reused))) }
-    if !isOrdinary { members.append(.init("discarded", .integer(progress.discarded))) }
-    return .object(members)
+  private func bytes(_ progress: TransferProgress) -> JSON {
+    [
+      "transferred": .integer(progress.transferred), "reused": .integer(progress.reused),
+      "discarded": .integer(progress.discarded),
+    ]
   }
 
   private func digests(_ digests: [DigestAlgorithm: String]) -> JSON {

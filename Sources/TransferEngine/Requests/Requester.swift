@@ -273,6 +273,10 @@ final class Requester {
       } catch is PlaceLost {
         try rewind(body)
         continue
+      } catch let error as TransportError where error.failure.isGivenUp {
+        // Nothing was sent: its host is not tried.
+        tally.requests -= 1
+        throw error
       }
       if let status = guarded.status, status >= 400 {
         clockOffset = guarded.date.map { $0 - context.clock.now() }

@@ -124,7 +124,10 @@ extension Upload {
   }
 
   private func forgetCompletion() {
-    if let recorded = book.progress.source, let now = currentFacts, recorded.isSameContent(as: now) {
+    // Bytes that were read, and are others, have other digests, whatever size and times say.
+    if book.fallen != .sourceChanged, let recorded = book.progress.source, let now = currentFacts,
+      recorded.isSameContent(as: now)
+    {
       recordedSource = book.progress.digests
     }
     book.progress.completedAt = nil
