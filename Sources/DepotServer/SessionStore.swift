@@ -101,11 +101,11 @@ final class SessionStore: Sendable {
 
   /// Removes what has been over for a while: until then a new session may still take over its chunks.
   func sweep(grace: Int) {
-    let over = table.withLock { table -> [UploadSession] in
-      let over = table.sessions.values.filter { $0.record.expiresAt + grace <= HTTPDate.now }
-      return over.compactMap { table.remove($0.id) }
+    let over = table.withLock { table in
+      table.sessions.values.filter { $0.record.expiresAt + grace <= HTTPDate.now }
     }
-    for session in over { session.remove() }
+    // One that is being finished is to become a file.
+    for session in over where !session.isFinishing { table.withLock { $0.remove(session.id) }?.remove() }
   }
 
   /// Once a second: with ten thousand sessions a look at each would take longer than what it is made for.

@@ -31,6 +31,8 @@ final class UploadSession: Sendable {
     hasher = PrefixHasher(dataFile: folder + "/data", record: record, arrived: Set(chunks.keys), pool: pool)
   }
 
+  var isFinishing: Bool { state.withLock { $0.finishing != nil } }
+
   /// Makes the folder of a new session: a sparse data file, an empty journal, and last the record.
   static func create(_ record: SessionRecord, folder: String, pool: BlockingPool) throws -> UploadSession {
     guard mkdir(folder, 0o700) == 0 else { throw SystemError("create \(folder)") }

@@ -38,7 +38,8 @@ enum DiagnosticSubjects {
       guard let one = merged[key] else { return nil }
       var told = one.first
       if one.count > 1, !one.ids.isEmpty {
-        told.message = "\(one.count) transfers: \(one.first.message) (\(CauseTally.names(one.ids, of: one.count)))"
+        let names = CauseTally.names(one.ids, of: one.count)
+        told.message = "\(one.count) transfers: \(one.first.message) (\(names))"
       } else if let id = one.ids.first {
         told.message = "\(id): \(one.first.message)"
       }

@@ -55,8 +55,9 @@ package struct LeftManifest: Sendable, Hashable {
   }
 
   private mutating func add(_ other: LeftManifest) {
-    count += other.count
-    ids += other.ids.prefix(Self.limit - ids.count)
+    let news = other.ids.filter { !ids.contains($0) }
+    count += other.count - (other.ids.count - news.count)
+    ids += news.prefix(max(0, Self.limit - ids.count))
   }
 
   private var json: JSON { ["count": .int(count), "ids": .array(ids.map { .string($0) })] }

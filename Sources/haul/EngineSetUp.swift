@@ -9,8 +9,10 @@ struct EngineSetUp {
   private let thread: NetworkThread
   var context: EngineContext
 
+  /// - Parameter tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
   init(
-    job: Job, stateFolder: String, ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
+    job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger, writer: LedgerWriter,
+    run: Int, board: LiveBoard,
     checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
@@ -62,7 +64,7 @@ struct EngineSetUp {
       bootID: BootID.current, checksEverything: checksEverything, board: board)
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
-    context.tokens = KeptTokens.keeping(in: stateFolder)
+    context.tokens = KeptTokens.keeping(in: tokens ?? stateFolder)
     let names = WireNames(job.endpoints)
     context.formerEndpoint = { name, text throws(Failure) in try names.former(name, text) }
     context.network = network

@@ -75,7 +75,7 @@ struct JobOpening: Sendable {
     } catch {
       // A fault leaves no state behind that was not there before.
       let isFault = error is PlanCompiler.Faulty || error is Failure
-      if isNew, isFault { try? FileManager.default.removeItem(atPath: state.folder(name)) }
+      if isNew, isFault { state.forget(name) }
       throw try end(error, file, read, reports)
     }
   }

@@ -1,17 +1,27 @@
 import Foundation
 import JobModel
+import Locks
 import TransferEngine
 
 /// The file of exchanged refresh tokens in a job's state: mode 0600, replaced whole.
 enum KeptTokens {
+  static let fileName = "tokens.json"
+
   static func keeping(in folder: String) -> TokenKeeping {
-    let path = folder + "/tokens.json"
+    let path = folder + "/" + fileName
+    // Two endpoints may renew at once; each write takes over what the other wrote.
+    let writing = Locked(())
     return TokenKeeping(
       read: { key in read(path)[key].map { Secret($0) } },
       write: { key, token in
-        var tokens = read(path)
-        tokens[key] = token.reveal()
-        try write(tokens, to: path)
+        try writing.withLock { _ in
+          // A plan may come before the first run.
+          try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+          var tokens = read(path)
+          tokens[key] = token.reveal()
+          try write(tokens, to: path)
+        }
       })
   }
 

@@ -45,7 +45,8 @@ struct PlanCommand: AsyncParsableCommand {
     let setUp =
       probe
       ? try EngineSetUp(
-        job: preview.job, stateFolder: preview.draft.folder, ledger: preview.draft.ledger,
+        job: preview.job, stateFolder: preview.draft.folder,
+        tokensIn: common.stateFolder.folder(preview.job.name), ledger: preview.draft.ledger,
         writer: LedgerWriter(preview.draft.ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in })
       : nil
     defer { setUp?.shutDown() }

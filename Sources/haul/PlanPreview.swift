@@ -48,7 +48,9 @@ struct PlanPreview: Sendable {
           job: job, plan: recorded, draft: draft, recorded: recorded, isNewRun: continued == nil,
           diagnostics: read.diagnostics)
       }
-      let lister = try PrefixLister(job, stateFolder: draft.folder, ledger: draft.ledger)
+      // A token that a server exchanges for another outlives the draft.
+      let lister = try PrefixLister(
+        job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger)
       defer { lister?.shutDown() }
       let compiled = try PlanCompiler.compile(job, run: values, mark: nil, into: draft.ledger, lister: lister)
       return PlanPreview(

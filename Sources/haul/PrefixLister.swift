@@ -13,11 +13,12 @@ struct PrefixLister {
   private let listing: RemoteListing
 
   /// nil where the job has nothing to list.
-  init?(_ job: Job, stateFolder: String, ledger: JobLedger) throws {
+  init?(_ job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger) throws {
     let lists = job.templates.contains { if case .prefix = $0.fanOut { true } else { false } }
     guard lists else { return nil }
     setUp = try EngineSetUp(
-      job: job, stateFolder: stateFolder, ledger: ledger, writer: LedgerWriter(ledger) { _ in }, run: 0,
+      job: job, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
+      writer: LedgerWriter(ledger) { _ in }, run: 0,
       board: LiveBoard(), events: { _ in })
     listing = RemoteListing(setUp.context)
   }

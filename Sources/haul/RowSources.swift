@@ -17,6 +17,8 @@ actor RowSources {
   init?(_ job: Job, _ values: RunValues, _ ledger: JobLedger) {
     var rows = job
     rows.templates = job.templates.filter { if case .rows = $0.fanOut { true } else { false } }
+    // What they need may be no row, and is settled.
+    for index in rows.templates.indices { rows.templates[index].needs = [] }
     guard !rows.templates.isEmpty else { return nil }
     self.job = rows
     self.values = values
@@ -35,7 +37,9 @@ actor RowSources {
     let (job, values, ledger) = (job, values, ledger)
     let task = Task { (try? await OwnThread.run { try Self.record(job, values, ledger) }) ?? false }
     reading = task
-    if await task.value { read = files }
+    _ = await task.value
+    // What is written meanwhile has another identity next time.
+    read = files
     reading = nil
   }
 

@@ -53,9 +53,15 @@ struct SecretCheck {
     guard transfer.settings.isEnabled, scope?.includes(transfer.id) ?? true else { return false }
     switch transfer.state {
     case .paused(.user): return false
-    case .completed, .upToDate, .canceled: return isNewRun
+    case .completed, .upToDate: return isNewRun && transfer.settings.refresh != .never
+    case .canceled, .skipped(.exists): return isNewRun
     case .queued, .running, .paused, .failed, .skipped: return true
     }
+  }
+
+  private static func isStream(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT)
   }
 
   private func diagnostics(_ isUsed: (SecretUse) -> Bool) -> [Diagnostic] {
@@ -70,6 +76,8 @@ struct SecretCheck {
     do {
       switch use.source {
       case .reference(.environment(let name)): _ = try Secrets.variable(name)
+      // A pipe can be read once.
+      case .reference(.file(let path)) where Self.isStream(path): break
       case .reference(.file(let path)): _ = try Secrets.file(path)
       case .reference(.command): break
       case .awsEnvironment: try AWSCredentialSource.checkEnvironment()

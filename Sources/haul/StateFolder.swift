@@ -34,6 +34,15 @@ struct StateFolder {
     }
   }
 
+  /// Removes a job's state, but for a token that a server has exchanged: the one that the manifest refers to is used up.
+  func forget(_ job: String) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder(job))) ?? []
+    for name in names where name != KeptTokens.fileName {
+      try? FileManager.default.removeItem(atPath: folder(job) + "/" + name)
+    }
+    rmdir(folder(job))
+  }
+
   func open(_ job: String) throws -> JobLedger {
     do {
       return try JobLedger(folder: folder(job))

@@ -141,7 +141,9 @@ extension Download {
     guard let present else { return .destinationChanged }
     switch book.refresh {
     case .always: return .asked
-    case .never: return try await isUndamaged() ? nil : .damaged
+    case .never:
+      guard try await expectationsHold(present) else { return .sourceChanged }
+      return try await isUndamaged() ? nil : .damaged
     case .changed:
       guard let recorded = book.progress.destination, present.size == recorded.size,
         present.mtime == recorded.mtime

@@ -65,6 +65,7 @@ extension Upload {
   }
 
   private func startOver() async throws {
+    recordedSource = [:]
     await abandonSession()
     book.keepOnly(0)
     forgetChunks()

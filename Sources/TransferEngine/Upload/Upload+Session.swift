@@ -43,6 +43,7 @@ extension Upload {
   /// Renews the session while the upload is under way and nothing of it is on its way; as it was where the server will
   /// not, or does not know how.
   func renewed(_ old: RemoteSession) async throws -> RemoteSession {
+    let before = heldBytes
     let session: RemoteSession
     do { session = try await create(renewing: old) } catch is SessionGone {
       sessionClock.refused()
@@ -66,8 +67,16 @@ extension Upload {
         failure: Failure(
           .sessionExpired, "\(remote.url) does not know the session that it has just opened"))
     }
+    if heldBytes < before {
+      lostSessions += 1
+      guard lostSessions < settings.policy.retryAttempts else {
+        throw Failure(.sessionExpired, "\(remote.url) loses chunks each time that a session is renewed")
+      }
+    }
     return session
   }
+
+  private var heldBytes: Int64 { held.values.reduce(0) { $0 + Int64($1.length) } }
 
   /// Drops what the server does not hold in a session that has taken the place of another; false where it does not know it.
   private func keepWhatIsHeld(by session: RemoteSession) async throws -> Bool {

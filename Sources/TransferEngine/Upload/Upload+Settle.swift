@@ -79,7 +79,10 @@ extension Upload {
       return nil
     }
     var reason: TransferState.UpToDateReason?
-    if !(recorded.size == now.size && recorded.mtime == now.mtime) || context.checksEverything {
+    // Times say nothing of a record that another transfer has left.
+    if recorded.inode == 0 || !(recorded.size == now.size && recorded.mtime == now.mtime)
+      || context.checksEverything
+    {
       // Another fingerprint is another content; the same one is only a hint, and the digest is the proof.
       guard recorded.size == now.size, recorded.fingerprint == nil || recorded.fingerprint == now.fingerprint,
         let old = book.progress.digests[.sha256], try await wholeDigests()[.sha256] == old
@@ -126,7 +129,7 @@ extension Upload {
   private func forgetCompletion() {
     // Bytes that were read, and are others, have other digests, whatever size and times say.
     if book.fallen != .sourceChanged, let recorded = book.progress.source, let now = currentFacts,
-      recorded.isSameContent(as: now)
+      recorded.isSameContent(as: now), recorded.inode == now.inode, recorded.ctime == now.ctime
     {
       recordedSource = book.progress.digests
     }
