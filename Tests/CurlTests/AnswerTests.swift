@@ -1,7 +1,7 @@
 import Curl
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AnswerTests {
   let thread: NetworkThread
 

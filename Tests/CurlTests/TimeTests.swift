@@ -2,7 +2,7 @@ import Curl
 import Glibc
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TimeTests {
   let thread: NetworkThread
 

@@ -144,7 +144,10 @@ struct StoresTests {
           "{ id: parts, upload: parts, to: \"s3:\(place)/parts\", needs: [before] }",
         ]), environment: Self.environment)
     #expect(run.status == 1 && run.state("before") == "completed", "\(run.errors)")
-    #expect(run.state("single") == "failed INTEGRITY_MISMATCH" && run.state("parts") == run.state("single"))
+    #expect(run.state("single") == "failed INTEGRITY_MISMATCH", "\(run.errors)")
+    // rclone forgets an upload whose part it refused: that may be what is heard last.
+    let ends = ["failed INTEGRITY_MISMATCH"] + (make == .rclone ? ["failed SESSION_EXPIRED"] : [])
+    #expect(ends.contains(run.state("parts")), "\(run.errors)")
   }
 
   /// The server answers ranges of it with 200, or 206, or its URL can't be asked by HEAD.

@@ -10,7 +10,7 @@ extension HostGate {
 }
 
 /// Who is let through to a host, and when, under a clock that the test moves.
-@Suite(.timeLimit(.minutes(2))) struct HostGateTests {
+@Suite(.timeLimit(.minutes(5))) struct HostGateTests {
   private let host = "http://h"
 
   private final class Notes: Sendable {

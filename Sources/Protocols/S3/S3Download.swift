@@ -68,8 +68,8 @@ package struct S3Download: DownloadProtocol {
   package func judge(
     _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
   ) -> RangeAnswer {
-    // The version is gone: the object that has the name now is left.
-    if isPinned(object), [404, 405].contains(head.status) { return .changed(RemoteObject()) }
+    // The version is gone, or may not be read: the object that has the name now is left. 400 says that a token expired.
+    if isPinned(object), [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
     switch head.status {
     case 200, 206, 412, 416:
       return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
