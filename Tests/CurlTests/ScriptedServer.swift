@@ -19,6 +19,8 @@ final class ScriptedServer: Sendable {
       while true {
         let fd = accept(listener, nil, nil)
         guard fd >= 0 else { return }
+        // A program that another test starts would keep the connection open.
+        _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
         count.add(1, ordering: .acquiringAndReleasing)
         detached { [script] in
           script(Connection(fd))
