@@ -29,7 +29,10 @@ enum ThreadSupply {
     OwnThread.start {
       while true {
         Thread.sleep(forTimeInterval: 2)
-        let stood = Double(DispatchTime.now().uptimeNanoseconds - lastBeat.load(ordering: .relaxed)) / 1e9
+        let last = lastBeat.load(ordering: .relaxed)
+        let now = DispatchTime.now().uptimeNanoseconds
+        // Another processor's beat may be a little ahead of this one's clock.
+        let stood = now > last ? Double(now - last) / 1e9 : 0
         guard stood > patience, haul_try_threads(1) != 0 else { continue }
         let end = shortage("no thread can be started, and work waits for one")
         Terminal.error(end.message ?? "", hint: end.hint)
