@@ -35,7 +35,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let lifecycle = "swift-service-lifecycle"
 
 let fuzzed: [Target.Dependency] = [
-  "DepotServer", "JobManifest", "JobModel", "Planner", "Protocols", "Reporting",
+  "DepotServer", "Endpoints", "JobManifest", "JobModel", "Planner", "Reporting",
   .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 /// One set of entries: for the corpus they are part of a test target, for the fuzz program a library.
@@ -86,13 +86,14 @@ let package = Package(
 
     // The pure middle.
     layer("JobModel", ["Locks"]),
-    layer("JobManifest", ["JobModel", "YAML"]),
+    layer("ManifestFields", ["JobModel", "YAML"]),
+    layer("Endpoints", ["Digests", "JobModel"]),
+    layer("JobManifest", ["JobModel", "ManifestFields", "YAML"]),
     layer("Planner", ["JobModel"]),
-    layer("Protocols", ["Digests", "JobModel"]),
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", sqlite, sqliteC]),
-    layer("TransferEngine", ["CPosix", "Curl", "Digests", "JobLedger", "JobModel", "Locks", "Protocols"]),
+    layer("TransferEngine", ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "Locks"]),
     layer("Reporting", ["JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
       "DepotServer",
@@ -110,8 +111,8 @@ let package = Package(
     program(
       "haul",
       [
-        "CPosix", "Curl", "Digests", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
-        "Protocols", "Reporting", "TransferEngine", arguments, logging,
+        "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
+        "Reporting", "TransferEngine", arguments, logging,
       ]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
@@ -127,9 +128,9 @@ let package = Package(
     tests("JobModelTests", ["JobModel"]),
     tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
     tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
-    tests("ProtocolsTests", ["Digests", "JobModel", "Protocols", "TestSupport"]),
+    tests("EndpointsTests", ["Digests", "Endpoints", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
-    tests("TransferEngineTests", ["Digests", "JobLedger", "JobModel", "Protocols", "TransferEngine"]),
+    tests("TransferEngineTests", ["Digests", "Endpoints", "JobLedger", "JobModel", "TransferEngine"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing
 )

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// `bandwidth`: one rate for both ways, or one for each.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// `timezone`, `schedule`, `window` and `budget`: what a policy says about hours and days.

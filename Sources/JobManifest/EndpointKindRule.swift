@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 
 /// `type` of an endpoint and the keys that only that type has.
 enum EndpointKindRule {

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// How an entry fans out, and whether its keys fit together for that.

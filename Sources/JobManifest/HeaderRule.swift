@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// `headers`: names that HTTP allows, values that can't begin another header, secrets by reference only.

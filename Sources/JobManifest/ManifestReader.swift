@@ -1,4 +1,5 @@
 package import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// What reading a manifest gave: everything wrong with it, and the job if nothing is.

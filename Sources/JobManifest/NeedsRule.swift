@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 
 /// `needs`: every pattern may match something, and nothing needs itself.
 struct NeedsRule {

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 
 /// `auth.oauth2`: what each grant needs (RFC 6749, RFC 7523).
 enum OAuthRule {

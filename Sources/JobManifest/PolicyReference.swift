@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// What one level says with its key `policy`: a name, or a policy written in place.

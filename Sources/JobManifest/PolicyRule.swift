@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// A policy's mapping, one level of it: what is not written stays nil.

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// Merges the levels into settings: transfer, then endpoint, then defaults, then built in.

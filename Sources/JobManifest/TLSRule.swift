@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 
 /// `tls` of a policy or of an endpoint.
 enum TLSRule {

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// What a transfer, or `defaults`, says: every key optional, nothing merged yet.

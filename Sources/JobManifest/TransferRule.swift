@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// One entry of `transfers`: its own keys, merged with the endpoint's and the defaults.

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 
 /// No two transfers with one id or one destination, as far as the manifest alone tells.
 enum UniqueRule {

@@ -1,4 +1,5 @@
 internal import JobModel
+internal import ManifestFields
 internal import YAML
 
 /// `vars`, with what `--set` gives over them. A variable may use others.

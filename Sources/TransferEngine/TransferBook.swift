@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// One transfer's state and progress while it is worked on, and the way both get into the ledger.
 ///

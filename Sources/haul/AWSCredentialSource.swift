@@ -1,6 +1,6 @@
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 
 /// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
 enum AWSCredentialSource {

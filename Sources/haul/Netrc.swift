@@ -1,6 +1,6 @@
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 import TransferEngine
 
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.

@@ -3,7 +3,7 @@ import Foundation
 import JobLedger
 import JobModel
 import Planner
-import Protocols
+import Endpoints
 
 /// Compiles a job into its ledger: all of it, or nothing where a fault is found.
 enum PlanCompiler {

@@ -2,7 +2,7 @@ import Foundation
 import JobLedger
 import JobModel
 import Planner
-import Protocols
+import Endpoints
 import TransferEngine
 
 /// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 
 /// What tells the store behind an endpoint from others: progress belongs to it. Each kind says it, there is no default.
 enum StoreIdentity {

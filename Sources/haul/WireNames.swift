@@ -2,7 +2,7 @@ import Digests
 import Foundation
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 import Reporting
 import TransferEngine
 

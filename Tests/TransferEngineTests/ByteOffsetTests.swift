@@ -1,7 +1,7 @@
 import Foundation
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 import Synchronization
 import Testing
 import TransferEngine

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// Answers that a download must not use, and objects that change or come damaged.

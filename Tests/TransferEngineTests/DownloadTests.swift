@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 import Synchronization
 import Testing
 import TransferEngine

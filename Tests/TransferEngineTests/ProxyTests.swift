@@ -1,4 +1,4 @@
-import Protocols
+import Endpoints
 import Testing
 import TransferEngine
 

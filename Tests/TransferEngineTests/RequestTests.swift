@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// Credentials, redirects, headers: what surrounds every request.

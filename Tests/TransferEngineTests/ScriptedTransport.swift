@@ -1,6 +1,6 @@
 import Dispatch
 import JobModel
-import Protocols
+import Endpoints
 import Synchronization
 import TransferEngine
 

@@ -1,7 +1,7 @@
 import Digests
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 import Synchronization
 import Testing
 

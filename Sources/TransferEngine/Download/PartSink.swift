@@ -2,7 +2,7 @@ import CPosix
 import Digests
 import Glibc
 import JobModel
-import Protocols
+import Endpoints
 
 /// Where the body of an answer goes, decided at its head.
 enum BodyPlace {

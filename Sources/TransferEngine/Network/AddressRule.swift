@@ -1,6 +1,6 @@
 import Curl
 import JobModel
-import Protocols
+import Endpoints
 
 /// What a policy says about the addresses that are connected to.
 struct AddressRule: Sendable {

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 
 /// A transport behind a gate.
 package struct GatedTransport<Inner: Transport>: Transport {

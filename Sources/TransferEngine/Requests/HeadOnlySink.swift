@@ -1,4 +1,4 @@
-import Protocols
+import Endpoints
 
 /// Ends the request when the head has come: a server that ignores ranges would send everything.
 ///

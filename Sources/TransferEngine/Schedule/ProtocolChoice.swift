@@ -1,6 +1,6 @@
 import JobLedger
 package import JobModel
-package import Protocols
+package import Endpoints
 
 /// Which protocol value speaks for a place: the one switch over endpoint types.
 package enum ProtocolChoice {

@@ -1,6 +1,6 @@
 import Curl
 import JobModel
-import Protocols
+import Endpoints
 
 /// What libcurl's faults mean in the one table of error codes.
 enum TransportFault {

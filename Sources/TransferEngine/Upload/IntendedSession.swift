@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// The session that an earlier attempt was about to open: the server may have opened it without our hearing of it.
 enum IntendedSession {

@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// What answers to single bodies prove, where the store gives no digest of the whole.
 extension Upload {

@@ -1,7 +1,7 @@
 import Digests
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// Proving that the server has what we have.
 extension Upload {

@@ -1,7 +1,7 @@
 import Digests
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// Sending: what is missing sent, a few chunks at once, each answer judged.
 extension Upload {

@@ -2,7 +2,7 @@ import Digests
 import Foundation
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// The remote session of an upload: opened, recovered by the server's own word, renewed, finalized, abandoned.
 extension Upload {

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 
 /// URLs that the server hands out for chunks, in batches.
 extension Upload {

@@ -3,7 +3,7 @@ import Digests
 import Glibc
 import JobLedger
 import JobModel
-import Protocols
+import Endpoints
 
 /// One upload, from wherever its record stands to the file that the server has confirmed.
 actor Upload {

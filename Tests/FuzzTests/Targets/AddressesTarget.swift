@@ -1,4 +1,4 @@
-import Protocols
+import Endpoints
 
 /// The first line is a URL, each further line a Location that answers it.
 enum AddressesTarget {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Protocols
+@testable import Endpoints
 
 @Suite struct ErrorBodyTests {
   @Test(

@@ -1,43 +1,46 @@
-internal import JobModel
-internal import YAML
+package import JobModel
+package import YAML
 
 /// What every rule needs while one manifest is read: where faults go, and what names stand for.
-final class Scope {
-  let faults: Faults
+package final class Scope {
+  package let faults: Faults
   /// Absolute folder of the manifest.
-  let directory: String
+  package let directory: String
   private let environment: (String) -> String?
-  var variables: [String: String] = [:]
+  package var variables: [String: String] = [:]
   /// Declared, but its own value is at fault: using it is no further fault.
-  var brokenVariables: Set<String> = []
+  package var brokenVariables: Set<String> = []
   /// Variables whose value came, at least in part, out of the environment.
-  var environmentVariables: Set<String> = []
+  package var environmentVariables: Set<String> = []
   /// What was asked of the environment, empty where it has no such name.
-  private(set) var environmentUsed: [String: String] = [:]
-  private(set) var usedEnvironment = false
-  private(set) var secrets: [SecretUse] = []
+  package private(set) var environmentUsed: [String: String] = [:]
+  package private(set) var usedEnvironment = false
+  package private(set) var secrets: [SecretUse] = []
 
-  init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
+  package init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
     self.faults = faults
     self.directory = directory
     self.environment = environment
   }
 
   /// What may stand in a text besides variables.
-  struct Allowed: OptionSet {
-    var rawValue: Int
-    static let environment = Allowed(rawValue: 1)
-    static let run = Allowed(rawValue: 2)
-    static let row = Allowed(rawValue: 4)
-    static let source = Allowed(rawValue: 8)
-    static let uuid = Allowed(rawValue: 16)
+  package struct Allowed: OptionSet, Sendable {
+    package var rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+    package static let environment = Allowed(rawValue: 1)
+    package static let run = Allowed(rawValue: 2)
+    package static let row = Allowed(rawValue: 4)
+    package static let source = Allowed(rawValue: 8)
+    package static let uuid = Allowed(rawValue: 16)
 
-    static let settled: Allowed = [.environment]
-    static let transfer: Allowed = [.environment, .run, .row, .uuid]
+    package static let settled: Allowed = [.environment]
+    package static let transfer: Allowed = [.environment, .run, .row, .uuid]
   }
 
   /// Puts in what is known now; nil after a fault, which is reported at the mark.
-  func interpolate(_ text: String, at mark: YAMLMark, allowed: Allowed, key: String) -> InterpolatedText? {
+  package func interpolate(_ text: String, at mark: YAMLMark, allowed: Allowed, key: String)
+    -> InterpolatedText?
+  {
     do {
       let parsed = try InterpolationParser.parse(text)
       var result = InterpolatedText("")
@@ -109,7 +112,7 @@ final class Scope {
   }
 
   /// Runs a reading and tells whether it used the environment.
-  func tracksEnvironment<Result>(_ body: () -> Result) -> (result: Result, used: Bool) {
+  package func tracksEnvironment<Result>(_ body: () -> Result) -> (result: Result, used: Bool) {
     let before = usedEnvironment
     usedEnvironment = false
     let result = body()
@@ -128,13 +131,13 @@ final class Scope {
     }
   }
 
-  func uses(_ source: SecretUse.Source, path: String, at mark: YAMLMark?) {
+  package func uses(_ source: SecretUse.Source, path: String, at mark: YAMLMark?) {
     guard let mark else { return }
     secrets.append(SecretUse(source, path: path, mark: faults.sourceMark(mark)))
   }
 
   /// A path as the manifest writes it, made absolute.
-  func absolute(_ path: String) -> String {
+  package func absolute(_ path: String) -> String {
     path.hasPrefix("/") ? path : RelativePath.normalize(directory + "/" + path)
   }
 }

@@ -1,18 +1,18 @@
-internal import JobModel
-internal import YAML
+package import JobModel
+package import YAML
 
 /// A secret is a reference: `{ env: NAME }`, `{ file: PATH }` or `{ command: [argv…] }`.
-enum SecretRule {
+package enum SecretRule {
   private static func shape(_ key: String) -> KeyShape {
     KeyShape(name: "a secret", keys: ["env", "file", "command"])
   }
 
-  static func read(_ key: String, in parent: Fields) -> SecretReference? {
+  package static func read(_ key: String, in parent: Fields) -> SecretReference? {
     guard let node = parent.node(key) else { return nil }
     return read(node, key: key, path: parent.path(key), scope: parent.scope)
   }
 
-  static func read(_ node: YAMLNode, key: String, path: String, scope: Scope) -> SecretReference? {
+  package static func read(_ node: YAMLNode, key: String, path: String, scope: Scope) -> SecretReference? {
     if node.scalar != nil {
       scope.faults.secretError(
         "a secret is never written in the manifest", at: node.mark,
@@ -36,7 +36,7 @@ enum SecretRule {
   }
 
   /// A program and its arguments, never a shell line.
-  static func command(_ fields: Fields) -> [String]? {
+  package static func command(_ fields: Fields) -> [String]? {
     guard let node = fields.node("command") else { return nil }
     guard let items = node.sequence else {
       fields.error(

@@ -1,17 +1,17 @@
-internal import JobModel
-internal import YAML
+package import JobModel
+package import YAML
 
 /// A mapping read by its keys: each accessor reads one key as its type, and reports what is wrong with it.
-struct Fields {
-  let scope: Scope
-  let shape: KeyShape
+package struct Fields {
+  package let scope: Scope
+  package let shape: KeyShape
   /// As a message shows it: `policies.office`.
-  let path: String
-  let mark: YAMLMark
+  package let path: String
+  package let mark: YAMLMark
   private let entries: [String: YAMLEntry]
 
   /// Nil where the node is no mapping, which is reported. Unknown keys are reported here.
-  init?(_ node: YAMLNode, shape: KeyShape, path: String, scope: Scope) {
+  package init?(_ node: YAMLNode, shape: KeyShape, path: String, scope: Scope) {
     guard let mapping = node.mapping else {
       scope.faults.error(Self.wrongType(node, wanted: "a mapping", key: path), at: node.mark)
       return nil
@@ -31,24 +31,24 @@ struct Fields {
     self.entries = entries
   }
 
-  func has(_ key: String) -> Bool { entries[key] != nil }
-  func node(_ key: String) -> YAMLNode? { entries[key]?.value }
-  func keyMark(_ key: String) -> YAMLMark? { entries[key]?.keyMark }
-  func path(_ key: String) -> String { Self.join(path, key) }
+  package func has(_ key: String) -> Bool { entries[key] != nil }
+  package func node(_ key: String) -> YAMLNode? { entries[key]?.value }
+  package func keyMark(_ key: String) -> YAMLMark? { entries[key]?.keyMark }
+  package func path(_ key: String) -> String { Self.join(path, key) }
 
-  func error(_ message: String, at key: String, hint: String? = nil) {
+  package func error(_ message: String, at key: String, hint: String? = nil) {
     scope.faults.error(message, at: entries[key]?.value.mark ?? mark, hint: hint)
   }
 
   /// A required key that is not there is a fault of the mapping.
-  func require(_ keys: String..., hint: String? = nil) {
+  package func require(_ keys: String..., hint: String? = nil) {
     for key in keys where entries[key] == nil {
       scope.faults.error("\(shape.name) needs `\(key)`", at: mark, hint: hint)
     }
   }
 
   /// A scalar's text as written, nothing put in.
-  func raw(_ key: String) -> (text: String, mark: YAMLMark)? {
+  package func raw(_ key: String) -> (text: String, mark: YAMLMark)? {
     guard let entry = entries[key] else { return nil }
     guard let scalar = entry.value.scalar, !scalar.isMissing else {
       scope.faults.error(Self.wrongType(entry.value, wanted: "a value", key: key), at: entry.value.mark)
@@ -57,18 +57,18 @@ struct Fields {
     return (scalar.text, entry.value.mark)
   }
 
-  func marked(_ key: String, allowed: Scope.Allowed) -> MarkedText? {
+  package func marked(_ key: String, allowed: Scope.Allowed) -> MarkedText? {
     guard let raw = raw(key) else { return nil }
     return marked(raw.text, at: raw.mark, allowed: allowed, key: key)
   }
 
-  func marked(_ text: String, at mark: YAMLMark, allowed: Scope.Allowed, key: String) -> MarkedText? {
+  package func marked(_ text: String, at mark: YAMLMark, allowed: Scope.Allowed, key: String) -> MarkedText? {
     guard let text = scope.interpolate(text, at: mark, allowed: allowed, key: key) else { return nil }
     return MarkedText(
       text: text, mark: scope.faults.sourceMark(mark), lineText: scope.faults.lineText(mark) ?? "")
   }
 
-  func text(_ key: String, allowed: Scope.Allowed = .settled) -> String? {
+  package func text(_ key: String, allowed: Scope.Allowed = .settled) -> String? {
     guard let text = marked(key, allowed: allowed)?.text.literal else { return nil }
     guard !text.isEmpty else {
       error("`\(key)` is empty", at: key)
@@ -78,7 +78,7 @@ struct Fields {
   }
 
   /// A scalar read by its key's own rule.
-  func value<Value>(
+  package func value<Value>(
     _ key: String, allowed: Scope.Allowed = .settled, _ parse: (String) throws(ValueFault) -> Value
   ) -> Value? {
     guard let raw = raw(key),
@@ -92,13 +92,13 @@ struct Fields {
     }
   }
 
-  func bool(_ key: String) -> Bool? { value(key, ScalarSetting.bool) }
+  package func bool(_ key: String) -> Bool? { value(key, ScalarSetting.bool) }
 
-  func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: String) -> Choice? {
+  package func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: String) -> Choice? {
     value(key) { text throws(ValueFault) in try ScalarSetting.choice(text) }
   }
 
-  func integer(_ key: String, _ range: ClosedRange<Int>) -> Int? {
+  package func integer(_ key: String, _ range: ClosedRange<Int>) -> Int? {
     value(key) { text throws(ValueFault) in
       let form =
         range.upperBound == .max
@@ -113,7 +113,7 @@ struct Fields {
     }
   }
 
-  func duration(_ key: String, allowsZero: Bool = false) -> Double? {
+  package func duration(_ key: String, allowsZero: Bool = false) -> Double? {
     value(key) { text throws(ValueFault) in
       let seconds = try Units.duration(text)
       guard allowsZero || seconds > 0 else {
@@ -123,15 +123,15 @@ struct Fields {
     }
   }
 
-  func size(_ key: String) -> Int64? { value(key, Units.size) }
+  package func size(_ key: String) -> Int64? { value(key, Units.size) }
 
-  func fields(_ key: String, _ shape: KeyShape) -> Fields? {
+  package func fields(_ key: String, _ shape: KeyShape) -> Fields? {
     guard let node = node(key) else { return nil }
     return Fields(node, shape: shape, path: path(key), scope: scope)
   }
 
   /// The items of a list; a single scalar stands for a list of one where that is allowed.
-  func items(_ key: String, allowsOne: Bool = false) -> [YAMLNode]? {
+  package func items(_ key: String, allowsOne: Bool = false) -> [YAMLNode]? {
     guard let node = node(key) else { return nil }
     if let items = node.sequence { return items }
     if allowsOne, let scalar = node.scalar, !scalar.isMissing { return [node] }
@@ -140,7 +140,7 @@ struct Fields {
   }
 
   /// A list of texts, each read by a rule.
-  func list<Value>(
+  package func list<Value>(
     _ key: String, allowsOne: Bool = false, _ parse: (String) throws(ValueFault) -> Value
   ) -> [Value]? {
     items(key, allowsOne: allowsOne)?.compactMap { item -> Value? in
@@ -160,7 +160,7 @@ struct Fields {
   }
 
   /// A mapping of any names to texts.
-  func texts(_ key: String) -> [String: String]? {
+  package func texts(_ key: String) -> [String: String]? {
     guard let node = node(key) else { return nil }
     guard let mapping = node.mapping else {
       error(Self.wrongType(node, wanted: "a mapping", key: key), at: key)
@@ -178,7 +178,7 @@ struct Fields {
     return result
   }
 
-  static func wrongType(_ node: YAMLNode, wanted: String, key: String) -> String {
+  package static func wrongType(_ node: YAMLNode, wanted: String, key: String) -> String {
     switch node.content {
     case .scalar(let scalar) where scalar.isMissing: "`\(key)` has no value: \(wanted) is wanted"
     case .scalar: "`\(key)` is a scalar here: \(wanted) is wanted"

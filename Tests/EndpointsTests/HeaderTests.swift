@@ -1,6 +1,6 @@
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// What headers mean: Content-Range, digests, Content-Disposition, dates, lists.

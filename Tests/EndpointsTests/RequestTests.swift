@@ -1,6 +1,6 @@
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// Names that URLs have opinions about.

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 struct TusTests {

@@ -1,6 +1,6 @@
 import Foundation
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 struct KiiTests {

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 
 /// Answers as tests make them, and what became of them.
 enum Wire {

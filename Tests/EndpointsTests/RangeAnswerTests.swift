@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// Every kind of answer to a GET, and what may be done with its body.

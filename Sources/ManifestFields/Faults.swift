@@ -1,48 +1,48 @@
-internal import JobModel
-internal import YAML
+package import JobModel
+package import YAML
 
 /// Collects every fault of one manifest, each with its place and line.
-final class Faults {
-  let file: String
+package final class Faults {
+  package let file: String
   private let lines: [Substring]
-  private(set) var diagnostics: [Diagnostic] = []
-  private(set) var errorCount = 0
+  package private(set) var diagnostics: [Diagnostic] = []
+  package private(set) var errorCount = 0
   /// What stands in an anchor is read once for each alias, and reported once.
   private var seen: Set<String> = []
 
-  init(file: String, text: String) {
+  package init(file: String, text: String) {
     self.file = file
     lines = text.split(separator: "\n", omittingEmptySubsequences: false)
   }
 
-  func error(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
+  package func error(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
     add(.error, message, at: mark, hint: hint)
   }
 
   /// A fault of what stands on the command line beside the manifest.
-  func commandLineError(_ message: String, hint: String) {
+  package func commandLineError(_ message: String, hint: String) {
     errorCount += 1
     diagnostics.append(Diagnostic(.error, message, hint: hint, cause: .commandLine))
   }
 
   /// A fault of a value that is a secret: it is not shown with its line.
-  func secretError(_ message: String, at mark: YAMLMark, hint: String?) {
+  package func secretError(_ message: String, at mark: YAMLMark, hint: String?) {
     add(.error, message, at: mark, hint: hint, hidesRest: true)
   }
 
-  func warning(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
+  package func warning(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
     add(.warning, message, at: mark, hint: hint)
   }
 
-  func error(_ fault: ValueFault, at mark: YAMLMark) {
+  package func error(_ fault: ValueFault, at mark: YAMLMark) {
     add(.error, fault.message, at: mark, hint: fault.hint)
   }
 
-  func sourceMark(_ mark: YAMLMark) -> SourceMark {
+  package func sourceMark(_ mark: YAMLMark) -> SourceMark {
     SourceMark(file: file, line: mark.line, column: mark.column)
   }
 
-  func lineText(_ mark: YAMLMark) -> String? {
+  package func lineText(_ mark: YAMLMark) -> String? {
     guard mark.line >= 1, mark.line <= lines.count else { return nil }
     let line = lines[mark.line - 1]
     return String(line.last == "\r" ? line.dropLast() : line)

@@ -1,5 +1,5 @@
 import JobModel
-import Protocols
+import Endpoints
 import Testing
 
 /// Numbers of bytes that a server may write: none of them may overflow a sum.

@@ -1,42 +1,47 @@
 /// The keys that one kind of mapping takes.
-struct KeyShape {
+package struct KeyShape: Sendable {
   /// As a message names it: "a transfer".
-  var name: String
-  var keys: [String]
+  package var name: String
+  package var keys: [String]
 
-  static let job = KeyShape(
+  package init(name: String, keys: [String]) {
+    self.name = name
+    self.keys = keys
+  }
+
+  package static let job = KeyShape(
     name: "a job",
     keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"])
 
-  static let transferLevel = [
+  package static let transferLevel = [
     "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
     "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
   ]
   /// Reserved for a later version, wherever they may come to stand.
-  static let later: Set<String> = ["copy", "prune", "then", "on", "imports", "limits"]
+  package static let later: Set<String> = ["copy", "prune", "then", "on", "imports", "limits"]
 
-  static let transfer = KeyShape(
+  package static let transfer = KeyShape(
     name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel)
-  static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
-  static let forEach = KeyShape(
+  package static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
+  package static let forEach = KeyShape(
     name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
-  static let expect = KeyShape(
+  package static let expect = KeyShape(
     name: "`expect`", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
 
-  static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
-  static let policy = KeyShape(
+  package static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
+  package static let policy = KeyShape(
     name: "a policy",
     keys: [
       "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window",
       "deadline",
       "budget", "fail_fast", "timeouts", "retry", "disk", "network", "tls", "http",
     ])
-  static let tls = KeyShape(
+  package static let tls = KeyShape(
     name: "`tls`",
     keys: ["min_version", "ca_file", "client_cert", "client_key", "pinned_keys", "insecure"])
 
   /// A mapping below a policy.
-  static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
+  package static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
     KeyShape(name: "`\(key)`", keys: keys)
   }
 
@@ -49,13 +54,13 @@ struct KeyShape {
   ]
 
   /// Of a key by another tool's name: how it is written here; nil for others.
-  static func meaning(of key: String, in shape: KeyShape) -> String? {
+  package static func meaning(of key: String, in shape: KeyShape) -> String? {
     guard let text = otherNames[key] else { return nil }
     return shape.name == policy.name ? "write `\(text)`" : "write `policy: { \(text) }`"
   }
 
   /// Where a key that is none of this mapping's would belong.
-  static func home(of key: String, besides shape: KeyShape) -> String? {
+  package static func home(of key: String, besides shape: KeyShape) -> String? {
     let places: [(KeyShape, String)] = [
       (transfer, "a transfer, or `defaults`"), (policy, "a policy"), (job, "the top level"),
       (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"),
