@@ -14,7 +14,13 @@ final class CommonStatements {
     try statement(1, "UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?")
   }
 
-  func chunk() throws -> Statement { try statement(2, "INSERT OR REPLACE INTO chunk VALUES (?,?,?,?,?,?)") }
+  func chunk() throws -> Statement {
+    try statement(
+      2,
+      """
+      INSERT OR REPLACE INTO chunk (transfer, "offset", length, digest, receipt, attempts) VALUES (?,?,?,?,?,?)
+      """)
+  }
 
   private func statement(_ place: Int, _ sql: @autoclosure () -> String) throws -> Statement {
     if let known = found[place] { return known }

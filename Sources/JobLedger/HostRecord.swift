@@ -24,7 +24,9 @@ package struct HostRecord: Sendable, Hashable {
       try db.cachedStatement(sql: "DELETE FROM host WHERE origin = ?").execute(arguments: [origin])
       return
     }
-    try db.cachedStatement(sql: "INSERT OR REPLACE INTO host VALUES (?,?,?,?,?)").execute(
+    try db.cachedStatement(
+      sql: "INSERT OR REPLACE INTO host (origin, openings, given_up, \"window\", at) VALUES (?,?,?,?,?)"
+    ).execute(
       arguments: [origin, record.openings, record.isGivenUp, record.window, now])
   }
 }

@@ -14,8 +14,9 @@ package final class JobLedger: Sendable {
 
   /// Opens the ledger of a job's folder, making it where there is none.
   ///
-  /// - Throws: `LedgerError`, where it is damaged, newer, or can't be written.
-  package init(folder: String) throws {
+  /// - Parameter mayMigrate: the caller holds the run lock: a runner's tables are never changed under it.
+  /// - Throws: `LedgerError`, where it is damaged, newer, or can't be written; older, where it may not be migrated.
+  package init(folder: String, mayMigrate: Bool) throws {
     path = folder + "/plan.sqlite"
     let isNew = !FileManager.default.fileExists(atPath: path)
     tally = CommitTally(folder: folder)
@@ -34,7 +35,8 @@ package final class JobLedger: Sendable {
       if try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber == 0 {
         throw LedgerError.unreadable(path: path, detail: "it is empty")
       }
-      try Self.inspect(path, commits: commits)
+      let isOlder = try Self.inspect(path, commits: commits)
+      guard mayMigrate || !isOlder else { throw LedgerError.older(path: path) }
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.label = "plan"
@@ -44,7 +46,7 @@ package final class JobLedger: Sendable {
         if db.configuration.readonly { try db.execute(sql: "PRAGMA cache_size = -512") }
       }
       pool = try DatabasePool(path: path, configuration: configuration)
-      try Schema.migrator.migrate(pool)
+      if isOlder { try Schema.migrator.migrate(pool) }
       partKey =
         try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
         ?? ""
@@ -84,7 +86,9 @@ package final class JobLedger: Sendable {
   }
 
   /// Refuses what can't be gone on from. Read-only: what is refused is left as it is, its log included.
-  private static func inspect(_ path: String, commits: Int64?) throws {
+  ///
+  /// - Returns: whether its tables are those of an older haul.
+  private static func inspect(_ path: String, commits: Int64?) throws -> Bool {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
     var reading = configuration
@@ -107,6 +111,7 @@ package final class JobLedger: Sendable {
     }
     guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }
     if let commits, held < commits { throw LedgerError.behind(path: path, commits: commits - held) }
+    return applied.count < Schema.migrator.migrations.count
   }
 
   /// Makes the tables in a file of another name first, and has it keep a log: under its own name, the file is never

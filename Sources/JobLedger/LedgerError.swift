@@ -2,6 +2,8 @@
 package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Made by a newer haul: this one does not know its tables.
   case newer(path: String)
+  /// Made by an older haul: its tables have to be changed first, and only who holds the run lock may.
+  case older(path: String)
   /// Commits that were made to it are missing: its log was cut or removed, or it is an older copy.
   case behind(path: String, commits: Int64)
   case unreadable(path: String, detail: String)
@@ -11,6 +13,8 @@ package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .newer(let path):
       "the state `\(path)` was written by a newer haul; use that version, or another --state-dir"
+    case .older(let path):
+      "the state `\(path)` was written by an older haul and has to be brought up to date; `haul run` does that"
     case .behind(let path, let commits):
       "the state `\(path)` lacks the last \(commits) commits that were made to it: its log `plan.sqlite-wal` was cut or removed, or an older copy took its place; put the right files back, or remove `plan.commits` beside it to go on from what is there"
     case .unreadable(let path, let detail):

@@ -274,7 +274,9 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "DELETE FROM chunk WHERE transfer = ?").execute(arguments: [seq])
       try db.cachedStatement(sql: "DELETE FROM part_file WHERE transfer = ?").execute(arguments: [seq])
     case .part(let seq, let part):
-      try db.cachedStatement(sql: "INSERT OR REPLACE INTO part_file VALUES (?,?,?,?,?)").execute(
+      try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO part_file (transfer, tag, inode, folder, owner) VALUES (?,?,?,?,?)"
+      ).execute(
         arguments: [
           seq, part.tag, Int64(bitPattern: part.inode), Int64(bitPattern: part.folder), Int64(part.owner),
         ])
@@ -300,11 +302,16 @@ package final class LedgerWriter: Sendable {
       guard db.changesCount > 0 else { return }
       try apply(.state(seq: one.seq, state), db, common)
     case .fileSystems(let seq, let home, let away):
-      try db.cachedStatement(sql: "INSERT OR REPLACE INTO file_systems VALUES (?,?,?)").execute(
-        arguments: [seq, home, away])
+      try db.cachedStatement(
+        sql: "INSERT OR REPLACE INTO file_systems (transfer, home, away) VALUES (?,?,?)"
+      ).execute(arguments: [seq, home, away])
     case .intent(let seq, let intent?):
-      try db.cachedStatement(sql: "INSERT OR REPLACE INTO session_intent VALUES (?,?,?,?,?)").execute(
-        arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize])
+      try db.cachedStatement(
+        sql: """
+          INSERT OR REPLACE INTO session_intent (transfer, "key", size, content_type, chunk_size)
+          VALUES (?,?,?,?,?)
+          """
+      ).execute(arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize])
     case .intent(let seq, nil):
       try db.cachedStatement(sql: "DELETE FROM session_intent WHERE transfer = ?").execute(arguments: [seq])
     case .removed(let seq):
@@ -342,13 +349,16 @@ package final class LedgerWriter: Sendable {
     case .spent(let policy, let period, let bytes):
       try db.cachedStatement(
         sql: """
-          INSERT INTO spending VALUES (?,?,?)
+          INSERT INTO spending (policy, period, bytes) VALUES (?,?,?)
           ON CONFLICT (policy, period) DO UPDATE SET bytes = bytes + excluded.bytes
           """
       ).execute(arguments: [policy, period, bytes])
     case .rest(let origin, let until):
       try db.cachedStatement(
-        sql: "INSERT INTO rest VALUES (?,?) ON CONFLICT (origin) DO UPDATE SET until = excluded.until"
+        sql: """
+          INSERT INTO rest (origin, until) VALUES (?,?)
+          ON CONFLICT (origin) DO UPDATE SET until = excluded.until
+          """
       ).execute(arguments: [origin, until])
     case .host(let origin, let record, let now): try HostRecord.write(record, of: origin, at: now, db)
     }

@@ -4,7 +4,12 @@ import JobModel
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
   static let upsert = """
-    INSERT INTO progress VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+    INSERT INTO progress (transfer, size, chunk_size, remote, session, session_state, remote_id,
+      resolved_destination, source_facts, destination_facts, digests, verification, chunks_total,
+      chunks_completed, chunks_reused, contiguous_bytes, transferred, reused, discarded, requests, retries,
+      attempts, max_chunk_attempts, last_http_status, started_at, ended_at, updated_at, duration, failure,
+      failed_at, fresh_starts, intended_inode, completed_at, synced, boot_id, moved_because)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
     ON CONFLICT (transfer) DO UPDATE SET
       size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
       session = excluded.session, session_state = excluded.session_state, remote_id = excluded.remote_id,

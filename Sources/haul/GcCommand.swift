@@ -71,7 +71,7 @@ struct GcCommand: AsyncParsableCommand {
       return
     }
     defer { withExtendedLifetime(lock) {} }
-    let ledger = try state.open(name)
+    let ledger = try state.open(name, holding: lock)
     for run in try ledger.forgetRuns(keeping: keep, remove: !dryRun) {
       if !dryRun { state.removeReport(name, run: run.id) }
       items.append(tell(name, "run", "run \(run.number)", transfer: nil, bytes: nil))

@@ -47,7 +47,7 @@ struct JobOpening: Sendable {
       return try alreadyRunning(name, file, read, ifRunning, reports)
     }
     do {
-      let ledger = try state.open(name)
+      let ledger = try state.open(name, holding: lock)
       try ledger.settleInterrupted()
       let continued = startsNew ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: only) ? $0 : nil }
       let overrides = try overrides(given, of: continued)

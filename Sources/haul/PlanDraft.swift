@@ -19,7 +19,7 @@ final class PlanDraft: Sendable {
       throw End(.cannotCreate, "`\(folder)` is locked by somebody else")
     }
     self.lock = lock
-    ledger = try home.open(name)
+    ledger = try home.open(name, holding: lock)
     Self.sweep(home, besides: name)
   }
 

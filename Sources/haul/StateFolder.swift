@@ -43,9 +43,23 @@ struct StateFolder {
     rmdir(folder(job))
   }
 
-  func open(_ job: String) throws -> JobLedger {
+  /// Opens a job's ledger. One of an older haul is migrated under the run lock: a runner of that version goes on.
+  ///
+  /// - Parameter held: the job's lock, where the caller has it.
+  /// - Throws: `End`: with 76 where a runner of an older haul holds the lock.
+  func open(_ job: String, holding held: RunLock? = nil) throws -> JobLedger {
     do {
-      return try JobLedger(folder: folder(job))
+      defer { withExtendedLifetime(held) {} }
+      do { return try JobLedger(folder: folder(job), mayMigrate: held != nil) } catch LedgerError.older {
+        guard let lock = try RunLock.take(folder(job), waiting: false) else {
+          throw End(
+            .alreadyRunning,
+            "an older haul is running the job `\(job)`: its state can't be read by this one yet",
+            hint: "wait for the end of that run, or use the `haul` that runs it")
+        }
+        defer { withExtendedLifetime(lock) {} }
+        return try JobLedger(folder: folder(job), mayMigrate: true)
+      }
     } catch let error as LedgerError {
       throw End(.cannotCreate, error.description)
     }

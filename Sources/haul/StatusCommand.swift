@@ -41,7 +41,10 @@ struct StatusCommand: AsyncParsableCommand {
     if isList { Terminal.out("]\n") }
     if job != nil, let end = damaged.first { throw end }
     if !damaged.isEmpty {
-      throw End(.cannotCreate, "the state of \(Figures.count(damaged.count, "job")) can't be read")
+      let isDamaged = damaged.contains { $0.status != .alreadyRunning }
+      throw End(
+        isDamaged ? .cannotCreate : .alreadyRunning,
+        "the state of \(Figures.count(damaged.count, "job")) can't be read")
     }
   }
 

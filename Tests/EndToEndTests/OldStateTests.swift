@@ -19,12 +19,41 @@ struct OldStateTests {
       - { id: large, download: "depot:large.bin", to: large.bin }
     """
 
-  /// A finished run, of which a host was dead, is over; one that was stopped or killed goes on.
-  @Test(arguments: [("finished", 2, 1), ("stopped", 1, 2), ("killed", 1, 2)])
-  func goesOn(_ kind: String, number: Int64, attempt: Int64) async throws {
+  private func bench(with kind: String) throws -> Bench {
     let bench = try Bench()
     let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
     _ = try Sums.shell("tar xzf \(fixtures)/Fixtures/states/\(kind).tar.gz -C \(bench.state)", in: "/")
+    return bench
+  }
+
+  /// A runner of that version holds the lock: no other command changes its tables, and each says what to do.
+  @Test(arguments: [
+    ["status", "before"], ["status"], ["report", "before"], ["history", "before"],
+    ["plan", "job.yaml", "--adopt"],
+    ["pause", "before"], ["limit", "before", "1MB/s"],
+  ])
+  func aRunOfTheVersionBeforeIsLeftAlone(_ command: [String]) async throws {
+    let bench = try bench(with: "stopped")
+    try bench.writeJob(Self.manifest)
+    let folder = bench.state + "/before"
+    let lock = open(folder + "/run.lock", O_RDWR | O_CLOEXEC)
+    defer { close(lock) }
+    #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    let tables = ["sqlite3", "-readonly", folder + "/plan.sqlite", ".schema"]
+    let before = try Sums.shell(tables.joined(separator: " "), in: "/")
+    let end = try await bench.haul(command)
+    #expect(end.status == 76, "\(end.errors)")
+    #expect(end.errors.contains("an older haul is running the job `before`"), "\(end.errors)")
+    #expect(try Sums.shell(tables.joined(separator: " "), in: "/") == before)
+    #expect(flock(lock, LOCK_UN) == 0)
+    let after = try await bench.haul(command)
+    #expect(after.status == 0, "\(after.errors)")
+  }
+
+  /// A finished run, of which a host was dead, is over; one that was stopped or killed goes on.
+  @Test(arguments: [("finished", 2, 1), ("stopped", 1, 2), ("killed", 1, 2)])
+  func goesOn(_ kind: String, number: Int64, attempt: Int64) async throws {
+    let bench = try bench(with: kind)
     let depot = try await Depot(bench)
     try bench.serve("bad.bin", size: 10)
     try bench.serve("a.bin", size: 1000)

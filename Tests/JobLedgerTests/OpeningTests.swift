@@ -66,6 +66,19 @@ struct OpeningTests {
     #expect(throws: LedgerError.newer(path: folder.database)) { try folder.ledger() }
   }
 
+  /// Who does not hold the run lock changes no tables: a runner of the version before may be at work in them.
+  @Test func anOlderFileIsMigratedUnderTheLockOnly() throws {
+    let folder = TemporaryFolder()
+    let queue = try DatabaseQueue(path: folder.database)
+    try Schema.migrator.migrate(queue, upTo: "8 uploads that have begun")
+    try queue.close()
+    #expect(throws: LedgerError.older(path: folder.database)) {
+      try JobLedger(folder: folder.path, mayMigrate: false)
+    }
+    _ = try folder.ledger()
+    _ = try JobLedger(folder: folder.path, mayMigrate: false)
+  }
+
   /// A plan of some size, written back into its file, no log beside it.
   private func settled(_ folder: TemporaryFolder) throws -> Int {
     do {
@@ -113,7 +126,7 @@ struct OpeningTests {
   }
 
   @Test func aFolderThatIsNotThereCanNotBeWritten() {
-    #expect(throws: LedgerError.self) { try JobLedger(folder: "/nowhere/at/all") }
+    #expect(throws: LedgerError.self) { try JobLedger(folder: "/nowhere/at/all", mayMigrate: true) }
   }
 
   @Test func anotherProcessReadsWhileWeWrite() async throws {

@@ -15,7 +15,7 @@ final class TemporaryFolder: Sendable {
 
   var database: String { path + "/plan.sqlite" }
 
-  func ledger() throws -> JobLedger { try JobLedger(folder: path) }
+  func ledger() throws -> JobLedger { try JobLedger(folder: path, mayMigrate: true) }
 }
 
 /// One transfer of a plan, with what the tests vary.

@@ -16,7 +16,7 @@ final class SampleJob {
   init(withRunning: Bool = false, extra: Int = 0) async throws {
     folder = NSTemporaryDirectory() + "haul-report-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    ledger = try JobLedger(folder: folder)
+    ledger = try JobLedger(folder: folder, mayMigrate: true)
     var ids = ["done", "same", "broken", "slow", "held", "gone", "waiting", "off", "orphan"]
     if withRunning { ids.append("moving") }
     ids += (0..<extra).map { "extra-\($0)" }

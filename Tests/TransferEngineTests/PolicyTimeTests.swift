@@ -44,7 +44,7 @@ struct PolicyTimeTests {
         Reply(status: 200, headers: ["Content-Length": "1000"], body: pattern(1000))
       }
     ) async throws -> Outcome {
-      let ledger = try JobLedger(folder: path + "/state")
+      let ledger = try JobLedger(folder: path + "/state", mayMigrate: true)
       _ = try ledger.compile { add in
         for (index, settings) in settings.enumerated() {
           let name = "t\(index)"

@@ -61,7 +61,7 @@ final class Rig: Sendable {
     }.sorted()
   }
 
-  func ledger() throws -> JobLedger { try JobLedger(folder: path + "/state") }
+  func ledger() throws -> JobLedger { try JobLedger(folder: path + "/state", mayMigrate: true) }
 
   /// Changes what is recorded between two attempts.
   func alter(_ change: (inout TransferProgress) -> Void, state: TransferState? = nil) async throws {

@@ -21,7 +21,7 @@ struct TurnQueueTests {
       self.words = words
       path = FileManager.default.temporaryDirectory.path + "/haul-turns-" + UUID().uuidString
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      ledger = try JobLedger(folder: path)
+      ledger = try JobLedger(folder: path, mayMigrate: true)
       _ = try ledger.compile { add in
         for (index, word) in words.enumerated() {
           var settings = TransferSettings(direction: .download)
