@@ -33,6 +33,15 @@ extension JobLedger {
     }
   }
 
+  /// Whether the plan has a transfer of that id and identity (8 bytes).
+  package func holds(_ id: String, identity: ArraySlice<UInt8>) throws -> Bool {
+    try read { db in
+      try Bool.fetchOne(
+        db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM transfer WHERE id = ? AND identity = ?)"),
+        arguments: [id, Data(identity)]) ?? false
+    }
+  }
+
   /// Ids of this plan that `other` does not have: how many, and the first `limit`.
   package func absent(in other: JobLedger, limit: Int) throws -> (count: Int, ids: [String]) {
     var (count, ids, last): (Int, [String], Int64) = (0, [], 0)

@@ -27,10 +27,14 @@ enum PlanCompiler {
   static let missingLimit = 100
 
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
-  /// - Parameter mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
+  /// - Parameters:
+  ///   - mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
+  ///   - recorded: of a draft, the plan that it is to be compared with: what that knows under its former identity has it
+  ///     in the draft, too.
   static func compile(
-    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity? = nil, into ledger: JobLedger,
-    lister: PrefixLister?
+    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?,
+    comparedWith recorded: JobLedger? = nil,
+    into ledger: JobLedger, lister: PrefixLister?
   ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
@@ -41,7 +45,9 @@ enum PlanCompiler {
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
         compiled = try Relay<PlanBatch>.run(
-          make: { give in try expand(job, run: run, former: former, lister: lister, give) }, use: add)
+          make: { give in
+            try expand(job, run: run, former: former, comparedWith: recorded, lister: lister, give)
+          }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
         }
@@ -51,8 +57,8 @@ enum PlanCompiler {
   }
 
   private static func expand(
-    _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?,
-    _ give: (PlanBatch) throws -> Void
+    _ job: Job, run: RunValues, former: FormerIdentity?, comparedWith recorded: JobLedger?,
+    lister: PrefixLister?, _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
     let identity = try ProgressIdentity(job)
     let oldIdentity = try former.map { _ in try ProgressIdentity(job, .first) }
@@ -66,7 +72,11 @@ enum PlanCompiler {
         if compiled.missing.count < missingLimit { compiled.missing.append(transfer.id) }
       }
       let known = former?.holds(for: transfer) == true ? oldIdentity?.of(transfer) : nil
-      batch.append(transfer, identity: identity.of(transfer), former: known)
+      if let known, let recorded, try recorded.holds(transfer.id, identity: known) {
+        batch.append(transfer, identity: known)
+      } else {
+        batch.append(transfer, identity: identity.of(transfer), former: known)
+      }
       guard batch.count >= Self.batch else { return }
       try give(batch)
       batch = PlanBatch()

@@ -52,7 +52,14 @@ struct PlanPreview: Sendable {
       let lister = try PrefixLister(
         job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger)
       defer { lister?.shutDown() }
-      let compiled = try PlanCompiler.compile(job, run: values, mark: nil, into: draft.ledger, lister: lister)
+      let former = try recorded.flatMap {
+        try FormerIdentity(
+          job, $0, manifest: file.sha256, overrides: overrides,
+          dependsOnEnvironment: !read.environment.isEmpty)
+      }
+      let compiled = try PlanCompiler.compile(
+        job, run: values, mark: nil, former: former, comparedWith: recorded, into: draft.ledger,
+        lister: lister)
       return PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
         diagnostics: read.diagnostics + compiled.diagnostics)

@@ -50,6 +50,34 @@ struct OldStateTests {
     #expect(after.status == 0, "\(after.errors)")
   }
 
+  /// What tells a store from others is more by now: what it holds is gone on with, and the plan says so.
+  @Test func aPlanKnowsFormerIdentities() async throws {
+    let bench = try bench(with: "former")
+    try bench.source("a.bin", size: 1000)
+    // As it was run: it proves that the store is the same.
+    try bench.writeJob(
+      """
+      version: 1
+      job: former
+      endpoints: { up: { type: tus, url: "http://127.0.0.1:1/files", metadata: { bucket: media } } }
+      policies: { one: { transfers: 1, retry: { attempts: 1 } } }
+      defaults: { policy: one }
+      transfers:
+        - { id: a, upload: a.bin, to: "up:a.bin" }
+        - { id: b, upload: a.bin, to: "http://127.0.0.1:1/b.bin?signature=old" }
+        - { id: c, download: "http://127.0.0.1:1/c.bin", to: c.bin }
+
+      """)
+    let plan = try await bench.haul(["plan", "job.yaml", "--adopt"])
+    #expect(plan.status == 0 && !plan.output.contains("anew)"), "\(plan.output)")
+    for id in ["a", "b", "c"] { #expect(plan.output.contains(" \(id) (again: NETWORK_UNREACHABLE)")) }
+    // Another store is one, still.
+    let yaml = try String(contentsOfFile: bench.job + "/job.yaml", encoding: .utf8)
+    try bench.writeJob(yaml.replacing("bucket: media", with: "bucket: other"))
+    let other = try await bench.haul(["plan", "job.yaml", "--adopt"])
+    #expect(other.output.contains(" a (changed: another source, destination or endpoint: it starts anew)"))
+  }
+
   /// A finished run, of which a host was dead, is over; one that was stopped or killed goes on.
   @Test(arguments: [("finished", 2, 1), ("stopped", 1, 2), ("killed", 1, 2)])
   func goesOn(_ kind: String, number: Int64, attempt: Int64) async throws {
