@@ -35,6 +35,20 @@ struct OutageTests {
     #expect(third.status == 0, "\(third.errors.suffix(500))")
   }
 
+  /// A host that a run gave up, and that answers again all but the first file: the others are not refused for that one.
+  @Test func oneFileDoesNotGiveAHostUpAgain() async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("", status: 503, body: "no host")])
+    let files = (0..<50).map { "{ id: f\($0), download: \(quoted(server.url + "/f\($0)")), to: f\($0) }" }
+    let yaml = job(files, "transfers: 4, retry: { attempts: 3, initial: 20ms, max: 5s }")
+    let first = try await bench.run(yaml)
+    #expect(first.status == 75 && first.totals["paused"].int == 50, "\(first.errors.suffix(500))")
+    try server.set([.init("/f0", status: 504), .init("", body: "there")])
+    let second = try await bench.run(yaml)
+    #expect(second.status == 75 && second.totals["completed"].int == 49, "\(second.errors.suffix(500))")
+    #expect(second.state("f0") == "paused retries SERVER_ERROR")
+  }
+
   /// What one file is answered says nothing of its host.
   @Test(arguments: [500, 503]) func oneFileIsNoOutage(_ status: Int) async throws {
     let bench = try Bench()

@@ -6,7 +6,11 @@ import TransferEngine
 /// The circuit breaker and the window of requests of one host.
 struct HostHealthTests {
   private let policy = EffectivePolicy()
-  private let silence = Failure(.networkUnreachable, "refused")
+  private let silence: Failure = {
+    var failure = Failure(.networkUnreachable, "refused")
+    failure.isUnconnected = true
+    return failure
+  }()
   private func backoff(_ failures: Int) -> Double { Double(failures) }
 
   private func proven() -> HostHealth {
@@ -170,6 +174,44 @@ struct HostHealthTests {
             return
           }
         }
+      }
+    }
+  }
+
+  /// A request that a connection was made for may have failed for its URL: others are asked before the host counts as
+  /// given up again, and their answers open it.
+  @Test(arguments: [
+    Failure(.serverError, "HTTP 504", httpStatus: 504), Failure(.timeout, "no answer within 60 s"),
+  ])
+  func oneFileDoesNotGiveAHostUpAgain(_ failure: Failure) {
+    for others in [200, 504] {
+      var host = HostHealth(HostRecord(openings: 8, isGivenUp: true, window: nil))
+      var now = 0.0
+      func ask(_ asker: Int64, _ status: Int) {
+        let (isProbe, _) = host.begin()
+        #expect(isProbe)
+        if status == 200 {
+          _ = host.answered(status, retryAfter: nil, begun: now, now: now, pause: 1, limit: 8)
+        } else {
+          _ = host.failed(failure, by: asker, isProbe: isProbe, now: now, policy: policy, backoff: backoff)
+        }
+        host.end(isProbe: isProbe, now: now)
+      }
+      ask(1, 504)
+      #expect(host.verdict(now, policy, asker: 2) == .rest(until: 1) && host.hasFailed(1))
+      now = 1
+      #expect(host.verdict(now, policy, asker: 2) == .go)
+      if case .refuse = host.verdict(now, policy, asker: 1) {} else { Issue.record("it asks again itself") }
+      ask(2, others)
+      if others == 200 {
+        #expect(host.verdict(now, policy, asker: 3) == .go && host.record == nil)
+        continue
+      }
+      now = 3
+      ask(3, 504)
+      guard case .refuse = host.verdict(now, policy, asker: 4) else {
+        Issue.record("\(host.verdict(now, policy, asker: 4))")
+        return
       }
     }
   }

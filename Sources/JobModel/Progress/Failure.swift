@@ -11,6 +11,8 @@ package struct Failure: Error, Sendable, Hashable {
   package var retryAfter: Double?
   /// Others have tried often enough: not to be tried again in this attempt.
   package var isGivenUp = false
+  /// No connection was made, whatever was to be asked: the host is not there, rather than one of its files.
+  package var isUnconnected = false
 
   package init(
     _ code: ErrorCode, _ message: String, httpStatus: Int? = nil, chunk: Int? = nil, expected: String? = nil,

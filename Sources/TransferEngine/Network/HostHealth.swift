@@ -30,6 +30,9 @@ package struct HostHealth: Sendable {
   /// Failures in a row that open the breaker of a host that has answered before.
   package static let threshold = 5
 
+  /// Transfers that have to ask in vain before a host is given up again that takes connections: one URL may be at fault.
+  package static let secondOpinions = 3
+
   /// A transfer that has not asked: places in the plan are positive.
   package static let newcomer: Int64 = 0
 
@@ -45,7 +48,7 @@ package struct HostHealth: Sendable {
   private var unanswered: Set<Int64> = []
   private var lastFailure: Failure?
   private var lastDecrease = 0.0
-  /// A run before gave the host up: one request finds out for all transfers.
+  /// A run before gave the host up: a request that makes no connection, or few that come to no answer, speak for all.
   private var wasGivenUp = false
 
   package init() {}
@@ -90,7 +93,12 @@ package struct HostHealth: Sendable {
   /// transfer's requests may break for what they ask, not for whom. What asks for no transfer only clears up.
   private func isDead(_ asker: Int64?, _ policy: EffectivePolicy) -> Bool {
     guard isGivenUp(policy), failures > 0 else { return false }
-    return wasGivenUp || (asker.map(unanswered.contains) ?? true || unanswered.count >= Self.threshold)
+    return isDeadForAll || asker.map(unanswered.contains) ?? true
+  }
+
+  private var isDeadForAll: Bool {
+    guard wasGivenUp else { return unanswered.count >= Self.threshold }
+    return lastFailure?.isUnconnected == true || unanswered.count >= Self.secondOpinions
   }
 
   /// Whether a request may be sent now, without taking its place.
@@ -109,7 +117,8 @@ package struct HostHealth: Sendable {
     case .unproven: return inFlight == 0 ? .go : .rest(until: nil)
     case .closed: return Double(inFlight) < max(1, window.rounded(.down)) ? .go : .queue
     case .open(let until):
-      if now >= until { return .go }
+      // While one URL may be at fault, others are to ask.
+      if now >= until { return wasGivenUp && !isDeadForAll && hasFailed(asker) ? .refuse(dead) : .go }
       return isDead(asker, policy) ? .refuse(dead) : .rest(until: until)
     case .probing: return isDead(asker, policy) ? .refuse(dead) : .rest(until: nil)
     }
@@ -189,8 +198,9 @@ package struct HostHealth: Sendable {
     }
     openings += 1
     breaker = .open(until: now)
-    let isGivenUp = isGivenUp(policy)
-    let rest = isGivenUp ? policy.retryMax : backoff(openings)
+    // One that a run before gave up is asked again by others, soon, before it counts as given up by this one.
+    let isGivenUp = isGivenUp(policy) && (!wasGivenUp || isDeadForAll)
+    let rest = isGivenUp ? policy.retryMax : backoff(wasGivenUp ? failures : openings)
     breaker = .open(until: now + rest)
     if isGivenUp, unanswered.count >= Self.threshold { wasGivenUp = true }
     return isGivenUp
@@ -209,7 +219,8 @@ package struct HostHealth: Sendable {
     var failure = lastFailure ?? Failure(.networkUnreachable, "the host does not answer")
     failure.isGivenUp = true
     failure.message =
-      "not tried: \(failures) requests to this host in a row failed, the last: " + failure.message
+      "not tried: \(failures == 1 ? "the last request" : "the last \(failures) requests") to this host failed: "
+      + failure.message
     return failure
   }
 }
@@ -270,8 +281,8 @@ extension HostNews.Change {
   }
 
   private static func failures(_ count: Int, _ status: Int?) -> String {
-    "\(count) request\(count == 1 ? "" : "s") in a row "
-      + (status.map { "failed, the last with HTTP \($0)" } ?? "came to no answer")
+    let last = status.map { "HTTP \($0)" } ?? "no answer"
+    return count == 1 ? "a request got \(last)" : "\(count) requests in a row failed, the last got \(last)"
   }
 
   /// Without Foundation: tenths are enough.

@@ -4,21 +4,30 @@ import Endpoints
 
 /// What libcurl's faults mean in the one table of error codes.
 enum TransportFault {
+  /// What libcurl adds to a message that says so already.
+  private static let repetition = ": Couldn't connect to server"
+
   static func translate(_ error: CurlError, _ request: WireRequest) -> any Error {
     let place = "\(request.method) \(request.url)"
     func fault(_ code: ErrorCode, _ what: String) -> any Error {
       TransportError(Failure(code, "\(place): \(what)"))
     }
+    func unconnected(_ code: ErrorCode, _ what: String) -> any Error {
+      var failure = Failure(code, "\(place): \(what)")
+      failure.isUnconnected = true
+      return TransportError(failure)
+    }
     switch error.kind {
     case .aborted(let cause): return cause
     case .cancelled: return CancellationError()
-    case .couldntResolve: return fault(.networkUnreachable, "the name can't be resolved: \(error.message)")
-    case .couldntConnect: return fault(.networkUnreachable, error.message)
+    case .couldntResolve: return unconnected(.networkUnreachable, error.message)
+    case .couldntConnect:
+      return unconnected(.networkUnreachable, error.message.replacing(Self.repetition, with: ""))
     case .interfaceUnavailable:
       return TransportError(
         Failure(.networkUnreachable, "\(place): \(error.message); nothing was sent"), isOurs: true)
     case .timedOut(.connect):
-      return fault(.timeout, "no connection within \(request.policy.connectTimeout) s")
+      return unconnected(.timeout, "no connection within \(request.policy.connectTimeout) s")
     case .timedOut(.firstByte): return fault(.timeout, "no answer within \(request.policy.requestTimeout) s")
     case .timedOut(.stall): return fault(.timeout, "under 1 KB/s for \(request.policy.stallTimeout) s")
     case .tls(let what): return fault(.tlsFailed, text(what, error, request))
