@@ -87,14 +87,14 @@ let package = Package(
     // The pure middle.
     layer("JobModel", ["Locks"]),
     layer("ManifestFields", ["JobModel", "YAML"]),
-    layer("Endpoints", ["Digests", "JobModel"]),
-    layer("JobManifest", ["JobModel", "ManifestFields", "YAML"]),
-    layer("Planner", ["JobModel"]),
+    layer("Endpoints", ["Digests", "JobModel", "ManifestFields"]),
+    layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "YAML"]),
+    layer("Planner", ["Endpoints", "JobModel"]),
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", sqlite, sqliteC]),
     layer("TransferEngine", ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "Locks"]),
-    layer("Reporting", ["JobLedger", "JobModel", "Locks", "TransferEngine"]),
+    layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
       "DepotServer",
       [
@@ -126,8 +126,8 @@ let package = Package(
     tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
     tests("JobModelTests", ["JobModel"]),
-    tests("JobManifestTests", ["JobManifest", "JobModel", "Planner"]),
-    tests("PlannerTests", ["JobManifest", "JobModel", "Planner"]),
+    tests("JobManifestTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
+    tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests("TransferEngineTests", ["Digests", "Endpoints", "JobLedger", "JobModel", "TransferEngine"]),

@@ -19,6 +19,9 @@ package struct LedgerTransfer: Sendable {
   package var hasChunks: Bool
   package var progress: TransferProgress
 
+  /// Where the bytes come from or go to.
+  package var remote: Place { settings.direction == .download ? source : destination }
+
   /// Something was begun for it, and is not forgotten.
   package var hasProgress: Bool {
     hasChunks || progress.session != nil || progress.chunksCompleted > 0 || progress.contiguousBytes > 0

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 internal import ManifestFields
 internal import YAML
@@ -36,33 +37,48 @@ enum EndpointRule {
   private static func read(_ entry: YAMLEntry, scope: Scope, policies: PolicyTable) -> Endpoint? {
     let path = "endpoints.\(entry.key)"
     let type = entry.value["type"]?.scalar?.text
-    let own = EndpointKindRule.keys[type ?? ""]
+    let own = type.flatMap(EndpointRegistry.kind)?.keyNames
     // Of an unknown type, any type's keys may be meant: that one fault is enough.
-    let keys = KeyShape.endpointCommon + (own ?? EndpointKindRule.keys.values.flatMap { $0 })
+    let keys = KeyShape.endpointCommon + (own ?? EndpointRegistry.all.flatMap { $0.keyNames })
     let name = type.map { own == nil ? "an endpoint" : "an endpoint of type `\($0)`" } ?? "an endpoint"
     let shape = KeyShape(name: name, keys: keys)
     guard let fields = Fields(entry.value, shape: shape, path: path, scope: scope) else { return nil }
-    fields.require("type", hint: "type: \(EndpointKindRule.words.joined(separator: ", "))")
+    fields.require("type", hint: "type: \(EndpointRegistry.words.joined(separator: ", "))")
     fields.require("url", hint: "url: https://files.example.net/api")
-    let kind = EndpointKindRule.read(fields)
+    let kind = fields.value("type", kind)
+    let driver = kind?.read(fields)
     let url = fields.value("url", URLRule.base)
     let authentication = AuthRule.read(fields)
     let headers = HeaderRule.read(fields, allowed: .settled)
     let reference = PolicyReference.read(fields, policies: policies)
     var tls = Policy()
     TLSRule.read(fields, into: &tls)
-    if case .kii? = kind, let url, !url.hasSuffix("/api") {
-      fields.error("the URL of a `kii` endpoint ends in `/api`", at: "url", hint: "\(url)/api")
+    if let kind, let url {
+      do throws(ValueFault) {
+        try kind.check(url: url)
+      } catch {
+        fields.error(error.message, at: "url", hint: error.hint)
+      }
     }
-    if case .aws? = authentication, case .some(let kind) = kind, kind.word != "s3" {
-      fields.error("`aws` signs the requests of `s3` endpoints only", at: "auth")
+    if case .aws? = authentication, let driver, driver.signer == nil {
+      fields.error("`aws` signs the requests of \(EndpointRegistry.signed) endpoints only", at: "auth")
     }
-    guard let kind, let url else { return nil }
+    guard let driver, let url else { return nil }
     var policy = reference?.policy ?? Policy()
     policy.overlay(tls)
     return Endpoint(
-      name: entry.key, kind: kind, url: url, authentication: authentication ?? .none, policy: policy,
+      name: entry.key, driver: driver, url: url, authentication: authentication ?? .none, policy: policy,
       policyName: reference?.name, headers: headers.compactMap(\.setting))
+  }
+
+  private static func kind(_ text: String) throws(ValueFault) -> any EndpointDriver.Type {
+    if let kind = EndpointRegistry.kind(text) { return kind }
+    let words = EndpointRegistry.words
+    let known = EndpointRegistry.all.lazy.compactMap { $0.hint(for: text) }.first
+    throw ValueFault(
+      "there is no endpoint type `\(text)`",
+      hint: known ?? NearMiss.of(text, among: words).map { "did you mean `\($0)`?" }
+        ?? "one of \(words.joined(separator: ", "))")
   }
 }
 

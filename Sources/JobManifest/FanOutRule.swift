@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 internal import ManifestFields
 internal import YAML
@@ -51,7 +52,7 @@ struct FanOutRule {
   private func isPrefix(_ source: PlaceTemplate) -> Bool {
     guard case .remote(let name) = source.kind else { return false }
     if source.text.text.endsInSlash { return true }
-    return source.text.text.parts.isEmpty && endpoints.named[name]?.kind.canList == true
+    return source.text.text.parts.isEmpty && endpoints.named[name]?.driver.abilities.lists == true
   }
 
   private func refuse(_ keys: [String], _ reason: String) {

@@ -23,14 +23,6 @@ enum HeaderRule {
     return text
   }
 
-  static func value(_ text: String) throws(ValueFault) -> String {
-    guard HeaderSetting.isSafe(value: text) else {
-      throw ValueFault(
-        "a header's value has no line ends or control characters", hint: "write it on one line")
-    }
-    return text
-  }
-
   static func read(_ parent: Fields, allowed: Scope.Allowed) -> [HeaderTemplate] {
     guard let node = parent.node("headers") else { return [] }
     guard let mapping = node.mapping else {
@@ -73,7 +65,7 @@ enum HeaderRule {
     else { return nil }
     for case .literal(let literal) in text.text.parts {
       do {
-        _ = try value(literal)
+        _ = try HeaderSetting.checked(value: literal)
       } catch {
         faults.error(error, at: entry.value.mark)
         return nil

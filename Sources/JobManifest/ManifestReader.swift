@@ -1,3 +1,4 @@
+package import Endpoints
 package import JobModel
 internal import ManifestFields
 internal import YAML

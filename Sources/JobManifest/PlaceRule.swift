@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 internal import ManifestFields
 internal import YAML
@@ -88,21 +89,18 @@ struct PlaceRule {
           sourceIsLocal == true
             ? "both sides are local" : "an upload goes to a remote, and this is a local path",
           at: destination.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
-      } else if case .remote(let name) = destination.kind, case .salesforce? = endpoints.named[name]?.kind {
-        scope.faults.error(
-          "salesforce endpoints take no uploads", at: destination.text.mark.yaml,
-          hint: SalesforceID.uploadLimit)
+      } else {
+        checkRemote(destination, .upload)
       }
     }
-    if direction == .download, case .remote(let name) = source.kind,
-      case .salesforce? = endpoints.named[name]?.kind, let id = source.text.text.literal
-    {
-      do throws(ValueFault) {
-        _ = try SalesforceID(id)
-      } catch {
-        scope.faults.error(error, at: source.text.mark.yaml)
-      }
-    }
+    if direction == .download { checkRemote(source, .download) }
+  }
+
+  private func checkRemote(_ place: PlaceTemplate, _ direction: Direction) {
+    guard case .remote(let name) = place.kind, let driver = endpoints.named[name]?.driver,
+      let fault = driver.objection(to: place.text.text.literal, direction)
+    else { return }
+    scope.faults.error(fault, at: place.text.mark.yaml)
   }
 
   /// No download takes a name of haul's own part files.

@@ -84,7 +84,7 @@ enum PolicyRule {
     guard let fields = parent.fields("http", .policyPart("http", keys)) else { return }
     policy.httpVersion = fields.choice("version")
     policy.redirects = fields.integer("redirects", 0...100)
-    policy.userAgent = fields.value("user_agent", HeaderRule.value)
+    policy.userAgent = fields.value("user_agent", HeaderSetting.checked)
     if fields.has("headers") {
       policy.headers = HeaderRule.read(fields, allowed: .settled).compactMap(\.setting)
     }

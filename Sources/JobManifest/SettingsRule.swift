@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 internal import ManifestFields
 internal import YAML
@@ -74,18 +75,18 @@ struct SettingsRule {
         hint: "leave it out, or write `verify: required`, which demands a digest")
     }
     guard direction == .upload, case .remote(let name) = destination.kind,
-      let kind = endpoints.named[name]?.kind, !kind.readsBack
+      let driver = endpoints.named[name]?.driver, !driver.abilities.readsBack
     else { return }
     if let verify = level.settings[.verify], verify.text.literal == VerifyLevel.readback.rawValue {
       scope.faults.error(
-        "`verify: readback` can't be met: a `\(kind.word)` upload can't be read back", at: verify.mark.yaml,
+        "`verify: readback` can't be met: a `\(driver.word)` upload can't be read back", at: verify.mark.yaml,
         hint: "write `verify: required`, which fails where the store's ETags prove nothing")
     }
     if let exists = level.settings[.ifExists], let rule = exists.text.literal,
       rule != ExistsRule.replace.rawValue
     {
       scope.faults.error(
-        "`if_exists: \(rule)` can't be met: a `\(kind.word)` back end can't be asked what is there",
+        "`if_exists: \(rule)` can't be met: a `\(driver.word)` back end can't be asked what is there",
         at: exists.mark.yaml, hint: "leave it out: each upload gets a key of its own, and replaces nothing")
     }
   }
@@ -96,8 +97,8 @@ struct SettingsRule {
     else { return }
     let proves: Bool =
       switch destination.kind {
-      case .remote(let name): endpoints.named[name]?.kind.provesUploads ?? true
-      case .url: false
+      case .remote(let name): endpoints.named[name]?.driver.abilities.provesUploads ?? true
+      case .url: EndpointRegistry.web.abilities.provesUploads
       case .local, .undecided: true
       }
     if !proves {

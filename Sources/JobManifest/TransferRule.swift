@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 internal import ManifestFields
 internal import YAML

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 
 /// The text of `to` for one entry, on its way to a place.

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 
 /// Makes the transfer of one entry: everything put in, every rule of places kept.
@@ -283,28 +284,19 @@ final class EntryPlanner {
 
   /// What the manifest's own check could not know while the row had not named the endpoint.
   private func checkProof(_ settings: TransferSettings, _ remote: Place) throws(EntryFault) {
-    let kind = context.job.endpoints[remoteName(remote)]?.kind ?? .http
-    if template.direction == .download {
-      if case .salesforce = kind, case .remote(_, let id) = remote {
-        do throws(ValueFault) {
-          _ = try SalesforceID(id)
-        } catch {
-          throw EntryFault(message: error.message, hint: error.hint, place: Places.of(source))
-        }
-      }
-      return
+    let driver = RemotePlace.driver(remote, context.job.endpoints)
+    if case .remote(_, let path) = remote, let fault = driver.objection(to: path, template.direction) {
+      let side = template.direction == .download ? source : destination
+      throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(side))
     }
-    if case .salesforce = kind {
+    guard template.direction == .upload else { return }
+    if !driver.abilities.readsBack, settings.verify == .readback || settings.ifExists != .replace {
       throw EntryFault(
-        message: "salesforce endpoints take no uploads", hint: SalesforceID.uploadLimit,
-        place: Places.of(destination))
-    }
-    if !kind.readsBack, settings.verify == .readback || settings.ifExists != .replace {
-      throw EntryFault(
-        message: "`verify: readback` and `if_exists` can't be met: a `\(kind.word)` back end can't be asked",
+        message:
+          "`verify: readback` and `if_exists` can't be met: a `\(driver.word)` back end can't be asked",
         hint: "leave them out: each upload gets a key of its own", place: Places.of(destination))
     }
-    guard settings.verify == .required, !kind.provesUploads else { return }
+    guard settings.verify == .required, !driver.abilities.provesUploads else { return }
     throw EntryFault(
       message: "`verify: required` can't be met: no digest comes back from an upload there",
       hint: "write `verify: readback`", place: Places.of(destination))

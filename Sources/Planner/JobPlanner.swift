@@ -1,3 +1,4 @@
+package import Endpoints
 package import JobModel
 
 /// Names what lies below a remote prefix, in the order of names: each path below it, with its size if known.

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 
 /// Watches whether what `needs` names turns up in the plan.

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 
 /// Places out of texts that an entry has been put into.

@@ -1,3 +1,4 @@
+internal import Endpoints
 internal import JobModel
 
 /// Expands one template: finds its entries and hands each to `EntryPlanner`.
@@ -139,9 +140,9 @@ final class TemplateExpansion {
     guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name],
       let settings = template.settings[name]
     else { return }
-    guard endpoint.kind.canList else {
+    guard endpoint.driver.abilities.lists else {
       faults.error(
-        "listing \(endpoint.kind.word) endpoints is not supported", at: place,
+        "listing \(endpoint.driver.word) endpoints is not supported", at: place,
         hint: "name each file, or write the names into a file for `for_each`")
       return
     }

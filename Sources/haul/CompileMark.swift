@@ -1,4 +1,5 @@
 import Digests
+import Endpoints
 import Foundation
 import JobManifest
 import JobModel

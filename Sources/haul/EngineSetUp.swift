@@ -1,4 +1,5 @@
 import Curl
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
@@ -65,8 +66,8 @@ struct EngineSetUp {
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
     context.tokens = KeptTokens.keeping(in: tokens ?? stateFolder)
-    let names = WireNames(job.endpoints)
-    context.formerEndpoint = { name, text throws(Failure) in try names.former(name, text) }
+    let records = EndpointRecords(job.endpoints)
+    context.formerEndpoint = { name, text throws(Failure) in try records.former(name, text) }
     context.network = network
     let state = StateFolder(path: (stateFolder as NSString).deletingLastPathComponent)
     context.protectedFolders = ProtectedFolders(

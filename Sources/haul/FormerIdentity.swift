@@ -1,4 +1,5 @@
 import JobLedger
+import Endpoints
 import JobModel
 
 /// Endpoints that are provably the stores which a plan of the version before was made for: what is completed there is
@@ -16,7 +17,7 @@ struct FormerIdentity {
     guard try ledger.meta(PlanIdentityForm.meta) == nil, let text = try ledger.meta("endpoints") else {
       return nil
     }
-    let recorded = WireNames(text: text)
+    let recorded = EndpointRecords(text: text)
     let isSameManifest =
       try ledger.meta("manifest_sha256") == sha256 && !dependsOnEnvironment
       && (ledger.lastRun()?.overrides ?? [:]) == overrides
@@ -24,8 +25,7 @@ struct FormerIdentity {
       job.endpoints.values.filter { endpoint in
         // What the record names is compared; what it leaves out was the same only where nothing has changed.
         if isSameManifest { return true }
-        guard case .kii = endpoint.kind else { return false }
-        return recorded.describesSameStore(as: endpoint)
+        return recorded.tellsStore(of: endpoint.name) && recorded.describesSameStore(as: endpoint)
       }.map(\.name))
   }
 

@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobManifest
@@ -178,7 +179,7 @@ struct JobOpening: Sendable {
     try ledger.setMeta("manifest_as_given", file.path)
     try ledger.setMeta("manifest_sha256", file.sha256)
     try ledger.setMeta("description", job.description ?? "")
-    try WireNames(job.endpoints).save(ledger)
+    try ledger.setMeta("endpoints", EndpointRecords(job.endpoints).text)
   }
 
   static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws

@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobManifest
@@ -109,7 +110,6 @@ struct PlanPreview: Sendable {
   private func line(
     _ transfer: LedgerTransfer, _ match: PlanMatch, _ forecast: Forecast, _ trouble: String?
   ) -> PlanLine {
-    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
     var action: PlanLine.Action =
       switch forecast.action {
       case .transfer: trouble == nil ? .transfer : .unknown
@@ -127,7 +127,7 @@ struct PlanPreview: Sendable {
     var line = PlanLine(
       id: transfer.id, direction: transfer.settings.direction, source: transfer.source,
       destination: transfer.destination,
-      protocolName: ProtocolChoice.word(place, endpoints: job.endpoints), size: forecast.size,
+      protocolName: RemotePlace.driver(transfer.remote, job.endpoints).word, size: forecast.size,
       chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action,
       reason: trouble ?? why ?? forecast.reason,
       isResumable: forecast.isResumable, isParallel: forecast.isParallel, verifiedBy: forecast.verifiedBy)

@@ -1,4 +1,5 @@
 import Digests
+import Endpoints
 import JobModel
 
 /// What the progress of a transfer belongs to, as eight bytes: those of a digest of its source, destination and endpoint.

@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobManifest
@@ -50,7 +51,7 @@ struct ReportSink {
       try plan.begin(head)
       return try plan.finish()
     }
-    let writer = ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) })
+    let writer = ReportWriter(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
     try guarded { try deliver(writer.write) }
   }
 
@@ -72,7 +73,7 @@ struct ReportSink {
   static func writer(
     _ head: ReportHead, _ ledger: JobLedger, includesAll: Bool = false, isSummary: Bool = false
   ) throws -> ReportWriter {
-    let names = try WireNames(ledger)
+    let names = try EndpointDescriptions(ledger)
     return ReportWriter(
       head, ledger: ledger, includesAll: includesAll, isSummary: isSummary,
       capabilities: names.capabilities, describe: names.describe)
@@ -85,7 +86,7 @@ struct ReportSink {
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
     head.host = ProcessInfo.processInfo.hostName
     head.limit = try ledger.limit()
-    let names = try WireNames(ledger)
+    let names = try EndpointDescriptions(ledger)
     head.describe = { names.describe($0) }
     let now = Date().timeIntervalSince1970
     head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
@@ -68,7 +69,9 @@ struct StatusCommand: AsyncParsableCommand {
   private func showUnreadable(_ name: String, _ end: End) throws {
     var head = ReportHead(toolVersion: Haul.version, jobName: name)
     head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, end.message ?? "the state can't be read"))]
-    try ReportWriter(head, ledger: nil, describe: { _ in ("http", nil) }).write { Terminal.out($0) }
+    try ReportWriter(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) }).write {
+      Terminal.out($0)
+    }
   }
 
   private func show(_ name: String, _ ledger: JobLedger, isRunning: Bool, _ meter: inout RateMeter?) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Endpoints
 import JobManifest
 import JobModel
 import Testing
@@ -121,8 +122,8 @@ import Testing
     #expect(
       job.endpoints["oauth"]?.authentication
         == .oauth2(OAuth2(grant: .jwtBearer, tokenURL: "https://h/t", jwt: jwt)))
-    guard case .kii(let kii)? = job.endpoints["kii"]?.kind else { return #expect(Bool(false)) }
-    #expect(kii.scope == .user("7"))
+    let kii = try #require(job.endpoints["kii"]?.driver as? KiiDriver)
+    #expect(kii.settings.scope == .user("7"))
   }
 
   @Test func `overrides, defaults, escapes and merges`() throws {

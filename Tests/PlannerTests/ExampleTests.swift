@@ -1,4 +1,5 @@
 import Foundation
+import Endpoints
 import JobManifest
 import JobModel
 import Planner

@@ -1,5 +1,6 @@
 import Foundation
 import JobLedger
+import Endpoints
 import JobModel
 import Synchronization
 import Testing
@@ -105,12 +106,12 @@ final class Rig: Sendable {
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     let folder = try Folder.open(path + "/work")
     let api = Endpoint(
-      name: "api", kind: .session(chunks: .index), url: "http://h/api", authentication: endpoint)
-    let web = Endpoint(name: "web", kind: .http, url: "http://h/f", authentication: endpoint)
+      name: "api", driver: SessionDriver(), url: "http://h/api", authentication: endpoint)
+    let web = Endpoint(name: "web", driver: HTTPDriver(), url: "http://h/f", authentication: endpoint)
     let tus = Endpoint(
-      name: "tus", kind: .tus(metadata: [:]), url: "http://h/files", authentication: endpoint)
+      name: "tus", driver: TusDriver(), url: "http://h/files", authentication: endpoint)
     let signed = Endpoint(
-      name: "signed", kind: .presigned(PresignedSettings()), url: "http://h/b", authentication: endpoint)
+      name: "signed", driver: PresignedDriver(), url: "http://h/b", authentication: endpoint)
     let context = EngineContext(
       transport: transport, ledger: ledger, writer: writer, folder: folder,
       endpoints: ["api": api, "web": web, "signed": signed, "tus": tus],

@@ -1,5 +1,3 @@
-package import JobModel
-
 /// Where an object's body stands in Kii Cloud (docs.kii.com, REST: object body): scope, bucket, object.
 package enum KiiBody {
   /// - Parameters:

@@ -1,5 +1,3 @@
-package import JobModel
-
 /// Where a bucket and its keys are: `host/bucket/key` or `bucket.host/key`.
 package struct S3Address: Sendable, Hashable {
   package let bucket: String

@@ -13,6 +13,15 @@ extension HeaderSetting {
     value.unicodeScalars.allSatisfy { ($0.value >= 0x20 && $0.value != 0x7F) || $0 == "\t" }
   }
 
+  /// - Throws: where a value can't be sent.
+  @Sendable package static func checked(value: String) throws(ValueFault) -> String {
+    guard isSafe(value: value) else {
+      throw ValueFault(
+        "a header's value has no line ends or control characters", hint: "write it on one line")
+    }
+    return value
+  }
+
   /// Lays headers over others: one of the same name, in any case, is replaced.
   package static func overlay(_ upper: [HeaderSetting], over lower: [HeaderSetting]) -> [HeaderSetting] {
     let names = Set(upper.map { $0.name.lowercased() })

@@ -1,4 +1,5 @@
 import JobLedger
+import Endpoints
 import JobModel
 
 /// Where a transfer's bytes go over the wire: the protocol's word, and its URL where it can be told.
@@ -86,7 +87,8 @@ struct TransferJSON {
     add("remote_id", CommonJSON.masked(progress.remoteID))
     add("version", .text(progress.remote.version))
     // A digest says more than the ETag of a server that knows no versions.
-    let isKnownByDigest = wire.protocol == "http" && !progress.digests.isEmpty
+    let isReplaced = EndpointRegistry.kind(wire.protocol)?.abilities.digestsReplaceETags == true
+    let isKnownByDigest = isReplaced && !progress.digests.isEmpty
     add("etag", isKnownByDigest ? told(.text(progress.remote.etag)) : .text(progress.remote.etag))
     let type = contentType(transfer)
     let isPlain = transfer.settings.direction == .download && type == "application/octet-stream"

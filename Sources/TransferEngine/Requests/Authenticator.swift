@@ -41,7 +41,7 @@ actor Authenticator {
     let current = generations[authentication, default: 0]
     guard current == generation else { return current }
     generations[authentication] = current + 1
-    for header in endpoint.kind.headers {
+    for header in endpoint.driver.headers {
       if case .secret(let reference) = header.value { known[reference] = nil }
     }
     switch authentication {
@@ -87,12 +87,13 @@ actor Authenticator {
       let token = try await tokens.token(grant, for: endpoint, policy: target.policy)
       headers.set("Authorization", "Bearer \(token.reveal())", isSecret: true)
     case .aws(let credentials):
-      guard case .s3(let settings) = endpoint.kind else {
-        throw Failure(.unauthorized, "`auth: aws` signs the requests of `s3` endpoints only")
+      guard let signer = endpoint.driver.signer else {
+        throw Failure(
+          .unauthorized, "`auth: aws` signs the requests of \(EndpointRegistry.signed) endpoints only")
       }
       let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
-      let keys = try await keys(credentials, region: settings.region, target.policy, at: time)
-      try SigV4(keys: keys, region: settings.region).sign(method, target.url, &headers, at: time)
+      let keys = try await keys(credentials, for: signer, target.policy, at: time)
+      try signer.sign(method, target.url, &headers, with: keys, at: time)
     }
   }
 
@@ -124,11 +125,11 @@ actor Authenticator {
   /// Keys that are good for a while yet; many requests that need new ones wait for one renewal.
   ///
   /// - Parameters:
-  ///   - region: where they are to be used.
+  ///   - signer: what they are for.
   ///   - policy: the network policy that a request for a role's keys keeps to.
   ///   - time: what such a request is signed with.
   private func keys(
-    _ credentials: AWSCredentials, region: String, _ policy: EffectivePolicy, at time: Double
+    _ credentials: AWSCredentials, for signer: any RequestSigner, _ policy: EffectivePolicy, at time: Double
   ) async throws -> AWSKeys {
     if let lease = keys[credentials], !lease.isSpent(clock.now()) {
       return try await wait(for: lease.keys, of: credentials)
@@ -138,7 +139,7 @@ actor Authenticator {
       guard case .keys(let id, let secret, let token) = credentials else {
         let found = try await secrets.keys(credentials)
         guard let role = found.role else { return found }
-        return try await self.keys(of: role, by: found, region: region, policy, at: time)
+        return try await self.keys(of: role, by: found, for: signer, policy, at: time)
       }
       var keys = AWSKeys(
         accessKeyID: try await self.text(id), secretAccessKey: Secret(try await self.value(secret)))
@@ -175,23 +176,20 @@ actor Authenticator {
   }
 
   private func keys(
-    of role: AWSRole, by keys: AWSKeys, region: String, _ policy: EffectivePolicy, at time: Double
+    of role: AWSRole, by keys: AWSKeys, for signer: any RequestSigner, _ policy: EffectivePolicy,
+    at time: Double
   ) async throws -> AWSKeys {
-    let assume = AssumeRole(role, region: region)
-    guard let request = assume.request(), case .bytes(let body) = request.body else {
-      throw Failure(.secretUnavailable, "the URL of the security token service can't be read")
-    }
+    let request = try signer.request(for: role, signedWith: keys, at: time)
     let target = try AdmittedURL(request.url, for: request.method, policy: policy)
-    var headers = request.headers
-    try SigV4(keys: keys, region: assume.region, service: "sts").sign(
-      request.method, request.url, &headers, at: time)
+    let body: WireRequest.Body = if case .bytes(let bytes) = request.body { .bytes(bytes) } else { .none }
     let sink = CollectingSink(limit: 1 << 20)
     try await transport.send(
-      WireRequest(request.method, target, headers: headers, body: .bytes(body)), sink: sink)
+      WireRequest(request.method, target, headers: request.headers, body: body), sink: sink)
     guard let head = sink.answerHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    switch assume.read(Answer(head: head, body: sink.bytes, url: request.url), now: clock.now()) {
+    let answer = Answer(head: head, body: sink.bytes, url: request.url)
+    switch signer.keys(of: role, in: answer, now: clock.now()) {
     case .value(let keys):
       mask.learn(keys)
       return keys

@@ -38,7 +38,7 @@ final class Requester {
     self.context = context
     self.authenticator = authenticator
     self.endpoint = endpoint
-    hasCredential = endpoint.map { $0.authentication != .none || !$0.kind.headers.isEmpty } ?? false
+    hasCredential = endpoint.map { $0.authentication != .none || !$0.driver.headers.isEmpty } ?? false
     self.remote = remote
     self.settings = settings
     self.throttle = throttle
@@ -326,7 +326,7 @@ final class Requester {
     if !keepsSecrets {
       headers.removeSecrets()
     } else if request.isAuthorised, let endpoint {
-      try await authenticator.add(endpoint.kind.headers, to: &headers, for: target)
+      try await authenticator.add(endpoint.driver.headers, to: &headers, for: target)
       try await authenticator.authorise(request.method, target, &headers, for: endpoint)
     }
     let wireBody: WireRequest.Body

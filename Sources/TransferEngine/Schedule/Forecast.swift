@@ -1,6 +1,6 @@
 package import JobLedger
 package import JobModel
-import Endpoints
+package import Endpoints
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct Forecast: Sendable, Hashable {
@@ -30,12 +30,12 @@ package struct Forecast: Sendable, Hashable {
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
     var abilities: UploadAbilities?
     if isUpload {
-      let upload = try? ProtocolChoice.upload(transfer.destination, endpoints: endpoints)
+      let upload = try? RemotePlace(transfer.destination, endpoints: endpoints).upload()
       abilities = upload?.abilities(of: size)
       (forecast.isResumable, forecast.isParallel) = (abilities?.resumes, abilities?.isParallel)
       known.formUnion(abilities?.fileDigests.map(\.rawValue) ?? [])
     } else {
-      let download = try? ProtocolChoice.download(transfer.source, endpoints: endpoints)
+      let download = try? RemotePlace(transfer.source, endpoints: endpoints).download()
       let promised = download?.promisedDigests ?? []
       let ranges =
         remote?.servesRanges ?? transfer.progress.remote.servesRanges
@@ -180,10 +180,10 @@ package actor Prober {
   /// What the server says of a download's source.
   package func probe(_ transfer: LedgerTransfer) async throws -> RemoteObject {
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .download)
-    let remote = try ProtocolChoice.download(transfer.source, endpoints: context.endpoints)
+    let place = try RemotePlace(transfer.source, endpoints: context.endpoints)
+    let remote = try place.download()
     let requester = Requester(
-      context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(transfer.source, endpoints: context.endpoints), remote: remote,
+      context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote,
       settings: transfer.settings,
       throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
     return try await Download(transfer, remote: remote, requester: requester, context: context, live: live)

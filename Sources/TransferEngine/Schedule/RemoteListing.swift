@@ -21,7 +21,8 @@ package actor RemoteListing {
   package func page(
     _ page: String?, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
   ) async throws -> ListedPage {
-    let remote = try ProtocolChoice.listing(endpoint)
+    guard let url = WebURL(endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
+    let remote = try endpoint.driver.listing(at: url)
     let requester = Requester(
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
       throttle: Throttle(settings.policy), id: "\(endpoint.name):\(prefix)",

@@ -53,15 +53,14 @@ struct Retirement {
   private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
     if let session = transfer.progress.session { return session }
     guard let intent = try context.ledger.intent(of: transfer.seq),
-      let endpoints = try? endpoints(for: transfer),
-      let remote = try? ProtocolChoice.upload(transfer.destination, endpoints: endpoints)
+      let place = try? place(of: transfer), let remote = try? place.upload()
     else { return nil }
     let now = context.clock.now()
     if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
     let found: RemoteSession?
     do {
       found = try await IntendedSession.find(
-        intent, at: remote, by: requester(transfer, remote, endpoints).hasty(), now: now)
+        intent, at: remote, by: requester(transfer, remote, place.endpoint).hasty(), now: now)
     } catch {
       context.silentHosts.note(remote.url.origin, error, now: now)
       throw error
@@ -70,22 +69,24 @@ struct Retirement {
     return found
   }
 
-  /// The endpoints, with the transfer's own as it was when its session was opened.
-  private func endpoints(for transfer: LedgerTransfer) throws -> [String: Endpoint] {
-    guard case .remote(let name, _) = transfer.destination,
+  /// Where it was uploaded to, on its endpoint as that was when its session was opened.
+  private func place(of transfer: LedgerTransfer) throws -> RemotePlace {
+    var endpoints = context.endpoints
+    if case .remote(let name, _) = transfer.destination,
       let recorded = try context.ledger.formerEndpoint(of: transfer.seq),
       let former = try context.formerEndpoint(name, recorded)
-    else { return context.endpoints }
-    return context.endpoints.merging([name: former]) { $1 }
+    {
+      endpoints[name] = former
+    }
+    return try RemotePlace(transfer.destination, endpoints: endpoints)
   }
 
   private func requester(
-    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ endpoints: [String: Endpoint]
+    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ endpoint: Endpoint?
   ) -> Requester {
     Requester(
-      context: context, authenticator: authenticator,
-      endpoint: ProtocolChoice.endpoint(transfer.destination, endpoints: endpoints),
-      remote: remote, settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
+      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
+      settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
       id: transfer.id,
       live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
   }
@@ -93,10 +94,10 @@ struct Retirement {
   private nonisolated(nonsending) func end(_ session: RemoteSession, of transfer: LedgerTransfer) async
     -> Failure?
   {
-    let (remote, endpoints): (any UploadProtocol, [String: Endpoint])
+    let (remote, endpoint): (any UploadProtocol, Endpoint?)
     do {
-      let found = try self.endpoints(for: transfer)
-      (remote, endpoints) = (try ProtocolChoice.upload(transfer.destination, endpoints: found), found)
+      let place = try place(of: transfer)
+      (remote, endpoint) = (try place.upload(), place.endpoint)
     } catch let error as Failure {
       // Nobody can be asked ever again: what is left is for the user to end.
       context.remark(
@@ -109,7 +110,7 @@ struct Retirement {
       return Failure(.internal, "\(error)")
     }
     return await SessionEnd.end(
-      session, at: remote, by: requester(transfer, remote, endpoints), now: context.clock.now())
+      session, at: remote, by: requester(transfer, remote, endpoint), now: context.clock.now())
   }
 
   private func removePart(_ transfer: LedgerTransfer) {

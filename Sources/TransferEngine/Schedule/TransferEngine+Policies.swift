@@ -73,7 +73,7 @@ extension TransferEngine {
   }
 
   func origin(_ transfer: LedgerTransfer) -> String? {
-    ProtocolChoice.origin(of: transfer, endpoints: context.endpoints)
+    (try? RemotePlace(transfer.remote, endpoints: context.endpoints))?.url.origin
   }
 
   /// Somebody is held for a time that this run waits for.

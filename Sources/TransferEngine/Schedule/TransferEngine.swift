@@ -184,11 +184,9 @@ package actor TransferEngine {
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     if let size = transfer.progress.size ?? transfer.knownSize { live.setSize(size) }
     let throttle = group.throttle
-    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
-    let requester = { [context, authenticator] (remote: any RemoteProtocol) in
+    let requester = { [context, authenticator] (endpoint: Endpoint?, remote: any RemoteProtocol) in
       Requester(
-        context: context, authenticator: authenticator,
-        endpoint: ProtocolChoice.endpoint(place, endpoints: context.endpoints), remote: remote,
+        context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
         settings: transfer.settings, throttle: throttle, slot: slot, id: transfer.id, live: live,
         signed: SignedURL(transfer, context))
     }
@@ -196,17 +194,20 @@ package actor TransferEngine {
     let stop = StopFlag()
     let work: Work
     do {
+      let place = try RemotePlace(transfer.remote, endpoints: context.endpoints)
       switch transfer.settings.direction {
       case .download:
-        let remote = try ProtocolChoice.download(place, endpoints: context.endpoints)
+        let remote = try place.download()
         work = .download(
           Download(
-            transfer, remote: remote, requester: requester(remote), context: context, live: live, stop: stop))
+            transfer, remote: remote, requester: requester(place.endpoint, remote), context: context,
+            live: live, stop: stop))
       case .upload:
-        let remote = try ProtocolChoice.upload(place, endpoints: context.endpoints)
+        let remote = try place.upload()
         work = .upload(
           Upload(
-            transfer, remote: remote, requester: requester(remote), context: context, live: live,
+            transfer, remote: remote, requester: requester(place.endpoint, remote), context: context,
+            live: live,
             budget: budget,
             stop: stop))
       }

@@ -1,3 +1,4 @@
+import Endpoints
 import JobManifest
 import JobModel
 import Planner

@@ -1,4 +1,5 @@
 import Glibc
+import Endpoints
 import JobManifest
 import JobModel
 

@@ -1,3 +1,5 @@
+package import JobModel
+
 /// The id of a file in Salesforce: 15 characters, or 18 with a suffix that guards the case of the first 15
 /// (Salesforce help, "15-character and 18-character record IDs").
 package struct SalesforceID: Sendable, Hashable {

@@ -1,3 +1,5 @@
+package import JobModel
+
 /// A manifest, read and resolved: what `JobManifest` makes and `Planner` expands.
 package struct Job: Sendable {
   package var name: String
@@ -31,17 +33,5 @@ package struct Job: Sendable {
     self.policies = policies
     self.variables = variables
     self.templates = templates
-  }
-}
-
-/// What a run puts into `${run.id}` and `${run.date}`.
-package struct RunValues: Sendable, Hashable {
-  package var id: String
-  /// UTC, YYYY-MM-DD.
-  package var date: String
-
-  package init(id: String, date: String) {
-    self.id = id
-    self.date = date
   }
 }

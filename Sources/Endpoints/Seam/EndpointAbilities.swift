@@ -1,0 +1,28 @@
+package import JobModel
+
+/// What a kind of endpoint can do whatever its keys say. Manifest rules, planner, engine and `plan` read it here.
+package struct EndpointAbilities: Sendable, Hashable {
+  /// Directions in which nothing is moved, and what to do instead.
+  package var refused: [Direction: String] = [:]
+  /// Names what lies below a prefix.
+  package var lists = false
+  /// Gives a digest of what was uploaded, or checks one: what `verify: required` needs. A server of a kind may lack what
+  /// others have; what it says of itself decides then.
+  package var provesUploads = false
+  /// An upload can be read back, and the destination can be asked what is there: what `verify: readback` and
+  /// `if_exists` need.
+  package var readsBack = false
+  /// An ETag says nothing that a known digest of the file does not: reports may leave it out.
+  package var digestsReplaceETags = false
+
+  package init(
+    refused: [Direction: String] = [:], lists: Bool = false, provesUploads: Bool = false,
+    readsBack: Bool = false, digestsReplaceETags: Bool = false
+  ) {
+    self.refused = refused
+    self.lists = lists
+    self.provesUploads = provesUploads
+    self.readsBack = readsBack
+    self.digestsReplaceETags = digestsReplaceETags
+  }
+}

@@ -1,0 +1,53 @@
+package import JobModel
+
+/// The remote side of a transfer: a path on an endpoint, or a URL by itself.
+package struct RemotePlace: Sendable {
+  /// Nil for a URL by itself.
+  package let endpoint: Endpoint?
+  /// The endpoint's, or the place itself.
+  package let url: WebURL
+  /// On the endpoint.
+  private let path: String?
+
+  package init(_ place: Place, endpoints: [String: Endpoint]) throws(Failure) {
+    switch place {
+    case .url(let text):
+      guard let url = WebURL(text) else { throw Failure(.internal, "the URL can't be read") }
+      (self.endpoint, self.url, path) = (nil, url, nil)
+    case .remote(let name, let path):
+      guard let endpoint = endpoints[name], let url = WebURL(endpoint.url) else {
+        throw Failure(.internal, "the endpoint `\(name)` is not in the manifest")
+      }
+      (self.endpoint, self.url, self.path) = (endpoint, url, path)
+    case .local(let path): throw Failure(.internal, "`\(path)` is not a remote place")
+    }
+  }
+
+  /// - Throws: where nothing can be downloaded from there.
+  package func download() throws(Failure) -> any DownloadProtocol {
+    guard let endpoint, let path else { return HTTPDownload(url: url) }
+    return try endpoint.driver.download(path, at: url)
+  }
+
+  /// - Throws: where nothing can be uploaded to there.
+  package func upload() throws(Failure) -> any UploadProtocol {
+    guard let endpoint, let path else { return HTTPUpload(url: url) }
+    return try endpoint.driver.upload(path, at: url)
+  }
+
+  /// The URL that is asked for a transfer's bytes, for the report.
+  package func url(_ direction: Direction) -> WebURL? {
+    switch direction {
+    case .download: try? download().url
+    case .upload: try? upload().url
+    }
+  }
+
+  /// The driver that speaks for a place; of an endpoint that is not there, and of a local path, the web's.
+  package static func driver(_ place: Place, _ endpoints: [String: Endpoint]) -> any EndpointDriver {
+    switch place {
+    case .remote(let name, _): endpoints[name]?.driver ?? EndpointRegistry.web
+    case .url, .local: EndpointRegistry.web
+    }
+  }
+}

@@ -1,0 +1,14 @@
+package import JobModel
+
+/// Signs requests with keys that are fetched and renewed elsewhere.
+package protocol RequestSigner: Sendable {
+  /// Puts what proves the keys on a request that is otherwise complete.
+  ///
+  /// - Parameter time: seconds since 1970.
+  func sign(
+    _ method: String, _ url: WebURL, _ headers: inout HeaderList, with keys: AWSKeys, at time: Double
+  ) throws(Failure)
+  /// Asks for the keys of a role; signed with the keys that may assume it.
+  func request(for role: AWSRole, signedWith keys: AWSKeys, at time: Double) throws(Failure) -> Request
+  func keys(of role: AWSRole, in answer: Answer, now: Double) -> Verdict<AWSKeys>
+}
