@@ -75,6 +75,9 @@ final class TransferBook {
     progress.movedBecause = fallen ?? (wasBegun ? .retried : .new)
   }
 
+  /// Notes that a chunk has come to so many tries.
+  func noteTries(_ tries: Int) { progress.maxChunkAttempts = max(progress.maxChunkAttempts, tries) }
+
   func count(_ tally: Requester.Tally) {
     progress.requests += tally.requests
     progress.retries += tally.retries

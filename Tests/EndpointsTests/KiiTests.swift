@@ -105,7 +105,7 @@ struct KiiTests {
     let answer = try answer(status, word)
     let chunk = try upload().accepted(answer, chunk: chunk, now: 0)
     #expect(failureCode(chunk) == code)
-    if case .sessionLost = chunk { #expect(isLost) } else { #expect(!isLost) }
+    #expect(losesSession(chunk) == isLost)
     let commit = try upload().finalized(answer, session: session, source: source, chunks: [], now: 0)
     #expect(failureCode(commit) == code)
     let failure = try download().refusal(answer, doing: "download", now: 0)
@@ -173,6 +173,6 @@ struct KiiTests {
 private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
   switch verdict {
   case .value: nil
-  case .failure(let failure), .sessionLost(let failure): failure.code
+  case .failure(let failure): failure.code
   }
 }

@@ -102,7 +102,7 @@ struct PresignedProtocolTests {
       #expect(Wire.code(verdict) == code, "\(status) \(body)")
       let failure =
         switch verdict {
-        case .failure(let failure), .sessionLost(let failure): failure
+        case .failure(let failure): failure
         case .value: Failure(.internal, "")
         }
       #expect(failure.chunk == 2 && !failure.message.contains("abc"), "\(failure.message)")

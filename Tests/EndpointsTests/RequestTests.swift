@@ -187,10 +187,10 @@ struct SessionRequestTests {
       (500, "", .serverError, false), (507, "", .serverError, false),
     ] as [(Int, String, ErrorCode, Bool)] {
       let one = session.accepted(answer(status, body), chunk: chunk, now: 0)
-      #expect(failureCode(one) == code && isLost(one) == lost, "chunk: \(status) \(body)")
+      #expect(failureCode(one) == code && losesSession(one) == lost, "chunk: \(status) \(body)")
       if !lost, case .failure(let failure) = one { #expect(failure.chunk == 3) }
       let all = session.finalized(answer(status, body))
-      #expect(failureCode(all) == code && isLost(all) == lost, "finalize: \(status) \(body)")
+      #expect(failureCode(all) == code && losesSession(all) == lost, "finalize: \(status) \(body)")
     }
     for status in [200, 201, 204] {
       #expect(failureCode(session.accepted(answer(status), chunk: chunk, now: 0)) == nil)
@@ -214,9 +214,9 @@ struct SessionRequestTests {
       return
     }
     #expect(holdings == SessionHoldings(chunks: [0: HeldChunk(), 2: HeldChunk()], expiresAt: 7))
-    #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":24}"#)))
-    #expect(isLost(queried(200, #"{"receivedChunks":[],"fileSize":25,"chunkSize":9}"#)))
-    #expect(isLost(queried(404, "")) && isLost(queried(410, #"{"code":"SESSION_EXPIRED"}"#)))
+    #expect(losesSession(queried(200, #"{"receivedChunks":[],"fileSize":24}"#)))
+    #expect(losesSession(queried(200, #"{"receivedChunks":[],"fileSize":25,"chunkSize":9}"#)))
+    #expect(losesSession(queried(404, "")) && losesSession(queried(410, #"{"code":"SESSION_EXPIRED"}"#)))
     #expect(failureCode(queried(200, "{}")) == .protocolViolation)
     #expect(failureCode(queried(503, "")) == .serverError)
   }
@@ -268,12 +268,8 @@ private func answer(_ status: Int, _ body: String = "", url: WebURL? = WebURL("h
 private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
   switch verdict {
   case .value: nil
-  case .failure(let failure), .sessionLost(let failure): failure.code
+  case .failure(let failure): failure.code
   }
-}
-
-private func isLost<Value>(_ verdict: Verdict<Value>) -> Bool {
-  if case .sessionLost = verdict { true } else { false }
 }
 
 extension SessionUpload {

@@ -249,8 +249,7 @@ struct S3UploadTests {
     func outcome(_ answer: Answer) -> String {
       switch upload.finalized(answer, session: session, source: source, chunks: [], now: 0) {
       case .value(let file): "\(file.etag ?? "") \(file.digests[.crc64nvme] ?? "none") \(file.version ?? "")"
-      case .failure(let failure): failure.code.rawValue
-      case .sessionLost(let failure): "lost \(failure.code.rawValue)"
+      case .failure(let failure): (failure.class == .sessionGone ? "lost " : "") + failure.code.rawValue
       }
     }
     let good =

@@ -13,7 +13,12 @@ enum Wire {
   static func code<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
     switch verdict {
     case .value: nil
-    case .failure(let failure), .sessionLost(let failure): failure.code
+    case .failure(let failure): failure.code
     }
   }
+}
+
+/// Whether an answer says that the upload session is gone.
+func losesSession<Value>(_ verdict: Verdict<Value>) -> Bool {
+  if case .failure(let failure) = verdict { failure.class == .sessionGone } else { false }
 }

@@ -102,7 +102,7 @@ struct HostHealthTests {
       Issue.record("\(host.verdict(801, policy))")
       return
     }
-    #expect(failure.code == .networkUnreachable && failure.isGivenUp)
+    #expect(failure.code == .networkUnreachable && failure.class == .deferred)
     // Its transfers are begun, so that they end; now and then one of them asks.
     #expect(!host.isShut(801, policy) && host.verdict(800 + policy.retryMax, policy) == .go)
   }
@@ -127,7 +127,7 @@ struct HostHealthTests {
       Issue.record("\(host.verdict(now, policy, asker: 999))")
       return
     }
-    #expect(failure.isGivenUp && failure.httpStatus == status)
+    #expect(failure.class == .deferred && failure.httpStatus == status)
     // Any answer of the host's own opens it for all.
     _ = host.begin()
     #expect(host.answered(404, retryAfter: nil, begun: now, now: now, pause: 1, limit: 8) == .closed)

@@ -41,13 +41,8 @@ package enum KiiRefusal {
   /// A refusal of an upload's request: the session may be gone with it.
   static func upload<Value>(_ answer: Answer, doing what: String, now: Double) -> Verdict<Value> {
     var failure = failure(answer, doing: what, now: now)
-    switch failure.code {
-    case .sessionExpired: return .sessionLost(failure)
     // "Transfer has terminated, please start transfer again", the SDK says.
-    case .rangeInvalid:
-      failure.code = .sessionExpired
-      return .sessionLost(failure)
-    default: return .failure(failure)
-    }
+    if failure.code == .rangeInvalid { failure.code = .sessionExpired }
+    return .failure(failure)
   }
 }

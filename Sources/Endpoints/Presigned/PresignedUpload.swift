@@ -104,7 +104,7 @@ package struct PresignedUpload: UploadProtocol {
     guard (200...299).contains(answer.status) else {
       var failure = PresignedAnswer.refusal(of: answer, doing: "part \(chunk.index + 1)", now: now)
       failure.chunk = chunk.index
-      return failure.code == .sessionExpired ? .sessionLost(failure) : .failure(failure)
+      return .failure(failure)
     }
     guard let etag = answer.headers["ETag"].map(PresignedAnswer.bare), !etag.isEmpty else {
       return .failure(
@@ -150,7 +150,7 @@ package struct PresignedUpload: UploadProtocol {
     var failure = refusal(answer, doing: what, now: now)
     // A missing route answers 404 too, mostly with a page; what answers in JSON is the back end itself.
     if answer.status == 410 || answer.status == 404 && answer.object != nil { failure.code = .sessionExpired }
-    return failure.code == .sessionExpired ? .sessionLost(failure) : .failure(failure)
+    return .failure(failure)
   }
 
   package func abort(_ session: RemoteSession) -> Request? { nil }

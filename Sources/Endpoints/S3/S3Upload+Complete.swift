@@ -34,7 +34,7 @@ extension S3Upload {
     guard answer.status == 200, !refuses(answer) else {
       let failure = refusal(answer, doing: what, now: now)
       // What another writer's conflict has refused is refused for good: only a new upload can be completed.
-      if answer.status == 409 { return .sessionLost(failure) }
+      if answer.status == 409 { return .failure(failure.classed(.sessionGone)) }
       return refused(answer, what, now)
     }
     guard let root = XMLTree.read(answer.body) else {

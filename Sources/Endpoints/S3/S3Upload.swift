@@ -125,7 +125,6 @@ package struct S3Upload: UploadProtocol {
         failure.chunk = chunk.index
         if failure.code == .chunkConflict { failure.code = .serverError }
         return .failure(failure)
-      case .sessionLost(let failure): return .sessionLost(failure)
       case .value(let receipt): return .value(receipt)
       }
     }
@@ -202,8 +201,7 @@ package struct S3Upload: UploadProtocol {
   }
 
   func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
-    let failure = refusal(answer, doing: what, now: now)
-    return failure.code == .sessionExpired ? .sessionLost(failure) : .failure(failure)
+    .failure(refusal(answer, doing: what, now: now))
   }
 
   func violation(_ message: String, _ answer: Answer) -> Failure {

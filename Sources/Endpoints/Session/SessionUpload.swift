@@ -72,12 +72,14 @@ package struct SessionUpload: UploadProtocol {
       return .failure(violation("\(answer.url) did not say what the session holds", answer))
     }
     if let size = number(members["fileSize"]), size != source.size {
-      return .sessionLost(
-        violation("the session is for \(size) bytes, the source has \(source.size)", answer))
+      return .failure(
+        violation("the session is for \(size) bytes, the source has \(source.size)", answer)
+          .classed(.sessionGone))
     }
     if let size = number(members["chunkSize"]), size != session.chunkSize {
-      return .sessionLost(
-        violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer))
+      return .failure(
+        violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer)
+          .classed(.sessionGone))
     }
     var holdings = SessionHoldings(
       chunks: Dictionary(
@@ -114,7 +116,6 @@ package struct SessionUpload: UploadProtocol {
       case .failure(var failure):
         failure.chunk = chunk.index
         return .failure(failure)
-      case .sessionLost(let failure): return .sessionLost(failure)
       case .value(let receipt): return .value(receipt)
       }
     }
@@ -195,9 +196,7 @@ package struct SessionUpload: UploadProtocol {
     let problem = ProblemDetails(answer)
     var failure = HTTPFailure.of(answer, doing: what, now: now)
     switch (answer.status, problem?.code) {
-    case (404, _), (410, _), (_, "SESSION_EXPIRED"):
-      failure.code = .sessionExpired
-      return .sessionLost(failure)
+    case (404, _), (410, _), (_, "SESSION_EXPIRED"): failure.code = .sessionExpired
     case (_, "CHUNK_HASH_MISMATCH"), (_, "INTEGRITY_MISMATCH"): failure.code = .integrityMismatch
     case (409, "CHUNK_CONFLICT"): failure.code = .chunkConflict
     case (409, "CHUNKS_MISSING"):

@@ -113,18 +113,20 @@ package struct TusUpload: UploadProtocol {
     switch answer.status {
     case 200...299: break
     // An upload that is gone may be hidden behind a 403 (core protocol, HEAD).
-    case 403, 404, 410: return .sessionLost(expired(answer, "ask for the offset", now))
+    case 403, 404, 410: return .failure(expired(answer, "ask for the offset", now))
     default: return .failure(refusal(answer, doing: "ask for the offset", now: now))
     }
     guard let offset = answer.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
       return .failure(violation(answer, "did not tell the upload's offset"))
     }
     if let length = answer.headers["Upload-Length"].flatMap({ ByteCount.read($0) }), length != source.size {
-      return .sessionLost(
-        violation(answer, "has an upload of \(length) bytes, the source has \(source.size)"))
+      return .failure(
+        violation(answer, "has an upload of \(length) bytes, the source has \(source.size)")
+          .classed(.sessionGone))
     }
     guard offset <= source.size else {
-      return .sessionLost(violation(answer, "holds \(offset) bytes of the source's \(source.size)"))
+      return .failure(
+        violation(answer, "holds \(offset) bytes of the source's \(source.size)").classed(.sessionGone))
     }
     return .value(SessionHoldings(offset: offset, expiresAt: Tus.expiry(answer.headers)))
   }
@@ -166,10 +168,12 @@ package struct TusUpload: UploadProtocol {
         return .failure(failure)
       }
       return .value(ChunkReceipt(expiresAt: Tus.expiry(answer.headers)))
-    case 404, 410: return .sessionLost(expired(answer, "send a chunk", now))
+    case 404, 410: return .failure(expired(answer, "send a chunk", now))
     default:
       var failure = refusal(answer, doing: "chunk \(chunk.index)", now: now)
       if failure.code == .integrityMismatch { failure.chunk = chunk.index }
+      // Settled once the server names the offset that was meant.
+      if failure.code == .chunkConflict { failure.class = .damaged(chunk: chunk.index) }
       return .failure(failure)
     }
   }

@@ -1,4 +1,4 @@
-/// What went wrong with one transfer, with the facts; `code` says what may be done next.
+/// What went wrong with one transfer, with the facts. `code` is for the user and the report, `class` for the engine.
 package struct Failure: Error, Sendable, Hashable {
   package var code: ErrorCode
   package var message: String
@@ -9,21 +9,34 @@ package struct Failure: Error, Sendable, Hashable {
   package var actual: String?
   /// Seconds that the server asked to wait.
   package var retryAfter: Double?
-  /// Others have tried often enough: not to be tried again in this attempt.
-  package var isGivenUp = false
   /// No connection was made, whatever was to be asked: the host is not there, rather than one of its files.
   package var isUnconnected = false
+  /// The class that the failure's maker gave it, where the code does not say it.
+  private var given: FailureClass?
 
   package init(
-    _ code: ErrorCode, _ message: String, httpStatus: Int? = nil, chunk: Int? = nil, expected: String? = nil,
-    actual: String? = nil, retryAfter: Double? = nil
+    _ code: ErrorCode, _ message: String, class given: FailureClass? = nil, httpStatus: Int? = nil,
+    chunk: Int? = nil, expected: String? = nil, actual: String? = nil, retryAfter: Double? = nil
   ) {
     self.code = code
     self.message = message
+    self.given = given
     self.httpStatus = httpStatus
     self.chunk = chunk
     self.expected = expected
     self.actual = actual
     self.retryAfter = retryAfter
+  }
+
+  package var `class`: FailureClass {
+    get { given ?? FailureClass(code, httpStatus: httpStatus, chunk: chunk) }
+    set { given = newValue }
+  }
+
+  /// The same failure, with the meaning that its place gives it.
+  package func classed(_ meaning: FailureClass) -> Failure {
+    var failure = self
+    failure.class = meaning
+    return failure
   }
 }

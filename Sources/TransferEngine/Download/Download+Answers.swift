@@ -14,7 +14,7 @@ extension Download {
     switch remote.judge(head, wanted: wanted, object: object, seen: seen, now: now) {
     case .refused where head.status == 416 && wanted?.lowerBound == 0 && object.size == nil:
       // Nothing to take a range of, or no ranges at all: the whole answer tells which.
-      throw Restart.noRanges
+      throw noRanges(url)
     case .refused(let failure):
       // Its text is read for the message; ranges that make no sense end the request here.
       if head.status < 300 || failure.code == .rangeInvalid { throw failure }
@@ -27,7 +27,7 @@ extension Download {
           .rangeInvalid, "\(url) tells another size than before under the same ETag", httpStatus: head.status,
           expected: object.size.map(String.init), actual: seen.size.map(String.init))
       }
-      throw Restart.changed(seen)
+      throw changed(seen)
     case .nothing(let size):
       guard size == 0 else {
         throw Failure(
@@ -38,11 +38,11 @@ extension Download {
       try learn(empty)
       return .text
     case .bytes(let range):
-      guard seen.size != nil || object.size != nil else { throw Restart.noRanges }
+      guard seen.size != nil || object.size != nil else { throw noRanges(url) }
       try learn(seen)
       return .file(try body(range.lowerBound, range.upperBound, mayHold))
     case .whole(let length):
-      if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw Restart.noRanges }
+      if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw noRanges(url) }
       if wanted != nil {
         isSingleStream = true
         object.servesRanges = false
@@ -57,6 +57,17 @@ extension Download {
       let end = length ?? object.size ?? .max
       return .file(try body(0, end, mayHold))
     }
+  }
+
+  private func noRanges(_ url: WebURL) -> Failure {
+    Failure(.rangeInvalid, "\(url) does not serve ranges", class: .rangesUnserved)
+  }
+
+  /// What was recorded belongs to another object than the one that was seen now.
+  func changed(_ seen: RemoteObject) -> Failure {
+    Failure(
+      .remoteChanged, "\(remote.url) changed while it was read", class: .objectChanged, expected: object.etag,
+      actual: seen.etag)
   }
 
   private func body(_ start: Int64, _ end: Int64, _ mayHold: Bool) throws -> FileBody {

@@ -20,37 +20,45 @@ extension Download {
         try await fetch()
         try await verify()
         return
-      } catch Restart.noRanges {
-        if !isSingleStream, object.size ?? .max > chunkSize {
-          book.warn("the server does not keep to ranges: one stream, which can't be resumed")
+      } catch let failure as Failure {
+        switch failure.class {
+        case .rangesUnserved:
+          if !isSingleStream, object.size ?? .max > chunkSize {
+            book.warn("the server does not keep to ranges: one stream, which can't be resumed")
+          }
+          isSingleStream = true
+          object.servesRanges = false
+          startOver()
+        case .objectChanged: try begin(anewAfter: failure)
+        case .damaged:
+          repairs += 1
+          guard try await repair(failure, round: repairs) else { throw failure }
+        case .transient, .deferred, .credentialExpired, .sessionGone, .sourceChanged, .denied, .permanent:
+          throw failure
         }
-        isSingleStream = true
-        object.servesRanges = false
-        startOver()
-      } catch Restart.changed(let seen) {
-        if let pinned = remote.pinned(object) {
-          object = pinned
-          book.progress.remote = pinned
-          book.save()
-          book.warn(
-            "the remote object changed: its version \(pinned.version ?? ""), which was begun with, is fetched on"
-          )
-          continue
-        }
-        guard book.progress.freshStarts == 0 else {
-          throw Failure(
-            .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
-            actual: seen.etag)
-        }
-        book.progress.freshStarts += 1
-        book.warn("the remote object changed: what was received of the old one is discarded")
-        object = RemoteObject()
-        startOver()
-      } catch let mismatch as Failure where mismatch.code == .integrityMismatch {
-        repairs += 1
-        guard try await repair(mismatch, round: repairs) else { throw mismatch }
       }
     }
+  }
+
+  /// Another object stands under the name: the one that was begun with is fetched on where the server still has it.
+  private func begin(anewAfter change: Failure) throws {
+    if let pinned = remote.pinned(object) {
+      object = pinned
+      book.progress.remote = pinned
+      book.save()
+      book.warn(
+        "the remote object changed: its version \(pinned.version ?? ""), which was begun with, is fetched on")
+      return
+    }
+    guard book.progress.freshStarts == 0 else {
+      throw Failure(
+        .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
+        actual: change.actual)
+    }
+    book.progress.freshStarts += 1
+    book.warn("the remote object changed: what was received of the old one is discarded")
+    object = RemoteObject()
+    startOver()
   }
 
   /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
@@ -123,7 +131,7 @@ extension Download {
     if let request = remote.describe(object), object == RemoteObject() || map.have.total > 0 {
       let seen = try value(
         remote.described(try await requester.call(request, asksWhy: true), now: context.clock.now()))
-      if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw Restart.changed(seen) }
+      if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw changed(seen) }
       try learn(seen)
     }
     if object.size == nil, !isSingleStream {
@@ -181,40 +189,29 @@ extension Download {
   /// Fetches a run until all of it is here; a chunk's tries are counted, and each gets the policy's number.
   private func attempt(_ run: Range<Int64>?) async throws {
     defer { if let run { map.giveBack(run) } }
-    var tries = 1
-    var credential = await requester.credentialUse()
-    while true {
+    var before = map.have.total
+    try await requester.retrying { tries in
       // The first run is asked for before the size is known.
       let wanted = run.flatMap { run in
         map.have.gaps(in: object.size.map { run.clamped(to: 0..<max(1, $0)) } ?? run).first
       }
-      if run != nil, wanted == nil || object.size == 0 { return }
-      let before = map.have.total
-      do {
-        try await ask(wanted)
-        // A server may answer with less than was asked for; it must answer with something.
-        guard map.have.total > before || object.size == 0 else {
-          throw Failure(.protocolViolation, "\(remote.url) answered, and none of what was asked for came")
-        }
-        if run == nil { return }
-        tries = 1
-        credential = await requester.credentialUse()
-      } catch {
-        let failure = try Requester.failure(error)
-        // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
-        // that no version is told of, as those after the break may be another one's.
-        if run == nil || isSingleStream || !canSplit {
-          startOver()
-        } else if map.have.total > before {
-          tries = 1
-        }
-        book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
-        if await requester.renews(&credential, after: failure) { continue }
-        guard Requester.mayRetry(failure), tries < settings.policy.retryAttempts else { throw failure }
-        try await requester.pause(after: failure, attempt: tries)
-        tries += 1
+      if run != nil, wanted == nil || object.size == 0 { return .done(()) }
+      book.noteTries(tries)
+      before = map.have.total
+      try await ask(wanted)
+      // A server may answer with less than was asked for; it must answer with something.
+      guard map.have.total > before || object.size == 0 else {
+        throw Failure(.protocolViolation, "\(remote.url) answered, and none of what was asked for came")
       }
-      book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
+      return run == nil ? .done(()) : .more
+    } recover: { _, _ in
+      // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
+      // that no version is told of, as those after the break may be another one's.
+      if run == nil || isSingleStream || !canSplit {
+        startOver()
+        return .none
+      }
+      return map.have.total > before ? .progress : .none
     }
   }
 

@@ -251,7 +251,7 @@ extension Download {
   func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
     switch verdict {
     case .value(let value): return value
-    case .failure(let failure), .sessionLost(let failure): throw failure
+    case .failure(let failure): throw failure
     }
   }
 

@@ -74,8 +74,7 @@ actor Download {
       // What the state can't take ends the run, which says why, once.
       end = .stopped
     } catch {
-      end = .failed(
-        (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+      end = .failed(Failure(error))
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }

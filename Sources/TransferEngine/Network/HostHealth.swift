@@ -217,7 +217,7 @@ package struct HostHealth: Sendable {
 
   private var dead: Failure {
     var failure = lastFailure ?? Failure(.networkUnreachable, "the host does not answer")
-    failure.isGivenUp = true
+    failure.class = .deferred
     failure.message =
       "not tried: \(failures == 1 ? "the last request" : "the last \(failures) requests") to this host failed: "
       + failure.message

@@ -193,7 +193,7 @@ actor Authenticator {
     case .value(let keys):
       mask.learn(keys)
       return keys
-    case .failure(let failure), .sessionLost(let failure): throw failure
+    case .failure(let failure): throw failure
     }
   }
 

@@ -113,7 +113,7 @@ actor OAuthTokens {
       }
       compare(answer.instance, endpoint)
       return answer.accessToken
-    case .failure(let failure), .sessionLost(let failure):
+    case .failure(let failure):
       if failure.code == .unauthorized {
         refused[grant] = (failure, context.clock.now() + Self.refusalRest)
       }

@@ -15,7 +15,8 @@ final class Requester {
   let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
-  private let hasCredential: Bool
+  private let renewal: CredentialRenewal
+  private var retry: RetryPolicy
   let remote: any RemoteProtocol
   private var settings: TransferSettings
   private var isFarewell = false
@@ -23,8 +24,6 @@ final class Requester {
   private let slot: Slot?
   private let id: String
   private(set) var tally = Tally()
-  /// By how many seconds the server's clock was ahead of ours in its last refusal.
-  private var clockOffset: Double?
   private let live: LiveTransfer
   private let signed: SignedURL?
   /// Whom the last request went to.
@@ -38,7 +37,8 @@ final class Requester {
     self.context = context
     self.authenticator = authenticator
     self.endpoint = endpoint
-    hasCredential = endpoint.map { $0.authentication != .none || !$0.driver.headers.isEmpty } ?? false
+    renewal = CredentialRenewal(endpoint, authenticator)
+    retry = RetryPolicy(settings.policy)
     self.remote = remote
     self.settings = settings
     self.throttle = throttle
@@ -48,13 +48,13 @@ final class Requester {
     self.signed = signed
   }
 
-  /// One that tries once, for some seconds, and waits for no host.
+  /// One for cleaning up: it waits some seconds at most, and for no host.
   func hasty() -> Requester {
     let hasty = Requester(
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
       throttle: throttle, id: id, live: live, signed: signed)
     hasty.isFarewell = true
-    hasty.settings.policy.retryAttempts = 1
+    hasty.retry = RetryPolicy.cleanup(settings.policy)
     hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
     hasty.settings.policy.requestTimeout = min(2, settings.policy.requestTimeout)
     return hasty
@@ -92,7 +92,7 @@ final class Requester {
       }
       if self.remote.refuses(answer) {
         let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
-        if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
+        if self.mayPass(failure) { throw failure }
       }
       return answer
     }
@@ -106,10 +106,15 @@ final class Requester {
       let answer = try await self.askForHead(request, readsBody: readsBody)
       if answer.status >= 400, answer.status != 416 {
         let failure = self.remote.refusal(answer, doing: "probe", now: self.context.clock.now())
-        if Self.mayRetry(failure) || self.isExpiredCredential(failure) { throw failure }
+        if self.mayPass(failure) { throw failure }
       }
       return answer
     }
+  }
+
+  /// It is not the caller's to judge yet.
+  private func mayPass(_ failure: Failure) -> Bool {
+    retry.repeats(failure) || failure.class == .credentialExpired && renewal.hasCredential
   }
 
   private nonisolated(nonsending) func askForHead(
@@ -124,79 +129,90 @@ final class Requester {
   }
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.
+  ///
+  /// - Parameters:
+  ///   - body: one try. After `.more` the count begins anew.
+  ///   - recover: looks at a failure first, mends what the transfer itself can mend, and may count the try as progress.
   nonisolated(nonsending) func retrying<Value>(
-    _ body: nonisolated(nonsending) () async throws -> Value
+    _ body: nonisolated(nonsending) (_ tries: Int) async throws -> Attempt<Value>,
+    recover: nonisolated(nonsending) (Failure, _ tries: Int) async throws -> Recovery<Value> = { _, _ in
+      .none
+    }
   ) async throws -> Value {
-    var attempt = 1
-    var credential = await credentialUse()
+    var tries = 1
+    var credential = await renewal.use()
     while true {
       do {
-        return try await body()
+        switch try await body(tries) {
+        case .done(let value): return value
+        case .more:
+          tries = 1
+          credential = await renewal.use()
+        }
       } catch {
         let failure = try Self.failure(error)
-        if await renews(&credential, after: failure) { continue }
-        guard Self.mayRetry(failure), attempt < settings.policy.retryAttempts else {
-          throw failure
+        switch try await recover(failure, tries) {
+        case .done(let value): return value
+        case .again: continue
+        case .rest:
+          tries = 1
+          try await take(
+            retry.again(after: failure, tries: 0, random: context.clock.random()), after: failure)
+          continue
+        case .progress: tries = 1
+        case .none: break
         }
-        try await pause(after: failure, attempt: attempt)
-        attempt += 1
+        let step = retry.next(
+          after: failure, tries: tries, mayRenew: renewal.mayRenew(credential), random: context.clock.random()
+        )
+        guard step != .renewCredential else {
+          await renew(&credential)
+          continue
+        }
+        try await take(step, after: failure)
+        tries += 1
       }
     }
   }
 
-  /// A credential that the service calls expired under another status than 401, which `send` sees to itself.
-  private func isExpiredCredential(_ failure: Failure) -> Bool {
-    failure.code == .unauthorized && failure.httpStatus != 401 && hasCredential
+  /// Sends until `body` gives a value.
+  nonisolated(nonsending) func retrying<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await retrying { _ in .done(try await body()) }
   }
 
-  /// Which credential one request's tries begin with, and whether it was renewed for them.
-  struct CredentialUse {
-    var generation: Int
-    var hasRenewed = false
+  private nonisolated(nonsending) func renew(_ credential: inout CredentialRenewal.Use) async {
+    guard let diagnostic = await renewal.renew(&credential) else { return }
+    // A listing belongs to no run.
+    if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
+    context.events(.diagnostic(diagnostic))
   }
 
-  nonisolated(nonsending) func credentialUse() async -> CredentialUse {
-    guard let endpoint, hasCredential else { return CredentialUse(generation: 0) }
-    return CredentialUse(generation: await authenticator.generation(endpoint.authentication))
+  /// Waits before an upload opens another session, after so many were lost.
+  nonisolated(nonsending) func wait(after failure: Failure, lost: Int) async throws {
+    try await take(retry.again(after: failure, tries: lost, random: context.clock.random()), after: failure)
   }
 
-  /// Forgets an expired credential, once, where others have not done so since; true where the request may be made
-  /// again with a new one.
-  nonisolated(nonsending) func renews(_ use: inout CredentialUse, after failure: Failure) async -> Bool {
-    guard isExpiredCredential(failure), let endpoint, !use.hasRenewed else { return false }
-    use.hasRenewed = true
-    use.generation = await authenticator.forget(endpoint, since: use.generation)
-    if let offset = clockOffset, await authenticator.follow(clockOffset: offset, of: endpoint) {
-      let minutes = Int(clamping: (abs(offset) / 60).rounded())
-      let diagnostic = Diagnostic(
-        .warning,
-        "this machine's clock is \(minutes) minutes \(offset < 0 ? "ahead of" : "behind") that of `\(endpoint.name)`: its requests are signed with the server's time",
-        hint: "set the clock")
-      // A listing belongs to no run.
-      if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
-      context.events(.diagnostic(diagnostic))
-    }
-    return true
-  }
-
-  /// Waits before try `attempt` + 1, and says so.
-  nonisolated(nonsending) func pause(after failure: Failure, attempt: Int) async throws {
-    // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
-    noteRest(failure)
-    let backoff = Backoff(settings.policy)
-    if let wish = failure.retryAfter, wish > backoff.longestRest {
-      if let endpoint { context.rests.note(endpoint.name, until: context.clock.now() + wish, failure) }
+  /// Waits as the policy says, and says so.
+  private nonisolated(nonsending) func take(_ step: RetryPolicy.Step, after failure: Failure) async throws {
+    switch step {
+    case .renewCredential, .giveUp: throw failure
+    case .rest(let seconds):
+      // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
+      noteRest(failure)
+      if let endpoint { context.rests.note(endpoint.name, until: context.clock.now() + seconds, failure) }
       throw failure
+    case .repeatRequest(let delay):
+      noteRest(failure)
+      tally.retries += 1
+      live.countRetry()
+      context.events(.retry(id: id, delay: delay, failure: failure))
+      // Others may move meanwhile.
+      slot?.park()
+      defer { slot?.unpark() }
+      try await context.transport.sleep(seconds: delay)
     }
-    let delay = backoff.delay(
-      afterAttempt: attempt, retryAfter: failure.retryAfter, random: context.clock.random())
-    tally.retries += 1
-    live.countRetry()
-    context.events(.retry(id: id, delay: delay, failure: failure))
-    // Others may move meanwhile.
-    slot?.park()
-    defer { slot?.unpark() }
-    try await context.transport.sleep(seconds: delay)
   }
 
   /// Records what a server asked for, so that a run that is started again keeps to it.
@@ -205,33 +221,10 @@ final class Requester {
     context.writer.submit(.rest(origin: origin, until: context.clock.now() + wish))
   }
 
-  /// Faults of one request that another try may mend.
-  static func mayRetry(_ failure: Failure) -> Bool {
-    if failure.isGivenUp { return false }
-    // What a client got wrong will not come right by saying it again.
-    if failure.code == .protocolViolation, let status = failure.httpStatus, (400..<500).contains(status) {
-      return false
-    }
-    return switch failure.code {
-    case .networkUnreachable, .timeout, .serverError, .rateLimited, .protocolViolation, .rangeInvalid: true
-    // A chunk that was refused by its hash is sent again.
-    case .integrityMismatch: failure.chunk != nil
-    case .diskFull, .secretUnavailable, .unauthorized, .forbidden, .sourceMissing, .sourceChanged, .notFound,
-      .remoteChanged, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable, .sessionExpired,
-      .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError, .needsFailed, .internal:
-      false
-    }
-  }
-
-  /// The failure in an error; rethrows what is no failure: cancellations and restarts.
+  /// The failure in an error; rethrows a cancellation.
   static func failure(_ error: any Error) throws -> Failure {
-    switch error {
-    case let failure as Failure: failure
-    case let fault as TransportError: fault.failure
-    case is CancellationError: throw error
-    case is Restart: throw error
-    default: Failure(.internal, "\(error)")
-    }
+    if error is CancellationError { throw error }
+    return Failure(error)
   }
 
   /// Sends a request, follows redirects, and renews the credential once on 401. `sink` makes a fresh sink a try.
@@ -256,12 +249,13 @@ final class Requester {
       let target = try AdmittedURL(url, for: request.method, policy: settings.policy)
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
-      let generation = await credentialUse().generation
+      let credential = await renewal.use()
       var wire = try await prepare(request, target, body: body, keepsSecrets: !hasLeft)
       wire.isShort = isShort
       let guarded = RedirectSink(
         origin: url, method: request.method,
-        canRenew: !hasRenewed && request.isAuthorised && hasCredential && url.origin == request.url.origin,
+        canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
+          && url.origin == request.url.origin,
         canRenewURL: mayRenewURL && url == signed?.current, followsRedirects: remote.followsRedirects,
         inner: sink())
       tally.requests += 1
@@ -273,20 +267,20 @@ final class Requester {
       } catch is PlaceLost {
         try rewind(body)
         continue
-      } catch let error as TransportError where error.failure.isGivenUp {
+      } catch let error as TransportError where error.failure.class == .deferred {
         // Nothing was sent: its host is not tried.
         tally.requests -= 1
         throw error
       }
       if let status = guarded.status, status >= 400 {
-        clockOffset = guarded.date.map { $0 - context.clock.now() }
+        renewal.clockOffset = guarded.date.map { $0 - context.clock.now() }
       }
       switch guarded.detour {
       case nil: return url
       case .renewal:
         hasRenewed = true
         try rewind(body)
-        if let endpoint { await authenticator.forget(endpoint, since: generation) }
+        await renewal.forget(credential)
       case .refusedURL:
         // Once a request; where the row has no other one, the refusal counts.
         mayRenewURL = false
@@ -345,78 +339,3 @@ final class Requester {
 
 /// Refusals in HTTP's own words, for requests that no protocol value speaks for.
 struct HTTPRefusals: RemoteProtocol {}
-
-/// A fresh start of the transfer, asked for from within a request.
-enum Restart: Error {
-  /// The remote object is another one than the recorded bytes belong to.
-  case changed(RemoteObject)
-  /// The server does not serve ranges: one stream from byte 0.
-  case noRanges
-}
-
-/// Looks at an answer's head before the real sink does: redirects and refused credentials are not for it.
-///
-/// Used on the transport's executor alone, hence sendable to it.
-private final class RedirectSink: AnswerSink, @unchecked Sendable {
-  enum Detour {
-    case redirect(WebURL)
-    case renewal
-    /// The URL's own signature is refused.
-    case refusedURL
-  }
-  private let origin: WebURL
-  private let method: String
-  private let canRenew: Bool
-  private let canRenewURL: Bool
-  private let followsRedirects: Bool
-  private let inner: any AnswerSink
-  private(set) var detour: Detour?
-  private(set) var status: Int?
-  /// The server's clock, in seconds since 1970.
-  private(set) var date: Double?
-
-  init(
-    origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool, followsRedirects: Bool,
-    inner: any AnswerSink
-  ) {
-    self.origin = origin
-    self.method = method
-    self.canRenew = canRenew
-    self.canRenewURL = canRenewURL
-    self.followsRedirects = followsRedirects
-    self.inner = inner
-  }
-
-  func head(_ head: AnswerHead) throws {
-    status = head.status
-    if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
-    switch head.status {
-    case 301, 302, 303, 307, 308:
-      guard followsRedirects else { break }
-      // 303 after a PUT or POST names a page about the result, not another place for the body.
-      guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
-      guard let location = head.headers["Location"] else { break }
-      guard let target = origin.resolving(location) else {
-        throw Failure(
-          .policyDenied, "\(origin) redirects to something that is not http(s), or holds a user name",
-          httpStatus: head.status)
-      }
-      detour = .redirect(target)
-      return
-    case 401 where canRenew:
-      detour = .renewal
-      return
-    case 403 where canRenewURL:
-      detour = .refusedURL
-      return
-    default: break
-    }
-    try inner.head(head)
-  }
-
-  func body(_ bytes: UnsafeRawBufferPointer) throws {
-    if detour == nil { try inner.body(bytes) }
-  }
-
-  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { detour == nil && inner.mustWait(resume) }
-}

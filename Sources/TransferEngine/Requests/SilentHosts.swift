@@ -9,8 +9,8 @@ final class SilentHosts: Sendable {
 
   /// Notes that a host gave no answer at all; of no effect where the error is another.
   func note(_ origin: String, _ error: any Error, now: Double) {
-    guard let failure = (error as? Failure) ?? (error as? TransportError)?.failure, failure.httpStatus == nil,
-      failure.code == .networkUnreachable || failure.code == .timeout
+    let failure = Failure(error)
+    guard failure.httpStatus == nil, failure.code == .networkUnreachable || failure.code == .timeout
     else { return }
     hosts.withLock { $0[origin] = (now + Self.memory, failure) }
   }

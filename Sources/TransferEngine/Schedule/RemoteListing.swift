@@ -31,7 +31,7 @@ package actor RemoteListing {
       let answer = try await requester.call(remote.list(prefix, page: page))
       switch remote.listed(answer, prefix: prefix, now: context.clock.now()) {
       case .value(let page): return page
-      case .failure(let failure), .sessionLost(let failure): throw failure
+      case .failure(let failure): throw failure
       }
     } catch let failure as Failure {
       throw failure.without(context.mask)

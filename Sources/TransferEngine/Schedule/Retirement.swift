@@ -27,8 +27,7 @@ struct Retirement {
         session = left
       } catch {
         // Left on record, so that whoever comes next asks again.
-        let failure =
-          (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)")
+        let failure = Failure(error)
         context.remark(IntendedSession.remark(transfer.id, of: context.job, transfer.destination, failure))
         return failure
       }

@@ -71,7 +71,19 @@ package protocol WireBodySource: AnyObject, Sendable {
   var mayBeRepeated: Bool { get }
 }
 
-/// A request that came to no answer.
+extension Failure {
+  /// What any error means for a transfer.
+  init(_ error: any Error) {
+    self =
+      switch error {
+      case let failure as Failure: failure
+      case let fault as TransportError: fault.failure
+      default: Failure(.internal, "\(error)")
+      }
+  }
+}
+
+/// A request that was not answered.
 package struct TransportError: Error, Sendable {
   package var failure: Failure
   /// Says nothing about the host: it was never asked.

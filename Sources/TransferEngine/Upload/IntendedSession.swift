@@ -18,8 +18,8 @@ enum IntendedSession {
     switch remote.opened(try await requester.call(request), source: source, now: now) {
     // What may not be recorded can't be gone on with.
     case .value(let session): return session.holds(requester.context.mask) ? nil : session
-    case .sessionLost: return nil
     case .failure(let failure):
+      if failure.class == .sessionGone { return nil }
       // Refused for what it is, it was never opened; but a token or a right may have ended since.
       let status = failure.httpStatus ?? 0
       if (400..<500).contains(status), ![401, 403, 407, 408, 409, 425, 429].contains(status) { return nil }
@@ -70,8 +70,8 @@ extension Upload {
     guard context.silentHosts.current(origin, now: now) == nil else { return }
     do { try await recall(intent, by: requester.hasty()) } catch {
       context.silentHosts.note(origin, error, now: now)
-      let failure = (try? Requester.failure(error)) ?? Failure(.internal, "\(error)")
-      context.remark(IntendedSession.remark(book.id, of: context.job, book.transfer.destination, failure))
+      context.remark(
+        IntendedSession.remark(book.id, of: context.job, book.transfer.destination, Failure(error)))
     }
   }
 }

@@ -3,7 +3,7 @@ import Endpoints
 
 /// Ends remote sessions that nobody goes on with: what they hold is paid for.
 enum SessionEnd {
-  /// Tries of a request, and rounds of them where a session may outlive its end.
+  /// Rounds where a session may outlive its end.
   private static let tries = 3
 
   /// Goes past the gate, and waits some seconds at most: a server that is silent is asked once.
@@ -19,38 +19,20 @@ enum SessionEnd {
     defer { requester.count(hasty.takeTally()) }
     do {
       for _ in 0..<tries {
-        let answer = try await ask(request, hasty)
+        let answer = try await hasty.call(request)
         if [404, 410].contains(answer.status) { return nil }
         guard (200...299).contains(answer.status) else {
           return remote.refusal(answer, doing: "end the upload", now: now)
         }
         // What was on its way may have come behind the end.
         guard remote.mayOutliveItsEnd, let query = remote.query(session, after: nil),
-          try await ask(query, hasty).status == 200
+          try await hasty.call(query).status == 200
         else { return nil }
       }
       return Failure(.serverError, "\(remote.url) still has the upload after it was ended \(tries) times")
     } catch {
       context.silentHosts.note(origin, error, now: now)
-      return (error as? Failure) ?? (error as? TransportError)?.failure
-        ?? Failure(.internal, "the upload was not ended: \(error)")
-    }
-  }
-
-  /// Asks again where the server does something, and only has a bad moment.
-  private nonisolated(nonsending) static func ask(_ request: Request, _ requester: Requester) async throws
-    -> Answer
-  {
-    var left = tries
-    while true {
-      left -= 1
-      do {
-        return try await requester.call(request)
-      } catch {
-        let failure = try Requester.failure(error)
-        guard failure.code != .timeout, Requester.mayRetry(failure), left > 0 else { throw failure }
-        try await requester.context.transport.sleep(seconds: 0.3)
-      }
+      return Failure(error)
     }
   }
 

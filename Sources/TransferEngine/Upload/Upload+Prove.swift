@@ -19,7 +19,7 @@ extension Upload {
         throw Failure(
           .notFound, "\(remote.url) took the upload, and then answered that it does not have it",
           httpStatus: answer.status)
-      case .failure, .sessionLost: break
+      case .failure: break
       case .value(let object):
         seen = object
         if file.digests.isEmpty { file.digests = ownWord(object) }

@@ -11,48 +11,58 @@ extension Upload {
       do {
         try await prove(try await sendOnce())
         return
-      } catch let gone as SessionGone {
-        lostSessions += 1
-        guard lostSessions < settings.policy.retryAttempts else { throw gone.failure }
-        let isDamaged = gone.failure.code == .integrityMismatch
-        book.warn(
-          isDamaged
-            ? "the server can't replace a part that it took damaged: a new upload is opened"
-            : "the server no longer knows the upload session: a new one is opened")
-        if !isDamaged, [404, 410].contains(gone.failure.httpStatus), abilities.renewsSessions {
-          lostSession = book.progress.session
-          book.progress.session = nil
-        } else {
-          book.keepOnly(0)
-          // One that the server knows and will not have takes room there until it is ended.
-          if ![404, 410].contains(gone.failure.httpStatus) { await abandonSession() }
-          forgetChunks()
+      } catch let failure as Failure {
+        switch failure.class {
+        case .sessionGone: try await openAnother(after: failure)
+        case .sourceChanged:
+          guard book.progress.freshStarts == 0 else { throw failure }
+          book.progress.freshStarts += 1
+          book.warn("\(failure.message): a new session is opened")
+          try await startOver()
+        case .damaged:
+          repairs += 1
+          try await repair(after: failure, round: &repairs)
+        case .transient, .deferred, .credentialExpired, .objectChanged, .rangesUnserved, .denied, .permanent:
+          throw failure
         }
-        try await requester.pause(after: gone.failure, attempt: lostSessions)
-      } catch let failure as Failure where failure.code == .sourceChanged {
-        guard book.progress.freshStarts == 0 else { throw failure }
-        book.progress.freshStarts += 1
-        book.warn("\(failure.message): a new session is opened")
-        try await startOver()
-      } catch let failure as Failure where isRepairable(failure) {
-        repairs += 1
-        guard repairs <= 2 else { throw failure }
-        book.warn(diagnosis(failure))
-        if repairs == 1, try await dropWhatDiffers() { continue }
-        guard repairs == 1 || book.progress.chunkSize == nil else { throw failure }
-        repairs = 2
-        let smaller = abilities.chunkSize(wanted: max(65_536, source.chunkSize / 4), of: source.size)
-        source.chunkSize = min(source.chunkSize, smaller)
-        book.progress.chunkSize = source.chunkSize
-        try await startOver()
       }
     }
   }
 
-  private func isRepairable(_ failure: Failure) -> Bool {
-    guard failure.code == .integrityMismatch || failure.code == .chunkConflict else { return false }
+  /// Forgets a session that is gone, or that can't be completed; what it held is asked for when its successor is opened.
+  private func openAnother(after failure: Failure) async throws {
+    lostSessions += 1
+    guard lostSessions < settings.policy.retryAttempts else { throw failure }
+    let isDamaged = failure.code == .integrityMismatch
+    book.warn(
+      isDamaged
+        ? "the server can't replace a part that it took damaged: a new upload is opened"
+        : "the server no longer knows the upload session: a new one is opened")
+    if !isDamaged, [404, 410].contains(failure.httpStatus), abilities.renewsSessions {
+      lostSession = book.progress.session
+      book.progress.session = nil
+    } else {
+      book.keepOnly(0)
+      // One that the server knows and will not have takes room there until it is ended.
+      if ![404, 410].contains(failure.httpStatus) { await abandonSession() }
+      forgetChunks()
+    }
+    try await requester.wait(after: failure, lost: lostSessions)
+  }
+
+  /// After a mismatch: first what the server does not hold as it was sent, then everything once more, in smaller chunks.
+  private func repair(after failure: Failure, round: inout Int) async throws {
     // The manifest's own expectation is about the source: sending it again changes nothing.
-    return !book.progress.verification.contains { $0.against == .manifest && $0.result == .mismatch }
+    let isOurs = book.progress.verification.contains { $0.against == .manifest && $0.result == .mismatch }
+    guard !isOurs, round <= 2 else { throw failure }
+    book.warn(diagnosis(failure))
+    if round == 1, try await dropWhatDiffers() { return }
+    guard round == 1 || book.progress.chunkSize == nil else { throw failure }
+    round = 2
+    let smaller = abilities.chunkSize(wanted: max(65_536, source.chunkSize / 4), of: source.size)
+    source.chunkSize = min(source.chunkSize, smaller)
+    book.progress.chunkSize = source.chunkSize
+    try await startOver()
   }
 
   private func diagnosis(_ failure: Failure) -> String {

@@ -137,115 +137,96 @@ extension Upload {
 
   /// Sends one chunk until the server has it.
   @discardableResult
-  private func send(_ bare: UploadChunk, session: RemoteSession?) async throws -> ChunkReceipt? {
-    guard let file else { throw Failure(.internal, "the source is not open") }
-    var bare = bare
-    var tries = 1
-    var refusedTickets = 0
-    var (takenAtRefusal, forgiven) = (taken, 0)
-    // Bytes of an earlier request for this place may still be on their way.
-    var mayHoldMore = bare.range.lowerBound == resumedAt
-    var credential = await requester.credentialUse()
-    var damage: Failure?
-    while true {
-      var sent: Int64 = 0
-      var used: WebURL?
-      do {
-        var (chunk, body) = try await prepare(bare, file, bodyDigests(in: session))
-        if abilities.order == .byOffset { noteBeginning(of: chunk) }
-        defer { sent = body.sent }
-        if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
-        used = chunk.ticket
-        let sink = CollectingSink(limit: 1 << 20)
-        let request = remote.put(chunk, session: session, source: source)
-        do {
-          let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
-          try checkSource()
-          guard let head = sink.answerHead else {
-            throw Failure(.protocolViolation, "\(url) did not answer a chunk")
-          }
-          let answer = Answer(head: head, body: sink.bytes, url: url)
-          let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
-          try compare(receipt, chunk)
-          if let token = receipt.token, context.mask.finds(in: token) {
-            throw Failure(
-              .protocolViolation, "\(remote.url) answered a chunk with a secret that it was sent",
-              chunk: chunk.index)
-          }
-          try await note(receipt, of: chunk, isWhole: session == nil)
-          tickets[chunk.index] = nil
-          book.progress.discarded += max(0, body.sent - body.length)
-          if let expiry = receipt.expiresAt {
-            book.progress.session?.expiresAt = expiry
-            sessionClock.moved(to: expiry)
-          }
-          var acknowledged = chunk
-          if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
-          record(acknowledged, receipt, tries)
-          return receipt
-        } catch {
-          sent = body.sent
-          throw error
-        }
-      } catch let gone as SessionGone {
-        book.progress.discarded += sent
-        throw gone
-      } catch {
-        live.add(-(sent))
-        let failure: Failure
-        do { failure = try Requester.failure(error) } catch {
-          book.progress.discarded += sent
-          throw error
-        }
-        book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
-        // The answer may be lost where the chunk, or a part of it, is not.
-        let rescued: (part: UploadChunk, receipt: ChunkReceipt?)?
-        do { rescued = try await self.rescued(of: bare, session, failure, mayHoldMore: mayHoldMore) } catch {
-          // What of it arrived will not be known before a later attempt asks.
-          book.progress.discarded += sent
-          throw error
-        }
-        if let (part, receipt) = rescued {
-          live.add(Int64(part.range.count))
-          book.progress.discarded += max(0, sent - Int64(part.range.count))
-          let end = part.range.upperBound
-          record(part, receipt, tries, completes: end == bare.range.upperBound)
-          if end == bare.range.upperBound { return nil }
-          bare.range = end..<bare.range.upperBound
-          tries = 1
-          try await requester.pause(after: failure, attempt: tries)
-          continue
-        }
-        if let damage, session != nil, failure.isOfWhatCantBeReplaced { throw SessionGone(failure: damage) }
-        if failure.code == .integrityMismatch { damage = failure }
-        mayHoldMore = mayHoldMore || failure.code != .chunkConflict
-        book.progress.discarded += sent
-        if let used, [.forbidden, .unauthorized].contains(failure.code) {
-          // A server that has taken others meanwhile most likely refuses a URL that has expired.
-          if taken > takenAtRefusal, forgiven < settings.policy.retryAttempts {
-            refusedTickets = 0
-            forgiven += 1
-          }
-          takenAtRefusal = taken
-          if refusedTickets < 2 {
-            dropTickets(with: used, for: bare.index)
-            refusedTickets += 1
-            continue
-          }
-        }
-        if await requester.renews(&credential, after: failure) { continue }
-        guard mayRetry(failure), tries < settings.policy.retryAttempts else {
-          if let damage, session != nil, failure.code == .networkUnreachable {
-            throw SessionGone(failure: damage)
-          }
-          throw failure
-        }
-        try await requester.pause(after: failure, attempt: tries)
-        tries += 1
-        // The URL may expire during the wait.
-        refusedTickets = 0
+  private func send(_ chunk: UploadChunk, session: RemoteSession?) async throws -> ChunkReceipt? {
+    var sending = ChunkSending(
+      chunk, mayHoldMore: chunk.range.lowerBound == resumedAt, taken: taken)
+    do {
+      return try await requester.retrying { tries in
+        .done(try await put(&sending, session, tries))
+      } recover: { failure, tries in
+        try await recover(&sending, after: failure, session, tries)
       }
+    } catch let failure as Failure where session != nil {
+      throw sending.outcome(failure)
     }
+  }
+
+  /// One request with the chunk's bytes, and what its answer proves.
+  private func put(
+    _ sending: inout ChunkSending, _ session: RemoteSession?, _ tries: Int
+  ) async throws -> ChunkReceipt {
+    guard let file else { throw Failure(.internal, "the source is not open") }
+    (sending.sent, sending.ticket) = (0, nil)
+    var (chunk, body) = try await prepare(sending.chunk, file, bodyDigests(in: session))
+    if abilities.order == .byOffset { noteBeginning(of: chunk) }
+    if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
+    sending.ticket = chunk.ticket
+    let sink = CollectingSink(limit: 1 << 20)
+    let request = remote.put(chunk, session: session, source: source)
+    do {
+      let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
+      try checkSource()
+      guard let head = sink.answerHead else {
+        throw Failure(.protocolViolation, "\(url) did not answer a chunk")
+      }
+      let answer = Answer(head: head, body: sink.bytes, url: url)
+      let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
+      try compare(receipt, chunk)
+      if let token = receipt.token, context.mask.finds(in: token) {
+        throw Failure(
+          .protocolViolation, "\(remote.url) answered a chunk with a secret that it was sent",
+          chunk: chunk.index)
+      }
+      try await note(receipt, of: chunk, isWhole: session == nil)
+      tickets[chunk.index] = nil
+      book.progress.discarded += max(0, body.sent - body.length)
+      if let expiry = receipt.expiresAt {
+        book.progress.session?.expiresAt = expiry
+        sessionClock.moved(to: expiry)
+      }
+      var acknowledged = chunk
+      if let kept = recordedDigest, let hashed = body.hashed { acknowledged.digests[kept] = hashed }
+      record(acknowledged, receipt, tries)
+      return receipt
+    } catch {
+      sending.sent = body.sent
+      live.add(-body.sent)
+      // Nothing will look at what of it may have arrived.
+      if error is CancellationError { book.progress.discarded += body.sent }
+      throw error
+    }
+  }
+
+  /// Looks what has arrived although the request failed, and counts what has not as discarded.
+  private func recover(
+    _ sending: inout ChunkSending, after failure: Failure, _ session: RemoteSession?, _ tries: Int
+  ) async throws -> Recovery<ChunkReceipt?> {
+    book.noteTries(tries)
+    var discarded = sending.sent
+    defer { book.progress.discarded += discarded }
+    guard failure.class != .sessionGone else { return .none }
+    if let (part, receipt) = try await rescued(of: sending.chunk, session, failure, sending.mayHoldMore) {
+      let (count, end) = (Int64(part.range.count), part.range.upperBound)
+      let isWhole = end == sending.chunk.range.upperBound
+      discarded = max(0, discarded - count)
+      live.add(count)
+      record(part, receipt, tries, completes: isWhole)
+      if isWhole { return .done(nil) }
+      sending.advance(to: end)
+      return .rest
+    }
+    if let damage = sending.damage, session != nil, failure.isOfWhatCantBeReplaced {
+      throw damage.classed(.sessionGone)
+    }
+    sending.note(failure)
+    if let used = sending.ticket,
+      sending.asksForTicket(after: failure, taken: taken, attempts: settings.policy.retryAttempts)
+    {
+      dropTickets(with: used, for: sending.chunk.index)
+      return .again
+    }
+    sending.forgetRefusals()
+    return .none
   }
 
   /// Nobody knows whether the bytes arrived; a server that counts bytes may also have kept some of them.
@@ -255,11 +236,6 @@ extension Upload {
     case .serverError, .chunkConflict: abilities.order == .byOffset
     default: false
     }
-  }
-
-  /// A conflict about the offset is over once the server names the one that was meant.
-  private func mayRetry(_ failure: Failure) -> Bool {
-    Requester.mayRetry(failure) || failure.code == .chunkConflict && abilities.order == .byOffset
   }
 
   /// Records a chunk's digest before its bytes go: a server that keeps a part of them holds what nothing else vouches
@@ -273,13 +249,13 @@ extension Upload {
 
   /// The part of a chunk that the server has, although its request failed; nil where that is not known to be any.
   private func rescued(
-    of chunk: UploadChunk, _ session: RemoteSession?, _ failure: Failure, mayHoldMore: Bool
+    of chunk: UploadChunk, _ session: RemoteSession?, _ failure: Failure, _ mayHoldMore: Bool
   ) async throws -> (part: UploadChunk, receipt: ChunkReceipt?)? {
     guard let session, mayHaveArrived(failure),
       let (range, receipt) = try await arrived(of: chunk, session)
     else { return nil }
     if failure.code == .chunkConflict, !mayHoldMore {
-      throw SessionGone(failure: foreign(range.upperBound, chunk.range.lowerBound))
+      throw foreign(range.upperBound, chunk.range.lowerBound)
     }
     let digests = try await digests(of: range, recordedDigests)
     return (UploadChunk(index: chunk.index, range: range, digests: digests), receipt)
@@ -300,13 +276,13 @@ extension Upload {
     let range = chunk.range
     if let offset = holdings.offset {
       guard offset >= range.lowerBound else {
-        throw SessionGone(
-          failure: Failure(
-            .protocolViolation,
-            "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken"))
+        throw Failure(
+          .protocolViolation,
+          "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken",
+          class: .sessionGone)
       }
       guard offset <= range.upperBound else {
-        throw SessionGone(failure: foreign(offset, range.upperBound))
+        throw foreign(offset, range.upperBound)
       }
       guard offset > range.lowerBound else { return nil }
       return (range.lowerBound..<min(offset, range.upperBound), nil)
@@ -319,7 +295,8 @@ extension Upload {
 
   private func foreign(_ offset: Int64, _ sent: Int64) -> Failure {
     Failure(
-      .chunkConflict, "\(remote.url) holds \(offset) bytes, \(sent) were sent: another client writes there")
+      .chunkConflict, "\(remote.url) holds \(offset) bytes, \(sent) were sent: another client writes there",
+      class: .sessionGone)
   }
 
   /// What the server says of the chunk that it took is compared with what was sent.

@@ -36,7 +36,9 @@ extension Upload {
   private func successor(of lost: RemoteSession) async throws -> RemoteSession? {
     lostSession = nil
     let session: RemoteSession
-    do { session = try await create(renewing: lost) } catch is SessionGone { return nil }
+    do { session = try await create(renewing: lost) } catch let failure as Failure
+      where failure.class == .sessionGone
+    { return nil }
     return try await keepWhatIsHeld(by: session) ? session : nil
   }
 
@@ -45,10 +47,9 @@ extension Upload {
   func renewed(_ old: RemoteSession) async throws -> RemoteSession {
     let before = heldBytes
     let session: RemoteSession
-    do { session = try await create(renewing: old) } catch is SessionGone {
-      sessionClock.refused()
-      return old
-    } catch let failure as Failure where (400..<500).contains(failure.httpStatus ?? 0) {
+    do { session = try await create(renewing: old) } catch let failure as Failure
+      where failure.class == .sessionGone || (400..<500).contains(failure.httpStatus ?? 0)
+    {
       sessionClock.refused()
       return old
     }
@@ -63,14 +64,14 @@ extension Upload {
       return old
     }
     guard try await keepWhatIsHeld(by: session) else {
-      throw SessionGone(
-        failure: Failure(
-          .sessionExpired, "\(remote.url) does not know the session that it has just opened"))
+      throw Failure(.sessionExpired, "\(remote.url) does not know the session that it has just opened")
     }
     if heldBytes < before {
       lostSessions += 1
       guard lostSessions < settings.policy.retryAttempts else {
-        throw Failure(.sessionExpired, "\(remote.url) loses chunks each time that a session is renewed")
+        throw Failure(
+          .sessionExpired, "\(remote.url) loses chunks each time that a session is renewed", class: .permanent
+        )
       }
     }
     return session
@@ -111,7 +112,9 @@ extension Upload {
       expiry - context.clock.now() < Self.renewalMargin
     {
       // The new session holds what the old one held, if the server knows how.
-      do { session = try await create(renewing: old) } catch is SessionGone { return nil }
+      do { session = try await create(renewing: old) } catch let failure as Failure
+        where failure.class == .sessionGone
+      { return nil }
     }
     switch try await holdings(of: session) {
     case nil:
@@ -119,8 +122,8 @@ extension Upload {
       guard abilities.resumes else { return nil }
       try await takeOver(nil, session)
       return (session, nil)
-    case .failure(let failure): throw failure
-    case .sessionLost:
+    case .failure(let failure) where failure.class != .sessionGone: throw failure
+    case .failure:
       // Stopped between the finalize and its record: the file may be there.
       if book.progress.sessionState == .finalizing {
         for record in try context.ledger.chunks(of: book.transfer.seq) { held[record.offset] = record }
@@ -153,7 +156,6 @@ extension Upload {
         guard page.nextPage != nil else { return .value(page) }
         all = page
       case .failure(let failure): return .failure(failure)
-      case .sessionLost(let failure): return .sessionLost(failure)
       }
     }
     return all.map { .value($0) }
@@ -373,16 +375,12 @@ extension Upload {
     case .value(let file): return file
     case .failure(let failure):
       // What stands there may be this very upload: an earlier try ended it, and only its answer was lost.
-      if failure.code == .destinationExists,
+      if failure.code == .destinationExists || failure.class == .sessionGone,
         let file = try await finishedAlready(try await wholeDigests(), session)
       {
         return file
       }
       throw failure
-    case .sessionLost(let failure):
-      // An answer that was lost may have been the good news: what stands there now tells.
-      if let file = try await finishedAlready(try await wholeDigests(), session) { return file }
-      throw SessionGone(failure: failure)
     }
   }
 

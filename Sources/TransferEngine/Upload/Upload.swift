@@ -86,8 +86,7 @@ actor Upload {
       forgetChunks()
       end = .skipped(.exists)
     } catch {
-      end = .failed(
-        (error as? Failure) ?? (error as? TransportError)?.failure ?? Failure(.internal, "\(error)"))
+      end = .failed(Failure(error))
     }
     release()
     digests?.cancel()
@@ -348,14 +347,8 @@ actor Upload {
     switch verdict {
     case .value(let value): return value
     case .failure(let failure): throw failure
-    case .sessionLost(let failure): throw SessionGone(failure: failure)
     }
   }
-}
-
-/// The server no longer knows the session.
-struct SessionGone: Error {
-  var failure: Failure
 }
 
 extension FileFacts {

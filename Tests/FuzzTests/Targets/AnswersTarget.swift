@@ -53,7 +53,7 @@ enum AnswersTarget {
     try seen(upload.inspected(answer, now: now))
     switch S3Listing(address: address, settings: settings).listed(answer, prefix: "a", now: now) {
     case .value(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
-    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    case .failure(let failure): try HeadersTarget.check(failure)
     }
   }
 
@@ -62,7 +62,7 @@ enum AnswersTarget {
     let chunk = UploadChunk(index: 3, range: 30..<40, digests: [.sha256: String(repeating: "0", count: 64)])
     switch upload.opened(answer, source: source, now: now) {
     case .value(let session): try opened(session, upload, chunk, source)
-    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    case .failure(let failure): try HeadersTarget.check(failure)
     }
     let large = UploadSource(size: 1 << 50, contentType: "a/b", chunkSize: 1 << 30)
     if case .value(let session) = upload.opened(answer, source: large, now: now) {
@@ -72,14 +72,14 @@ enum AnswersTarget {
     let session = RemoteSession(id: "us-1", chunkSize: 10)
     switch upload.queried(answer, session: session, source: source, now: now) {
     case .value(let holdings): try finished(holdings.finished, upload)
-    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    case .failure(let failure): try HeadersTarget.check(failure)
     }
     if case .failure(let failure) = upload.accepted(answer, chunk: chunk, now: now) {
       try require(failure.chunk == 3, "a failure of no chunk")
     }
     switch upload.finalized(answer, session: session, source: source, chunks: [], now: now) {
     case .value(let file): try finished(file, upload)
-    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    case .failure(let failure): try HeadersTarget.check(failure)
     }
     try seen(upload.inspected(answer, now: now))
   }
@@ -126,7 +126,7 @@ enum AnswersTarget {
   private static func seen(_ verdict: Verdict<RemoteObject>) throws {
     switch verdict {
     case .value(let object): try HeadersTarget.check(object)
-    case .failure(let failure), .sessionLost(let failure): try HeadersTarget.check(failure)
+    case .failure(let failure): try HeadersTarget.check(failure)
     }
   }
 }

@@ -1,0 +1,168 @@
+/// What can happen to a transfer's progress. Bytes are counts.
+package enum ProgressEvent: Sendable, Hashable {
+  /// Bytes came, or went.
+  case moved(Int64)
+  /// Bytes that were moved are of no use.
+  case discarded(Int64)
+  /// Bytes that were recorded are of no use; those that an earlier run moved are not counted in this one.
+  case dropped(Int64)
+  /// Bytes that counted as discarded were kept by the server all the same.
+  case regained(Int64)
+  /// Of all that this run has moved, only so much is of use: the rest was discarded, also where a kill left no word of it.
+  /// Noted while nothing of the transfer is on its way.
+  case onlyHeld(Int64)
+  case requested(count: Int, retries: Int, status: Int?)
+  /// A chunk has come to so many tries.
+  case tried(Int)
+
+  /// What the remote object is.
+  case learned(RemoteObject)
+  case etag(String)
+  /// The destination that the server's file name led to.
+  case named(String)
+  case sized(Int64)
+  case laidOut(chunks: Int)
+  /// Chunks are of this size from now on, whatever the manifest says.
+  case chunked(Int64)
+  /// A transfer starts afresh only so often.
+  case startedAfresh(times: Int)
+
+  /// What earlier attempts left is gone on with.
+  case resumed(bytes: Int64, chunks: Int)
+  case held(contiguous: Int64, chunks: Int)
+  /// Of the chunks that are held at most so many are earlier attempts'.
+  case reusedAtMost(chunks: Int)
+  /// All of it is there, and none of it was moved.
+  case reused(Int64)
+
+  /// A session is open, for the source as it is.
+  case opened(RemoteSession, FileFacts?)
+  /// The session that is gone on with; nil where there is none for now.
+  case session(RemoteSession?)
+  case sessionExpires(at: Double)
+  /// The request that makes the file appear is about to be sent.
+  case finalizing
+  case sessionEnded
+
+  case hashed([DigestAlgorithm: String])
+  case checked(Verification)
+  /// The file with this inode is about to take the destination's name.
+  case intended(UInt64?)
+  /// What was written is this boot's to bring to the disk.
+  case written(boot: String?)
+  /// This file at the destination is the transfer's.
+  case placed(FileFacts)
+  /// A download's file took its name.
+  case promoted(FileFacts, remoteID: String?, chunks: Int)
+  /// A file that was there already is the one that was wanted.
+  case adopted(FileFacts, [DigestAlgorithm: String], RemoteObject)
+  /// The server has the file, proved.
+  case uploaded(remoteID: String?, version: String?, etag: String?, [DigestAlgorithm: String], FileFacts?)
+  case source(FileFacts)
+  case completed(at: Double)
+  case restarted(RestartReason)
+}
+
+extension TransferProgress {
+  package mutating func apply(_ event: ProgressEvent) {
+    switch event {
+    case .moved(let count): transferred += count
+    case .discarded(let count): discarded += count
+    case .dropped(let count): discarded = min(transferred, discarded + count)
+    case .regained(let count): discarded = max(0, discarded - max(0, count))
+    case .onlyHeld(let count): discarded = max(discarded, transferred - count)
+    case .requested(let count, let more, let status):
+      requests += count
+      retries += more
+      lastHTTPStatus = status ?? lastHTTPStatus
+    case .tried(let tries): maxChunkAttempts = max(maxChunkAttempts, tries)
+
+    case .learned(let object): remote = object
+    case .etag(let etag): remote.etag = etag
+    case .named(let path): resolvedDestination = path
+    case .sized(let bytes): size = bytes
+    case .laidOut(let chunks): chunksTotal = chunks
+    case .chunked(let bytes): chunkSize = bytes
+    case .startedAfresh(let times): freshStarts = times
+
+    case .resumed(let bytes, let chunks):
+      apply(.onlyHeld(bytes))
+      reused = bytes
+      chunksReused = chunks
+    case .held(let contiguous, let chunks):
+      contiguousBytes = contiguous
+      chunksCompleted = chunks
+    case .reusedAtMost(let chunks): chunksReused = min(chunksReused, chunks, chunksCompleted)
+    case .reused(let bytes): reused = bytes
+
+    case .opened(let opened, let facts):
+      session = opened
+      sessionState = .open
+      source = facts
+    case .session(let other): session = other
+    case .sessionExpires(let time): session?.expiresAt = time
+    case .finalizing: sessionState = .finalizing
+    case .sessionEnded:
+      session = nil
+      if sessionState != .none { sessionState = .closed }
+
+    case .hashed(let found): digests = found
+    case .checked(let check):
+      verification.removeAll { $0.check == check.check && $0.against == check.against }
+      verification.append(check)
+    case .intended(let inode): intendedInode = inode
+    case .written(let boot):
+      bootID = boot
+      isSynced = false
+    case .placed(let facts): destination = facts
+    case .promoted(let facts, let id, let chunks):
+      destination = facts
+      remoteID = id
+      size = facts.size
+      if facts.size > 0, chunksTotal == 0 { chunksTotal = chunks }
+      apply(.held(contiguous: facts.size, chunks: chunksTotal))
+    case .adopted(let facts, let found, let object):
+      destination = facts
+      size = facts.size
+      reused = facts.size
+      digests = found
+      remote = object
+    case .uploaded(let id, let version, let etag, let found, let facts):
+      apply(.sessionEnded)
+      remoteID = id
+      remote.version = version
+      remote.etag = etag
+      remote.size = size
+      digests = found
+      source = facts
+      // The proof of an upload is the server's; nothing of ours has to reach the disk for it.
+      isSynced = true
+      apply(.held(contiguous: size ?? 0, chunks: chunksTotal))
+    case .source(let facts): source = facts
+    case .completed(let time): completedAt = time
+    case .restarted(let reason): restart(reason)
+    }
+  }
+
+  private mutating func restart(_ reason: RestartReason) {
+    apply(.onlyHeld(0))
+    apply(.held(contiguous: 0, chunks: 0))
+    reused = 0
+    chunksReused = 0
+    apply(.sessionEnded)
+    let kept = reason.keeps
+    if !kept.contains(.chunkSize) { chunkSize = nil }
+    if !kept.contains(.intent) { intendedInode = nil }
+    if !kept.contains(.completion) {
+      completedAt = nil
+      digests = [:]
+      verification = []
+      remote = RemoteObject()
+      remoteID = nil
+    }
+    if !kept.contains(.failure) {
+      failure = nil
+      failedAt = nil
+    }
+  }
+}

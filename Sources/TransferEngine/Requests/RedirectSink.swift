@@ -1,0 +1,69 @@
+import JobModel
+import Endpoints
+
+/// Looks at an answer's head before the real sink does: redirects and refused credentials are not for it.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+final class RedirectSink: AnswerSink, @unchecked Sendable {
+  enum Detour {
+    case redirect(WebURL)
+    case renewal
+    /// The URL's own signature is refused.
+    case refusedURL
+  }
+  private let origin: WebURL
+  private let method: String
+  private let canRenew: Bool
+  private let canRenewURL: Bool
+  private let followsRedirects: Bool
+  private let inner: any AnswerSink
+  private(set) var detour: Detour?
+  private(set) var status: Int?
+  /// The server's clock, in seconds since 1970.
+  private(set) var date: Double?
+
+  init(
+    origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool, followsRedirects: Bool,
+    inner: any AnswerSink
+  ) {
+    self.origin = origin
+    self.method = method
+    self.canRenew = canRenew
+    self.canRenewURL = canRenewURL
+    self.followsRedirects = followsRedirects
+    self.inner = inner
+  }
+
+  func head(_ head: AnswerHead) throws {
+    status = head.status
+    if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
+    switch head.status {
+    case 301, 302, 303, 307, 308:
+      guard followsRedirects else { break }
+      // 303 after a PUT or POST names a page about the result, not another place for the body.
+      guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
+      guard let location = head.headers["Location"] else { break }
+      guard let target = origin.resolving(location) else {
+        throw Failure(
+          .policyDenied, "\(origin) redirects to something that is not http(s), or holds a user name",
+          httpStatus: head.status)
+      }
+      detour = .redirect(target)
+      return
+    case 401 where canRenew:
+      detour = .renewal
+      return
+    case 403 where canRenewURL:
+      detour = .refusedURL
+      return
+    default: break
+    }
+    try inner.head(head)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    if detour == nil { try inner.body(bytes) }
+  }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { detour == nil && inner.mustWait(resume) }
+}
