@@ -23,6 +23,8 @@ package enum TransferEvent: Sendable, Hashable {
   case tryAgain
   /// A new run begins.
   case newRun
+  /// What is complete is to be looked at once more before it counts.
+  case reopen
 }
 
 /// What the shell has to do when a transition is taken, after it is recorded.
@@ -129,11 +131,18 @@ package enum StateMachine {
       (.upToDate, .tryAgain), (.canceled, .tryAgain), (.skipped, .tryAgain):
       nil
 
-    case (.paused(.user), .newRun): nil
+    // Left out by the manifest, or held by the user: a run changes neither.
+    case (.paused(.user), .newRun), (.skipped(.disabled), .newRun): nil
     case (.queued, .newRun), (.running, .newRun), (.paused, .newRun), (.completed, .newRun),
       (.upToDate, .newRun),
       (.failed, .newRun), (.canceled, .newRun), (.skipped, .newRun):
       (.queued(nil), [])
+
+    case (.completed, .reopen), (.upToDate, .reopen): (.queued(nil), [])
+    case (.queued, .reopen), (.running, .reopen), (.paused, .reopen), (.failed, .reopen),
+      (.canceled, .reopen),
+      (.skipped, .reopen):
+      nil
     }
   }
 }

@@ -109,8 +109,8 @@ extension Download {
       }
       live.setSize(size)
       let layout = ChunkLayout(size: size, chunkSize: chunkSize)
-      book.progress.chunksTotal = layout.count
-      book.progress.size = size
+      book.note(.laidOut(chunks: layout.count))
+      book.note(.sized(size))
     }
     if let coding = object.contentEncoding, known.contentEncoding == nil {
       book.warn(
@@ -125,7 +125,7 @@ extension Download {
       throw Failure(
         .digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
     }
-    book.progress.remote = object
+    book.note(.learned(object))
     // What comes in one chunk leaves no record that would need this one.
     if book.progress.chunksTotal != 1 { book.save() }
   }

@@ -28,7 +28,7 @@ extension Download {
           }
           isSingleStream = true
           object.servesRanges = false
-          startOver()
+          startOver(.streamBroke)
         case .objectChanged: try begin(anewAfter: failure)
         case .damaged:
           repairs += 1
@@ -44,7 +44,7 @@ extension Download {
   private func begin(anewAfter change: Failure) throws {
     if let pinned = remote.pinned(object) {
       object = pinned
-      book.progress.remote = pinned
+      book.note(.learned(pinned))
       book.save()
       book.warn(
         "the remote object changed: its version \(pinned.version ?? ""), which was begun with, is fetched on")
@@ -55,10 +55,10 @@ extension Download {
         .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
         actual: change.actual)
     }
-    book.progress.freshStarts += 1
+    book.note(.startedAfresh(times: 1))
     book.warn("the remote object changed: what was received of the old one is discarded")
     object = RemoteObject()
-    startOver()
+    startOver(.contentChanged)
   }
 
   /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
@@ -68,7 +68,7 @@ extension Download {
     let records = book.hasChunks ? try context.ledger.chunks(of: book.transfer.seq) : []
     guard !records.isEmpty, let part = try left(in: folder, records.count) else {
       if records.isEmpty { object = RemoteObject() }
-      book.keepOnly(0)
+      book.restart(.partGone)
       return
     }
     let good = try await part.vouched(records, on: context.pool)
@@ -81,9 +81,7 @@ extension Download {
     }
     map.restore(good)
     let reused = good.reduce(0) { $0 + $1.length }
-    book.keepOnly(reused)
-    book.progress.reused = reused
-    book.progress.chunksReused = good.count
+    book.note(.resumed(bytes: reused, chunks: good.count))
     live.setDone(reused)
   }
 
@@ -102,14 +100,11 @@ extension Download {
     case .locked: lost = "another runner works on the part file"
     }
     book.warn("\(lost): its \(count) recorded chunks are fetched again")
-    book.forgetChunks()
     return nil
   }
 
-  private func startOver() {
-    book.keepOnly(0)
-    book.progress.reused = 0
-    book.forgetChunks()
+  func startOver(_ reason: RestartReason) {
+    book.restart(reason)
     map = RangeMap()
     digest = nil
     inlineDigest = nil
@@ -145,7 +140,7 @@ extension Download {
     if !isSingleStream, !canSplit, !(object.size.map { map.isComplete($0) } ?? false) {
       isSingleStream = true
       book.warn("no strong validator and no digest tells whether ranges belong together: one stream")
-      startOver()
+      startOver(.streamBroke)
     }
     if isSingleStream {
       guard let size = object.size, map.isComplete(size) else { return try await stream() }
@@ -196,7 +191,7 @@ extension Download {
         map.have.gaps(in: object.size.map { run.clamped(to: 0..<max(1, $0)) } ?? run).first
       }
       if run != nil, wanted == nil || object.size == 0 { return .done(()) }
-      book.noteTries(tries)
+      book.note(.tried(tries))
       before = map.have.total
       try await ask(wanted)
       // A server may answer with less than was asked for; it must answer with something.
@@ -208,7 +203,7 @@ extension Download {
       // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
       // that no version is told of, as those after the break may be another one's.
       if run == nil || isSingleStream || !canSplit {
-        startOver()
+        startOver(.streamBroke)
         return .none
       }
       return map.have.total > before ? .progress : .none
@@ -253,7 +248,7 @@ extension Download {
       // One that can't be written is lost like the rest of its chunk.
       if wanted != nil, !isSingleStream, Self.leavesGoodBytes(error) { try? keep(sink) }
       acceptUnproved(proof)
-      book.progress.discarded += sink.pending
+      book.note(.discarded(sink.pending))
       live.add(-(sink.pending))
       // They have seen bytes that will come again.
       inlineDigest = nil
@@ -329,7 +324,7 @@ extension Download {
   }
 
   private func moved(_ count: Int) throws {
-    book.progress.transferred += Int64(count)
+    book.note(.moved(Int64(count)))
     live.add(Int64(count))
     context.board.count(count)
     // Room for a body of unknown length can't be looked for before it begins.

@@ -122,7 +122,7 @@ extension Download {
   private func discard(_ range: Range<Int64>) {
     // It may have seen bytes that will come again.
     digest = nil
-    book.progress.discarded += Int64(range.count)
+    book.note(.discarded(Int64(range.count)))
     live.add(-Int64(range.count))
   }
 }

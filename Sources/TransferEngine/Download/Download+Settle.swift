@@ -25,9 +25,9 @@ extension Download {
       // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
       let file = try folder.reading(name)
       try file.setMode(settings.mode)
-      book.progress.destination = try file.facts()
+      book.note(.placed(try file.facts()))
       noteBoot()
-      book.progress.reused = present.size
+      book.note(.reused(present.size))
       context.writer.submit(.noChunks(seq: book.transfer.seq))
       return .finished
     }
@@ -35,7 +35,7 @@ extension Download {
       own = present
     } else {
       // Whatever is put there from now on is not what was intended then.
-      book.progress.intendedInode = nil
+      book.note(.intended(nil))
     }
     if book.progress.completedAt != nil, isDoubtful {
       if present == nil { try expectFileSystem() }
@@ -46,7 +46,7 @@ extension Download {
           )
         }
         book.fallen = .damaged
-        forgetCompletion()
+        book.restart(.completionGone)
         // Whatever its digest is in memory; but what somebody else has put there since is a stranger's.
         guard let present, own == nil else { return nil }
         return try await settleStranger(present)
@@ -58,10 +58,12 @@ extension Download {
       if present == nil { try expectFileSystem() }
       book.fallen = try await reasonToMove(present)
       if book.fallen == nil {
-        if book.refresh != .never, !book.isCompletedInThisRun { book.progress.reused = present?.size ?? 0 }
+        if book.refresh != .never, !book.isCompletedInThisRun {
+          book.note(.reused(present?.size ?? 0))
+        }
         return book.standing()
       }
-      forgetCompletion()
+      book.restart(.completionGone)
       if own != nil { return nil }
     }
     guard let present else { return nil }
@@ -88,8 +90,7 @@ extension Download {
 
   /// From now on it is this boot's to bring to the disk.
   func noteBoot() {
-    book.progress.bootID = context.bootID
-    book.progress.isSynced = false
+    book.note(.written(boot: context.bootID))
   }
 
   /// A file that this job did not write stands at the destination.
@@ -127,12 +128,8 @@ extension Download {
   }
 
   private func adopt(_ present: FileFacts, digests: [DigestAlgorithm: String]) {
-    book.progress.destination = present
-    book.progress.size = present.size
-    book.progress.digests = digests
-    book.progress.remote = object
-    book.progress.reused = present.size
-    book.progress.completedAt = context.clock.now()
+    book.note(.adopted(present, digests, object))
+    book.note(.completed(at: context.clock.now()))
     noteBoot()
   }
 
@@ -164,7 +161,7 @@ extension Download {
       } else {
         let found = try await digests(of: [algorithm])
         if found[algorithm] != digest { return false }
-        book.progress.digests[algorithm] = digest
+        book.note(.hashed(book.progress.digests.merging([algorithm: digest]) { $1 }))
       }
     }
     if expect.type != nil {
@@ -191,7 +188,7 @@ extension Download {
       !book.progress.digests.isEmpty,
       try await digests(of: Set(book.progress.digests.keys)) == book.progress.digests
     else { return false }
-    book.progress.destination = present
+    book.note(.placed(present))
     noteBoot()
     return true
   }
@@ -220,15 +217,6 @@ extension Download {
     book.warn(
       "\(origin) tells no version of it (no ETag, no Last-Modified, no digest), so that it is fetched again in each run; so are others from there",
       hint: "give `expect` a digest, or write `refresh: never`")
-  }
-
-  private func forgetCompletion() {
-    book.progress.completedAt = nil
-    book.progress.intendedInode = nil
-    book.progress.digests = [:]
-    book.progress.verification = []
-    book.progress.remote = RemoteObject()
-    book.forgetChunks()
   }
 
   /// Asks for size, version and digest without moving bytes.

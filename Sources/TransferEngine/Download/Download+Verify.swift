@@ -31,7 +31,7 @@ extension Download {
       )
     }
     let found = try await finishDigests(size)
-    book.progress.digests = found
+    book.note(.hashed(found))
     if settings.verify != .size {
       try compare(found, with: expect.digests, against: .manifest)
       try compare(found, with: object.digests, against: .server)
@@ -120,17 +120,11 @@ extension Download {
     // The whole file's digest alone judges the last try: digests of ranges may be what is wrong.
     provesRanges = false
     guard book.progress.freshStarts < 2 else { return false }
-    book.progress.freshStarts = 2
+    book.note(.startedAfresh(times: 2))
     book.warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
-    book.progress.chunkSize = min(chunkSize, max(65_536, chunkSize / 4))
-    book.keepOnly(0)
-    book.progress.reused = 0
-    book.forgetChunks()
-    map = RangeMap()
-    digest = nil
-    held = nil
-    live.setDone(0)
-    book.progress.chunksTotal = ChunkLayout(size: size, chunkSize: chunkSize).count
+    book.note(.chunked(min(chunkSize, max(65_536, chunkSize / 4))))
+    startOver(.damaged)
+    book.note(.laidOut(chunks: ChunkLayout(size: size, chunkSize: chunkSize).count))
     return true
   }
 
@@ -138,7 +132,7 @@ extension Download {
   private func keep(_ good: [ChunkRecord], of records: [ChunkRecord]) {
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
-    for record in records where lost.contains(record.offset) { book.discard(record.length) }
+    for record in records where lost.contains(record.offset) { book.note(.dropped(record.length)) }
     map = RangeMap()
     map.restore(good)
     live.setDone(map.have.total)
@@ -161,7 +155,7 @@ extension Download {
     var making: (@Sendable () throws -> LedgerChange)?
     if let part {
       try part.setTime(sourceTime)
-      book.progress.intendedInode = part.record.inode
+      book.note(.intended(part.record.inode))
       book.save()
     } else if let held {
       let (name, tag) = (name, context.partTag(book.transfer.seq))
@@ -189,15 +183,9 @@ extension Download {
       return facts
     }
     takeMade()
-    book.progress.destination = facts
-    book.progress.remoteID = remote.remoteID(of: object)
     noteBoot()
-    book.progress.size = facts.size
-    if facts.size > 0, book.progress.chunksTotal == 0 {
-      book.progress.chunksTotal = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
-    }
-    book.progress.chunksCompleted = book.progress.chunksTotal
-    book.progress.contiguousBytes = facts.size
+    let chunks = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
+    book.note(.promoted(facts, remoteID: remote.remoteID(of: object), chunks: chunks))
     book.dropChunkRecords()
     map = RangeMap()
     if let part, isBeingWritten { context.writeback.keep(part.file, inode: facts.inode) }
@@ -211,7 +199,7 @@ extension Download {
     held = nil
     part = made.part
     tellWhole()
-    book.progress.intendedInode = made.inode
+    book.note(.intended(made.inode))
   }
 
   /// Seconds since 1970, where the file is to have its source's time.

@@ -8,7 +8,7 @@ actor Download {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  let book: TransferBook
+  let book: TransferRecord
   let context: EngineContext
   let requester: Requester
   let remote: any DownloadProtocol
@@ -47,7 +47,7 @@ actor Download {
     live: LiveTransfer, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
-    book = TransferBook(transfer, context: context, stop: stop)
+    book = TransferRecord(transfer, context: context, stop: stop)
     self.remote = remote
     self.requester = requester
     self.context = context
@@ -104,9 +104,7 @@ actor Download {
     part = nil
     held = nil
     digest = nil
-    book.progress.intendedInode = nil
-    book.keepOnly(0)
-    book.forgetChunks()
+    book.restart(.givenUp)
     map = RangeMap()
   }
 
@@ -115,20 +113,19 @@ actor Download {
     held = nil
     map = RangeMap()
     // An earlier attempt's, whose file it took away.
-    if book.progress.intendedInode != own?.inode { book.progress.intendedInode = nil }
-    book.keepOnly(0)
-    book.forgetChunks()
+    if book.progress.intendedInode != own?.inode { book.note(.intended(nil)) }
+    book.restart(.partGone)
   }
 
   func noteProgress() {
     guard part != nil || map.have.total > 0 else { return }
-    book.progress.contiguousBytes = map.have.contiguous
+    let chunks =
+      object.size.map { map.chunks(size: $0, chunkSize: chunkSize) } ?? book.progress.chunksCompleted
+    book.note(.held(contiguous: map.have.contiguous, chunks: chunks))
     guard let size = object.size else { return }
-    book.progress.size = size
-    book.progress.chunksCompleted = map.chunks(size: size, chunkSize: chunkSize)
+    book.note(.sized(size))
     // A broken connection leaves several records of one chunk.
-    let most = Int((book.progress.reused + chunkSize - 1) / chunkSize)
-    book.progress.chunksReused = min(book.progress.chunksReused, most, book.progress.chunksCompleted)
+    book.note(.reusedAtMost(chunks: Int((book.progress.reused + chunkSize - 1) / chunkSize)))
   }
 
   /// Opens the destination's folder and decides the name.
@@ -144,7 +141,7 @@ actor Download {
         throw Failure(.ioError, "\(remote.url) gives no file name; write one in `to`")
       }
       path += name
-      book.progress.resolvedDestination = path
+      book.note(.named(path))
     }
     let parts = PathParts(path)
     name = parts.name

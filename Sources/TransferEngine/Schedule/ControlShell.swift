@@ -15,16 +15,7 @@ package enum ControlShell {
       let retirement = Retirement(context, authenticator)
       _ = await retirement.clear(transfer, isRetired: false)
       var progress = transfer.progress
-      progress.session = nil
-      if progress.sessionState != .none { progress.sessionState = .closed }
-      progress.chunkSize = nil
-      progress.chunksCompleted = 0
-      progress.contiguousBytes = 0
-      progress.completedAt = nil
-      progress.intendedInode = nil
-      progress.remote = RemoteObject()
-      progress.failure = nil
-      progress.failedAt = nil
+      progress.apply(.restarted(.asked))
       progress.movedBecause = .asked
       context.writer.submit(.noChunks(seq: transfer.seq))
       context.writer.submit(.progress(seq: transfer.seq, progress))

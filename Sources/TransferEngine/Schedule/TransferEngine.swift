@@ -212,7 +212,7 @@ package actor TransferEngine {
             stop: stop))
       }
     } catch {
-      let book = TransferBook(transfer, context: context, stop: stop)
+      let book = TransferRecord(transfer, context: context, stop: stop)
       book.begin()
       book.end(.failed(error))
       slot.release()

@@ -54,7 +54,7 @@ extension Upload {
   /// Ends the session that was asked for and is not on record.
   private func recall(_ intent: SessionIntent, by requester: Requester) async throws {
     let found = try await IntendedSession.find(intent, at: remote, by: requester, now: context.clock.now())
-    book.progress.session = found
+    book.note(.session(found))
     if let found { context.writer.submit(.abandoned(seq: book.transfer.seq, found)) }
     context.intents.remove(book.transfer.seq)
     context.writer.submit(.intent(seq: book.transfer.seq, nil))

@@ -49,7 +49,7 @@ extension Upload {
     if settings.verify != .size { try compare(file, mine) }
     if settings.verify == .readback { try await readBack(file, mine) }
     complete(file, digests: mine)
-    if let etag = file.etag { book.progress.remote.etag = etag }
+    if let etag = file.etag { book.note(.etag(etag)) }
   }
 
   private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws {
@@ -104,9 +104,9 @@ extension Upload {
     try await requester.retrying {
       let sink = try DigestingSink { [unowned self] count in
         assumeIsolated { upload in
-          upload.book.progress.transferred += Int64(count)
+          upload.book.note(.moved(Int64(count)))
           // Compared, and of no use beyond.
-          upload.book.progress.discarded += Int64(count)
+          upload.book.note(.discarded(Int64(count)))
           upload.context.board.count(count)
         }
       }

@@ -16,9 +16,9 @@ extension Upload {
         case .sessionGone: try await openAnother(after: failure)
         case .sourceChanged:
           guard book.progress.freshStarts == 0 else { throw failure }
-          book.progress.freshStarts += 1
+          book.note(.startedAfresh(times: 1))
           book.warn("\(failure.message): a new session is opened")
-          try await startOver()
+          try await startOver(.contentChanged)
         case .damaged:
           repairs += 1
           try await repair(after: failure, round: &repairs)
@@ -40,12 +40,11 @@ extension Upload {
         : "the server no longer knows the upload session: a new one is opened")
     if !isDamaged, [404, 410].contains(failure.httpStatus), abilities.renewsSessions {
       lostSession = book.progress.session
-      book.progress.session = nil
+      book.note(.session(nil))
     } else {
-      book.keepOnly(0)
       // One that the server knows and will not have takes room there until it is ended.
       if ![404, 410].contains(failure.httpStatus) { await abandonSession() }
-      forgetChunks()
+      forgetChunks(.sessionGone)
     }
     try await requester.wait(after: failure, lost: lostSessions)
   }
@@ -61,8 +60,8 @@ extension Upload {
     round = 2
     let smaller = abilities.chunkSize(wanted: max(65_536, source.chunkSize / 4), of: source.size)
     source.chunkSize = min(source.chunkSize, smaller)
-    book.progress.chunkSize = source.chunkSize
-    try await startOver()
+    book.note(.chunked(source.chunkSize))
+    try await startOver(.damaged)
   }
 
   private func diagnosis(_ failure: Failure) -> String {
@@ -74,11 +73,10 @@ extension Upload {
       "\(failure.message); expected \(failure.expected ?? "?"), server \(failure.actual ?? "?"); chunks \(named)\(more)"
   }
 
-  private func startOver() async throws {
+  private func startOver(_ reason: RestartReason) async throws {
     recordedSource = [:]
     await abandonSession()
-    book.keepOnly(0)
-    forgetChunks()
+    forgetChunks(reason)
     digests?.cancel()
     digests = nil
     inlineDigests = nil
@@ -97,7 +95,7 @@ extension Upload {
     source.size = now.size
     source.fingerprint = now.fingerprint
     source.contentName = try contentName(of: facts, size: now.size)
-    book.progress.size = now.size
+    book.note(.sized(now.size))
     live.setSize(now.size)
   }
 

@@ -20,7 +20,7 @@ extension Upload {
       if !expect.digests.isEmpty { try checkExpected(try await wholeDigests()) }
       if book.progress.session != nil {
         await abandonSession()
-        forgetChunks()
+        forgetChunks(.sessionGone)
       }
       return try await sendWhole()
     }
@@ -71,7 +71,7 @@ extension Upload {
   func drop(_ lost: [ChunkRecord]) {
     for record in lost {
       held[record.offset] = nil
-      book.discard(record.length)
+      book.note(.dropped(record.length))
       live.add(-record.length)
     }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
@@ -81,10 +81,10 @@ extension Upload {
   private func missingChunks(_ layout: ChunkLayout) -> [UploadChunk] {
     guard layout.count > 0 else {
       let takesOne = abilities.emptyFile == .oneEmptyChunk
-      book.progress.chunksTotal = takesOne ? 1 : 0
+      book.note(.laidOut(chunks: takesOne ? 1 : 0))
       return takesOne && held[0] == nil ? [UploadChunk(index: 0, range: 0..<0)] : []
     }
-    book.progress.chunksTotal = layout.count
+    book.note(.laidOut(chunks: layout.count))
     var ends: [Int: Int64] = [:]
     for record in held.values {
       let index = Int(record.offset / layout.chunkSize)
@@ -117,10 +117,10 @@ extension Upload {
 
   private func sendWhole() async throws -> UploadedFile {
     let chunk = UploadChunk(index: 0, range: 0..<source.size)
-    book.progress.chunksTotal = 1
+    book.note(.laidOut(chunks: 1))
     if source.mustBeNew {
       // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
-      book.progress.sessionState = .finalizing
+      book.note(.finalizing)
       book.save()
       try await context.writer.barrier()
     }
@@ -179,9 +179,9 @@ extension Upload {
       }
       try await note(receipt, of: chunk, isWhole: session == nil)
       tickets[chunk.index] = nil
-      book.progress.discarded += max(0, body.sent - body.length)
+      book.note(.discarded(max(0, body.sent - body.length)))
       if let expiry = receipt.expiresAt {
-        book.progress.session?.expiresAt = expiry
+        book.note(.sessionExpires(at: expiry))
         sessionClock.moved(to: expiry)
       }
       var acknowledged = chunk
@@ -192,7 +192,7 @@ extension Upload {
       sending.sent = body.sent
       live.add(-body.sent)
       // Nothing will look at what of it may have arrived.
-      if error is CancellationError { book.progress.discarded += body.sent }
+      if error is CancellationError { book.note(.discarded(body.sent)) }
       throw error
     }
   }
@@ -201,9 +201,9 @@ extension Upload {
   private func recover(
     _ sending: inout ChunkSending, after failure: Failure, _ session: RemoteSession?, _ tries: Int
   ) async throws -> Recovery<ChunkReceipt?> {
-    book.noteTries(tries)
+    book.note(.tried(tries))
     var discarded = sending.sent
-    defer { book.progress.discarded += discarded }
+    defer { book.note(.discarded(discarded)) }
     guard failure.class != .sessionGone else { return .none }
     if let (part, receipt) = try await rescued(of: sending.chunk, session, failure, sending.mayHoldMore) {
       let (count, end) = (Int64(part.range.count), part.range.upperBound)
@@ -323,7 +323,7 @@ extension Upload {
     var chunk = bare
     let moved: (Int) -> Void = { [unowned self] count in
       assumeIsolated { upload in
-        upload.book.progress.transferred += Int64(count)
+        upload.book.note(.moved(Int64(count)))
         upload.live.add(Int64(count))
         upload.context.board.count(count)
       }
@@ -360,7 +360,7 @@ extension Upload {
   private func record(
     _ chunk: UploadChunk, _ receipt: ChunkReceipt?, _ tries: Int, completes: Bool = true
   ) {
-    book.progress.maxChunkAttempts = max(book.progress.maxChunkAttempts, tries)
+    book.note(.tried(tries))
     let record = ChunkRecord(
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
       digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",

@@ -21,10 +21,10 @@ extension Upload {
         try requireProof(in: session)
         return (session, nil)
       }
-      forgetChunks()
+      forgetChunks(.sessionGone)
     }
     held = [:]
-    book.keepOnly(0)
+    book.note(.onlyHeld(0))
     let session = try await create(renewing: nil)
     try requireProof(in: session)
     // A create that was answered before, to an attempt that was killed, gives that session again.
@@ -58,7 +58,7 @@ extension Upload {
     {
       // It began an empty one, and still has the other: that is of use until it ends.
       await end(session)
-      book.progress.session = old
+      book.note(.session(old))
       book.save()
       sessionClock.refused()
       return old
@@ -136,7 +136,7 @@ extension Upload {
         try await takeOver(holdings, heir)
         return (heir, nil)
       }
-      forgetChunks()
+      forgetChunks(.sessionGone)
       return nil
     case .value(let holdings):
       if let finished = holdings.finished { return (session, finished) }
@@ -183,12 +183,10 @@ extension Upload {
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
     let reused = held.values.reduce(0) { $0 + $1.length }
     let known = recorded.values.reduce(0) { $0 + ($1.attempts > 0 ? $1.length : 0) }
-    book.regain(reused - known)
-    book.keepOnly(reused)
-    book.progress.reused = reused
-    book.progress.chunksReused = completeChunks
+    book.note(.regained(reused - known))
+    book.note(.resumed(bytes: reused, chunks: completeChunks))
     live.setDone(reused)
-    if let expiry = holdings?.expiresAt { book.progress.session?.expiresAt = expiry }
+    if let expiry = holdings?.expiresAt { book.note(.sessionExpires(at: expiry)) }
     sessionClock.opened(expiresAt: holdings?.expiresAt ?? session.expiresAt, now: context.clock.now())
   }
 
@@ -321,9 +319,7 @@ extension Upload {
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
     }
     sessionClock.opened(expiresAt: session.expiresAt, now: context.clock.now())
-    book.progress.session = session
-    book.progress.sessionState = .open
-    book.progress.source = currentFacts
+    book.note(.opened(session, currentFacts))
     book.save()
     if source.key != nil {
       context.intents.remove(book.transfer.seq)
@@ -356,7 +352,7 @@ extension Upload {
     if !expect.digests.isEmpty { try checkExpected(mine) }
     try checkSource()
     source.digests = mine
-    book.progress.sessionState = .finalizing
+    book.note(.finalizing)
     book.save()
     // The intent is on record before the file can appear: a kill in between never takes our own file for a stranger's.
     try await context.writer.barrier()
@@ -435,8 +431,7 @@ extension Upload {
   func abandonSession() async {
     await recallIntent()
     await endSession()
-    book.progress.session = nil
-    book.progress.sessionState = book.progress.sessionState == .none ? .none : .closed
+    book.note(.sessionEnded)
     context.writer.submit(.noChunks(seq: book.transfer.seq))
   }
 

@@ -32,8 +32,8 @@ extension Upload {
           book.check(Verification(algorithm.rawValue, .server, .match))
         }
         complete(remote.file(object), digests: mine)
-        book.progress.reused = source.size
-        book.progress.completedAt = context.clock.now()
+        book.note(.reused(source.size))
+        book.note(.completed(at: context.clock.now()))
         return .settled(.adopted)
       }
     }
@@ -121,8 +121,8 @@ extension Upload {
       }
     }
     book.fallen = nil
-    book.progress.source = now
-    if !book.isCompletedInThisRun { book.progress.reused = source.size }
+    book.note(.source(now))
+    if !book.isCompletedInThisRun { book.note(.reused(source.size)) }
     return book.standing(reason)
   }
 
@@ -133,12 +133,7 @@ extension Upload {
     {
       recordedSource = book.progress.digests
     }
-    book.progress.completedAt = nil
-    book.progress.digests = [:]
-    book.progress.verification = []
-    book.progress.remote = RemoteObject()
-    book.progress.remoteID = nil
-    forgetChunks()
+    forgetChunks(.completionGone)
   }
 
   func checkExpected(_ found: [DigestAlgorithm: String]) throws {
@@ -156,18 +151,10 @@ extension Upload {
 
   /// Notes what the server said of the finished file.
   func complete(_ uploaded: UploadedFile, digests: [DigestAlgorithm: String]) {
-    book.progress.remoteID = uploaded.remoteID
-    book.progress.remote.etag = uploaded.etag
-    book.progress.remote.version = uploaded.version
-    book.progress.remote.size = source.size
-    book.progress.digests = digests
-    book.progress.source = snapshotOriginal ?? currentFacts
-    book.progress.session = nil
-    if book.progress.sessionState != .none { book.progress.sessionState = .closed }
-    // The proof of an upload is the server's; nothing of ours has to reach the disk for it.
-    book.progress.isSynced = true
-    book.progress.contiguousBytes = source.size
-    book.progress.chunksCompleted = book.progress.chunksTotal
+    book.note(
+      .uploaded(
+        remoteID: uploaded.remoteID, version: uploaded.version, etag: uploaded.etag, digests,
+        snapshotOriginal ?? currentFacts))
     context.writer.submit(.noChunks(seq: book.transfer.seq))
     held = [:]
   }

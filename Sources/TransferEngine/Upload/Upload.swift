@@ -10,7 +10,7 @@ actor Upload {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  let book: TransferBook
+  let book: TransferRecord
   let context: EngineContext
   let requester: Requester
   let remote: any UploadProtocol
@@ -53,7 +53,7 @@ actor Upload {
     live: LiveTransfer, budget: BufferBudget, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
-    book = TransferBook(transfer, context: context, stop: stop)
+    book = TransferRecord(transfer, context: context, stop: stop)
     self.remote = remote
     self.requester = requester
     self.context = context
@@ -83,7 +83,7 @@ actor Upload {
     } catch let failure as Failure where failure.code == .destinationExists && settings.ifExists == .keep {
       // It came to be there while the upload was under way.
       await abandonSession()
-      forgetChunks()
+      forgetChunks(.givenUp)
       end = .skipped(.exists)
     } catch {
       end = .failed(Failure(error))
@@ -93,7 +93,7 @@ actor Upload {
     if end.dropsProgress(book.stop.event) {
       // The task may be cancelled, and its requests with it.
       await Task { await self.abandonSession() }.value
-      book.keepOnly(0)
+      book.note(.onlyHeld(0))
     }
     book.count(requester.takeTally())
     noteProgress()
@@ -116,8 +116,7 @@ actor Upload {
     if let old = book.progress.source, !old.isSameContent(as: facts), book.progress.completedAt == nil {
       book.warn("the source changed since the last attempt: the upload starts anew")
       await abandonSession()
-      book.keepOnly(0)
-      forgetChunks()
+      forgetChunks(.contentChanged)
     }
     source = UploadSource(
       size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
@@ -126,7 +125,7 @@ actor Upload {
       mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
     currentFacts = facts
     try checkSize()
-    book.progress.size = facts.size
+    book.note(.sized(facts.size))
     live.setSize(facts.size)
   }
 
@@ -314,14 +313,11 @@ actor Upload {
     return Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
   }
 
-  func forgetChunks() {
+  func forgetChunks(_ reason: RestartReason) {
     held = [:]
     proved = [:]
     resumedAt = nil
-    book.forgetChunks()
-    book.progress.reused = 0
-    book.progress.session = nil
-    book.progress.sessionState = .none
+    book.restart(reason)
     tickets = [:]
     live.setDone(0)
   }
@@ -330,8 +326,7 @@ actor Upload {
     var ranges = ByteRanges()
     for record in held.values { ranges.insert(record.range) }
     guard !held.isEmpty else { return }
-    book.progress.contiguousBytes = ranges.contiguous
-    book.progress.chunksCompleted = completeChunks
+    book.note(.held(contiguous: ranges.contiguous, chunks: completeChunks))
   }
 
   /// Chunks that the server holds whole; where it counts bytes, a record may be a part of one.

@@ -2,14 +2,15 @@ import JobLedger
 import JobModel
 import Endpoints
 
-/// One transfer's state and progress while it is worked on, and the way both get into the ledger.
+/// One transfer's state and progress while it is worked on, and the way both get into the ledger: nothing else changes
+/// either.
 ///
 /// Belongs to one transfer's actor.
-final class TransferBook {
+final class TransferRecord {
   let transfer: LedgerTransfer
   let context: EngineContext
   private(set) var state: TransferState
-  var progress: TransferProgress
+  private(set) var progress: TransferProgress
   private let began: Double
   /// There may be records of its chunks.
   private(set) var hasChunks: Bool
@@ -75,13 +76,17 @@ final class TransferBook {
     progress.movedBecause = fallen ?? (wasBegun ? .retried : .new)
   }
 
-  /// Notes that a chunk has come to so many tries.
-  func noteTries(_ tries: Int) { progress.maxChunkAttempts = max(progress.maxChunkAttempts, tries) }
+  /// Takes in what happened; it is recorded with the next `save`.
+  func note(_ event: ProgressEvent) { progress.apply(event) }
 
   func count(_ tally: Requester.Tally) {
-    progress.requests += tally.requests
-    progress.retries += tally.retries
-    progress.lastHTTPStatus = tally.lastStatus ?? progress.lastHTTPStatus
+    note(.requested(count: tally.requests, retries: tally.retries, status: tally.lastStatus))
+  }
+
+  /// What was moved so far is of no more use: forgets it, and the records of its chunks.
+  func restart(_ reason: RestartReason) {
+    note(.restarted(reason))
+    dropChunkRecords()
   }
 
   /// Records the progress as it is.
@@ -117,10 +122,7 @@ final class TransferBook {
   }
 
   func check(_ verification: Verification) {
-    progress.verification.removeAll {
-      $0.check == verification.check && $0.against == verification.against
-    }
-    progress.verification.append(verification)
+    note(.checked(verification))
     context.events(.checked(id: id, verification))
   }
 
@@ -150,35 +152,11 @@ final class TransferBook {
     context.remark(diagnostic)
   }
 
-  /// Of what this run has transferred, only what is held now is of use: all else was thrown away, also where a kill
-  /// left no word of it. To be called while nothing of the transfer is on its way.
-  func keepOnly(_ held: Int64) {
-    progress.discarded = max(progress.discarded, progress.transferred - held)
-  }
-
-  /// Takes back that bytes were thrown away: their requests were stopped, and the server kept them all the same.
-  func regain(_ bytes: Int64) {
-    progress.discarded = max(0, progress.discarded - max(0, bytes))
-  }
-
-  /// Throws away bytes that were recorded; those that an earlier run transferred are not this one's to count.
-  func discard(_ bytes: Int64) {
-    progress.discarded = min(progress.transferred, progress.discarded + bytes)
-  }
-
   /// Removes the records of chunks, where there are any.
   func dropChunkRecords() {
     guard hasChunks else { return }
     hasChunks = false
     context.writer.submit(.noChunks(seq: transfer.seq))
-  }
-
-  /// Forgets what was moved so far, because it is no longer of use.
-  func forgetChunks() {
-    dropChunkRecords()
-    progress.chunksCompleted = 0
-    progress.chunksReused = 0
-    progress.contiguousBytes = 0
   }
 
   /// Records how the work ended.
@@ -187,7 +165,7 @@ final class TransferBook {
     progress.endedAt = now
     switch end {
     case .finished:
-      progress.completedAt = now
+      note(.completed(at: now))
       save()
       _ = take(.finish)
     case .settled(let reason):

@@ -1,0 +1,68 @@
+import JobLedger
+import JobModel
+import Testing
+
+/// Statements that move many transfers at once, against the state machine, state by state.
+struct BulkTransitionTests {
+  private static let states: [TransferState] =
+    [
+      .queued(nil), .queued(.needs("x")), .queued(.failFast), .running, .completed, .upToDate(nil), .failed,
+      .canceled,
+    ]
+    + TransferState.PauseReason.allCases.map { .paused($0) }
+    + TransferState.UpToDateReason.allCases.map { .upToDate($0) }
+    + [.skipped(.disabled), .skipped(.exists), .skipped(.needs("x"))]
+
+  private struct Bulk: CustomTestStringConvertible {
+    var testDescription: String
+    var event: TransferEvent
+    /// The states that the statement is for, where it is not for all that the event applies to.
+    var concerns: @Sendable (TransferState) -> Bool = { _ in true }
+    var statement: @Sendable (JobLedger) throws -> Void
+  }
+
+  private static let bulks = [
+    Bulk(testDescription: "a new run", event: .newRun) {
+      _ = try $0.startRun(id: "01B", overrides: [:], at: 10)
+    },
+    Bulk(testDescription: "the next attempt", event: .newAttempt) { _ = try $0.startAttempt(run: 1, at: 10) },
+    Bulk(testDescription: "what failed has another turn", event: .tryAgain) {
+      _ = try $0.requeueFailed(before: 10)
+    },
+    Bulk(testDescription: "completed ones are read again", event: .reopen) { try $0.reopenCompleted() },
+    Bulk(
+      testDescription: "a killed runner's", event: .hold(.interrupted), concerns: { $0 == .running }
+    ) { try $0.settleInterrupted() },
+    Bulk(
+      testDescription: "what waits is held back by fail_fast", event: .await(.failFast),
+      concerns: { $0 == .queued(nil) }
+    ) { try $0.holdQueued(reason: .queued(.failFast)) },
+    Bulk(
+      testDescription: "what waits is left out", event: .skip(.needs("y")), concerns: { $0.word == "queued" }
+    ) { try $0.settleQueued(profile: 1, to: .skipped(.needs("y"))) },
+    Bulk(
+      testDescription: "what waits lacks what it needs", event: .skip(.needs("y")),
+      concerns: { $0.word == "queued" }
+    ) { try $0.skipQueued(profile: 1, need: "y", failure: Failure(.needsFailed, ""), at: 10) },
+    Bulk(
+      testDescription: "a window opens", event: .newAttempt, concerns: { $0 == .paused(.window) }
+    ) { try $0.requeue((1...Int64(states.count)).map { $0 }, pausedFor: .window) },
+  ]
+
+  @Test(arguments: bulks.indices) private func agrees(_ index: Int) async throws {
+    let bulk = Self.bulks[index]
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile(Self.states.indices.map { Entry(id: "t\($0)", identity: UInt8($0)) })
+    _ = try ledger.startRun(id: "01A", overrides: [:], at: 1)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for (index, state) in Self.states.enumerated() { writer.submit(.state(seq: Int64(index + 1), state)) }
+    try await writer.barrier()
+    try writer.close()
+    try bulk.statement(ledger)
+    for (old, transfer) in zip(Self.states, try ledger.all()) {
+      let next = bulk.concerns(old) ? StateMachine.next(old, bulk.event)?.state : nil
+      #expect(transfer.state == next ?? old, "\(bulk.testDescription): \(old)")
+    }
+  }
+}
