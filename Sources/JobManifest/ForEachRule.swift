@@ -28,6 +28,10 @@ enum ForEachRule {
     if let columns, columns.isEmpty { fields.error("`columns` names none", at: "columns") }
     let key = fields.marked("key", allowed: [.environment, .row])
     guard let path = fields.text(word), let mark = fields.node(word)?.mark else { return nil }
+    if let fault = RelativePath.shellFault(path) {
+      fields.scope.faults.error(fault, at: mark)
+      return nil
+    }
     let format: RowSource.Format =
       switch word {
       case "csv": .csv(columns: columns)

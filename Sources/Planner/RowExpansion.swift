@@ -66,14 +66,19 @@ struct RowExpansion {
   private func bind(_ reader: any RowReader, _ columns: [String]) throws -> Bool {
     do throws(RowFault) {
       let names = try reader.bind(columns)
+      // Each once, where it is named first.
+      var missing = names.missing
       for text in texts() {
         for reference in text.text.references {
-          guard case .column(let name) = reference.name, names.missing.contains(name) else { continue }
+          guard case .column(let name) = reference.name, let index = missing.firstIndex(of: name) else {
+            continue
+          }
+          missing.remove(at: index)
           let near = NearMiss.of(name, among: names.known)
           expansion.faults.error(
             "`\(expansion.context.shown(source.path))` has no column `\(name)`", at: TextPlace(text),
             hint: near.map { "did you mean `${each.\($0)}`?" }
-              ?? "it has \(names.known.joined(separator: ", "))")
+              ?? Self.hint(names.known))
         }
       }
       return names.missing.isEmpty
@@ -81,6 +86,12 @@ struct RowExpansion {
       report(error)
       return false
     }
+  }
+
+  private static func hint(_ known: [String]) -> String {
+    let has = "it has \(known.joined(separator: ", "))"
+    guard known.count == 1, known[0].utf8.contains(where: { $0 == 0x3B || $0 == 0x09 }) else { return has }
+    return has + ": the cells of a csv are separated by `,`"
   }
 
   private func columns() -> [String] {

@@ -24,6 +24,9 @@ import Testing
       text: "  - { id: a, download: depot:x, to: x, ▶transfers: 2 }",
       message: "does not belong into a transfer"),
     Broken(text: "  - { id: a, download: depot:x, to: ▶\"~/x\" }", message: "which haul does not expand"),
+    Broken(
+      text: "  - { id: a, for_each: { csv: ▶~/x.csv }, download: \"${each.u}\", to: \"x/${each.n}\" }",
+      message: "the path `~/x.csv` begins with `~`, which haul does not expand"),
     Broken(text: "  - { id: a, upload: ▶$HOME/x, to: \"depot:\" }", message: "which haul does not expand"),
     Broken(
       text: "  - { id: a, download: depot:x, to: ▶d/.x.0123456789abcdef.haul-part }",

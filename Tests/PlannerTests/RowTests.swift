@@ -75,6 +75,17 @@ import Testing
     #expect(outcome.lines == [bad.line])
   }
 
+  @Test func `a missing column is told once, and another separator for what it is`() throws {
+    let fixture = try PlanFixture(["f.csv": "k;path;sum;size\na;b;c;1\n"])
+    defer { fixture.remove() }
+    let errors = try fixture.plan(Self.rows.replacing("${each.path}", with: "${each.path}${each.path}"))
+      .errors
+    #expect(!errors.isEmpty && Set(errors.map(\.message)).count == errors.count, "\(errors.map(\.message))")
+    for error in errors {
+      #expect(error.hint == "it has k;path;sum;size: the cells of a csv are separated by `,`")
+    }
+  }
+
   @Test func `a missing row file is an input that can't be read`() throws {
     let fixture = try PlanFixture()
     defer { fixture.remove() }
