@@ -1,9 +1,9 @@
 import Foundation
 
 /// Ports and readiness of servers on 127.0.0.1.
-enum Loopback {
+package enum Loopback {
   /// A port that was free a moment ago.
-  static func freePort() throws -> Int {
+  package static func freePort() throws -> Int {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
     var address = Self.address(0)
