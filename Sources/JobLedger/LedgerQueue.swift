@@ -103,8 +103,21 @@ extension JobLedger {
     try read { db in
       try Row.fetchOne(db, sql: "SELECT * FROM session_intent WHERE transfer = ?", arguments: [seq]).map {
         SessionIntent(
-          key: $0["key"], size: $0["size"], contentType: $0["content_type"], chunkSize: $0["chunk_size"])
+          key: $0["key"], size: $0["size"], contentType: $0["content_type"], chunkSize: $0["chunk_size"],
+          askedAt: $0["asked_at"])
       }
+    }
+  }
+
+  /// Whether an unfinished upload of this job, or one that is to be ended, goes on in a session.
+  package func hasSession(_ id: String) throws -> Bool {
+    try read { db in
+      try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM progress
+            WHERE session IS NOT NULL AND completed_at IS NULL AND json_extract(session, '$.id') = ?)
+          """, arguments: [id]) ?? false
     }
   }
 

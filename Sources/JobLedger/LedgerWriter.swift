@@ -308,10 +308,12 @@ package final class LedgerWriter: Sendable {
     case .intent(let seq, let intent?):
       try db.cachedStatement(
         sql: """
-          INSERT OR REPLACE INTO session_intent (transfer, "key", size, content_type, chunk_size)
-          VALUES (?,?,?,?,?)
+          INSERT OR REPLACE INTO session_intent
+            (transfer, "key", size, content_type, chunk_size, asked_at)
+          VALUES (?,?,?,?,?,?)
           """
-      ).execute(arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize])
+      ).execute(
+        arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize, intent.askedAt])
     case .intent(let seq, nil):
       try db.cachedStatement(sql: "DELETE FROM session_intent WHERE transfer = ?").execute(arguments: [seq])
     case .removed(let seq):

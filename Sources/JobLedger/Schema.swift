@@ -54,6 +54,9 @@ enum Schema {
     migrator.registerMigration("13 when runs are over, what moved and what left") { db in
       try db.execute(sql: ends)
     }
+    migrator.registerMigration("14 when sessions were asked for") { db in
+      try db.execute(sql: "ALTER TABLE session_intent ADD COLUMN asked_at REAL")
+    }
     return migrator
   }
 

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// S3 against servers that nobody here wrote: SeaweedFS, JuiceFS's gateway (MinIO's code) and `rclone serve s3` (gofakes3).
+/// S3 against servers that nobody here wrote: SeaweedFS, JuiceFS's gateway (MinIO's code), `rclone serve s3` (gofakes3)
+/// and OpenStack Swift.
 @Suite(.stores, .turns, .timeLimit(.minutes(15)))
 struct StoresTests {
   typealias Make = Store.Make
@@ -199,6 +200,111 @@ struct StoresTests {
     #expect(run.status == 0 && run.faults == "", "\(run.errors)")
     #expect(try await store.sums(place)[place] == Sums.file(bench.job + "/a"))
     for number in 1...2 { #expect(proxy.visits.count { $0.contains("partNumber=\(number)&") } == 1) }
+  }
+
+  /// The answer to an upload's creation never came, and haul was killed, or asked again: nothing stays open, and what
+  /// others have open stays as it is.
+  @Test(
+    arguments: Make.allCases.flatMap { make in
+      (["run", "cancel", "alive"] + (make == .seaweedfs ? ["changed", "removed"] : [])).map { (make, $0) }
+    })
+  func noUploadIsLeftOpen(_ make: Make, manner: String) async throws {
+    let (bench, store) = (try Bench(), try Store.shared(make))
+    let proxy = try await StoreProxy(
+      bench, store, [#"{"method": "POST", "match": "uploads=", "do": "gateway"}"#])
+    let before = try await open(store, "print(create())").trimmingCharacters(in: .newlines)
+    try bench.source("a", size: 2 * Self.part)
+    let wait = manner == "alive" ? "10ms" : "60s"
+    let yaml = job(endpoint(store, through: proxy), ["{ id: a, upload: a, to: \"s3:\(place)\" }"])
+      .replacing("initial: 10ms, max: 50ms", with: "initial: \(wait), max: \(wait)")
+    // What a stranger opened before differs from ours by its time alone.
+    try await Task.sleep(for: .seconds(4))
+    var strangers = [before]
+    if manner == "alive" {
+      let run = try await bench.run(yaml, environment: Self.environment)
+      #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    } else {
+      try bench.writeJob(yaml)
+      let running = try bench.start(bench.runArguments(), environment: Self.environment)
+      while !proxy.visits.contains(where: { $0.hasSuffix("uploads= 504") }) {
+        try #require(running.isAlive, "\(running.errors)")
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      running.signal(SIGKILL)
+      try await running.wait(.seconds(10))
+      // Others' uploads of this moment: one with a part, one of a key that begins alike.
+      strangers += try await open(
+        store, "id = create()\nsend(id)\nprint(id, create('-more'))"
+      ).split(whereSeparator: \.isWhitespace).map(String.init)
+      #expect(try await listed(store).count == 4)
+      switch manner {
+      case "cancel":
+        let cancel = try await bench.haul(["cancel", "stores"], environment: Self.environment)
+        #expect(cancel.status == 0 && !cancel.errors.contains("warning"), "\(cancel.errors)")
+      case "removed":
+        try bench.writeJob(
+          job(endpoint(store, through: proxy), ["{ id: b, upload: a, to: \"s3:\(place)-b\" }"]))
+        let run = try await bench.run(nil, environment: Self.environment)
+        #expect(run.status == 0 && run.remarks == "", "\(run.errors)")
+      default:
+        if manner == "changed" { try bench.source("a", size: 2 * Self.part + 1, seed: 2) }
+        let run = try await bench.run(nil, environment: Self.environment)
+        #expect(run.status == 0 && run.faults == "" && run.remarks == "", "\(run.errors)")
+        #expect(try await store.sums(place)[place] == Sums.file(bench.job + "/a"))
+      }
+    }
+    #expect(try await Set(listed(store)) == Set(strangers), "\(proxy.visits)")
+    #expect(
+      try await bench.haul(["gc", "stores"], environment: Self.environment).output == "nothing to remove\n")
+  }
+
+  /// A store that does not list what is open is no worse than before, whatever it says instead.
+  @Test func anUploadDoesNotWaitForTheList() async throws {
+    let (bench, store) = (try Bench(), try Store.shared(.seaweedfs))
+    let proxy = try await StoreProxy(
+      bench, store,
+      [
+        #"{"method": "POST", "match": "uploads=", "do": "gateway"}"#,
+        #"{"method": "GET", "match": "uploads=", "do": "gateway", "times": 1000}"#,
+      ])
+    try bench.source("a", size: 2 * Self.part)
+    let run = try await bench.run(
+      job(endpoint(store, through: proxy), ["{ id: a, upload: a, to: \"s3:\(place)\" }"]),
+      environment: Self.environment)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    #expect(run.remarks.contains("can't be known now"), "\(run.remarks)")
+    #expect(try await store.sums(place)[place] == Sums.file(bench.job + "/a"))
+    #expect(try await listed(store).count == 1)
+    // On record until the store can be asked.
+    let failing = try await bench.haul(["gc", "stores"], environment: Self.environment)
+    #expect(failing.status == 75, "\(failing.output) \(failing.errors)")
+    try proxy.set([])
+    let end = try await bench.haul(["gc", "stores"], environment: Self.environment)
+    #expect(end.status == 0 && end.output.contains("removed session"), "\(end.output) \(end.errors)")
+    #expect(try await listed(store) == [])
+  }
+
+  /// A script with `create(suffix)`, which opens an upload of this test's key, and `send(id)`, which sends a part to one.
+  private func open(_ store: Store, _ script: String) async throws -> String {
+    try await store.boto(
+      """
+      def create(suffix=''):
+          return s3.create_multipart_upload(Bucket='bkt', Key='\(place)' + suffix)['UploadId']
+      def send(id):
+          s3.upload_part(Bucket='bkt', Key='\(place)', UploadId=id, PartNumber=1, Body=b'x' * (5 << 20))
+
+      """ + script)
+  }
+
+  /// The ids of the uploads that are open for this test's keys.
+  private func listed(_ store: Store) async throws -> [String] {
+    try await store.boto(
+      """
+      for key in '\(place)', '\(place)-more':
+          for one in s3.list_multipart_uploads(Bucket='bkt', Prefix=key).get('Uploads', []):
+              if one['Key'] == key: print(one['UploadId'])
+      """
+    ).split(separator: "\n").map(String.init)
   }
 
   /// Each answer is lost once, with nothing there that may be replaced.

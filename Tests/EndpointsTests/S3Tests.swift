@@ -244,6 +244,40 @@ struct S3UploadTests {
     #expect(try parts("<html><body>welcome</body></html>") == nil)
   }
 
+  /// The key's own alone, by bytes; what has no time or no id can't be told from another's.
+  @Test func openUploadsOfTheKey() throws {
+    let upload = S3Upload(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(),
+      key: "a b/\u{e9}")
+    let request = try #require(upload.listSessions())
+    #expect(
+      request.method == "GET"
+        && request.url.text
+          == "http://h:1/bkt?encoding-type=url&max-uploads=1000&prefix=a%20b%2F%C3%A9&uploads="
+    )
+    func item(_ key: String, _ id: String, _ time: String) -> String {
+      "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiated>\(time)</Initiated></Upload>"
+    }
+    func listed(_ items: String, encoded: Bool) throws -> [OpenSession]? {
+      let type = encoded ? "<EncodingType>url</EncodingType>" : ""
+      let text = "<ListMultipartUploadsResult>\(type)\(items)</ListMultipartUploadsResult>"
+      guard case .value(let found) = upload.listedSessions(try answer(200, text), now: 0) else { return nil }
+      return found
+    }
+    let time = "1970-01-01T00:01:40.500Z"
+    let mine = OpenSession(id: "u1", openedAt: 100.5)
+    #expect(
+      try listed(
+        item("a+b%2F%C3%A9", "u1", time) + item("a+b%2F%C3%A9x", "u2", time)
+          + item("a+b%2Fe%CC%81", "u3", time)
+          + item("a+b%2F%C3%A9", "", time) + item("a+b%2F%C3%A9", "u4", "today"), encoded: true) == [mine])
+    #expect(
+      try listed(item("a b/\u{e9}", "u1", time) + item("a b/e\u{301}", "u2", time), encoded: false) == [mine])
+    #expect(try listed("", encoded: false) == [])
+    #expect(Wire.code(upload.listedSessions(try answer(200, "<html/>"), now: 0)) == .protocolViolation)
+    #expect(Wire.code(upload.listedSessions(try answer(403, error("AccessDenied")), now: 0)) == .forbidden)
+  }
+
   @Test func completing() throws {
     let upload = try upload()
     func outcome(_ answer: Answer) -> String {

@@ -8,6 +8,9 @@ package struct S3Upload: UploadProtocol {
   let settings: S3Settings
   private let address: S3Address
 
+  /// The bucket itself, for listings.
+  var root: WebURL { address.root }
+
   package init(address: S3Address, settings: S3Settings, key: String) {
     url = address.url(key)
     self.key = key

@@ -14,6 +14,10 @@ package protocol UploadProtocol: RemoteProtocol {
   /// Opens a session; nil where this file goes without one, in a single request.
   func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request?
   func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession>
+  /// Asks which sessions are open for the destination, whoever opened them; nil where a session is found again by its key,
+  /// or not at all.
+  func listSessions() -> Request?
+  func listedSessions(_ answer: Answer, now: Double) -> Verdict<[OpenSession]>
   /// Asks what the session holds, or the next page of that; nil where the server can't say.
   func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request?
   func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
@@ -72,6 +76,8 @@ extension UploadProtocol {
   package var looksBeforeItsEnd: Bool { false }
   package var mayTellDigests: Bool { false }
   package func survey() -> Request? { nil }
+  package func listSessions() -> Request? { nil }
+  package func listedSessions(_ answer: Answer, now: Double) -> Verdict<[OpenSession]> { .value([]) }
   package func surveyed(
     _ answer: Answer, source: UploadSource, now: Double
   ) -> Verdict<[String: String]> { .value([:]) }

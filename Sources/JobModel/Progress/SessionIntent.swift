@@ -1,17 +1,22 @@
 /// A session that is about to be opened, recorded before the server is asked: what it was asked under finds it again
 /// where a kill came before its record.
 package struct SessionIntent: Sendable, Hashable {
-  /// The `Idempotency-Key` of the request.
+  /// The `Idempotency-Key` of the request, where the server knows such keys.
   package var key: String
   /// The file that it was opened for, in the words of the request; sizes in bytes.
   package var size: Int64
   package var contentType: String
   package var chunkSize: Int64
+  /// When it was first asked for, in seconds since 1970, where the time is what tells it from others at its destination.
+  package var askedAt: Double?
 
-  package init(key: String, size: Int64, contentType: String, chunkSize: Int64) {
+  package init(
+    key: String, size: Int64, contentType: String, chunkSize: Int64, askedAt: Double? = nil
+  ) {
     self.key = key
     self.size = size
     self.contentType = contentType
     self.chunkSize = chunkSize
+    self.askedAt = askedAt
   }
 }

@@ -63,7 +63,9 @@ package enum Orphans {
     -> Orphan
   {
     Orphan(
-      kind: .session, place: "\(transfer.destination.text) asked for under the key \(intent.key)",
+      kind: .session,
+      place:
+        "\(transfer.destination.text) \(intent.askedAt.map { "asked for at \(Timestamp.text($0))" } ?? "asked for under the key \(intent.key)")",
       transfer: transfer.id, obstacle: failure?.message)
   }
 

@@ -21,42 +21,42 @@ struct Retirement {
       removePart(transfer)
       return nil
     case .upload:
-      let session: RemoteSession
-      do {
-        guard let left = try await left(of: transfer) else { return nil }
-        session = left
-      } catch {
+      let sessions: [RemoteSession]
+      do { sessions = try await left(of: transfer) } catch {
         // Left on record, so that whoever comes next asks again.
         let failure = Failure(error)
         context.remark(IntendedSession.remark(transfer.id, of: context.job, transfer.destination, failure))
         return failure
       }
       // A retired row keeps its intent until it goes itself.
-      if !isRetired {
-        context.writer.submit(.abandoned(seq: transfer.seq, session))
+      if !isRetired, !sessions.isEmpty {
+        for session in sessions { context.writer.submit(.abandoned(seq: transfer.seq, session)) }
         context.writer.submit(.intent(seq: transfer.seq, nil))
       }
-      let failure = await end(session, of: transfer)
-      if let failure {
-        context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
-      } else if !isRetired {
-        context.writer.submit(.ended(seq: transfer.seq, session))
+      var obstacle: Failure?
+      for session in sessions {
+        if let failure = await end(session, of: transfer) {
+          context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
+          obstacle = failure
+        } else if !isRetired {
+          context.writer.submit(.ended(seq: transfer.seq, session))
+        }
       }
-      return failure
+      return obstacle
     }
   }
 
-  /// The session on record, or one that was about to be opened and may have been.
+  /// The session on record, or those that were about to be opened and may have been.
   ///
   /// - Throws: what kept the server from being asked.
-  private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> RemoteSession? {
-    if let session = transfer.progress.session { return session }
+  private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> [RemoteSession] {
+    if let session = transfer.progress.session { return [session] }
     guard let intent = try context.ledger.intent(of: transfer.seq),
       let place = try? place(of: transfer), let remote = try? place.upload()
-    else { return nil }
+    else { return [] }
     let now = context.clock.now()
     if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
-    let found: RemoteSession?
+    let found: [RemoteSession]
     do {
       found = try await IntendedSession.find(
         intent, at: remote, by: requester(transfer, remote, place.endpoint).hasty(), now: now)
@@ -64,7 +64,7 @@ struct Retirement {
       context.silentHosts.note(remote.url.origin, error, now: now)
       throw error
     }
-    if found == nil { context.writer.submit(.intent(seq: transfer.seq, nil)) }
+    if found.isEmpty { context.writer.submit(.intent(seq: transfer.seq, nil)) }
     return found
   }
 

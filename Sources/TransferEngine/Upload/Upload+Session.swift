@@ -287,7 +287,9 @@ extension Upload {
 
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
     source.digests = knownDigests
-    source.key = old == nil ? try creationKey() : nil
+    // Who lists what is open knows each by its time: one in place of a lost one as well.
+    let isFoundAgain = old == nil || remote.listSessions() != nil
+    source.key = isFoundAgain ? try creationKey() : nil
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
@@ -296,12 +298,13 @@ extension Upload {
       let answer = try await requester.call(survey)
       facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
     }
-    if request.headers["Idempotency-Key"] != nil, let key = source.key { try await intend(key) }
+    if canFindAgain(request), let key = source.key { try await intend(key) }
+    let retries = requester.tally.retries
     var answer = try await requester.call(request)
     if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
-      source.key = old == nil ? try creationKey() : nil
-      if request.headers["Idempotency-Key"] != nil, let key = source.key { try await intend(key) }
+      source.key = isFoundAgain ? try creationKey() : nil
+      if canFindAgain(request), let key = source.key { try await intend(key) }
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
     var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
@@ -322,8 +325,7 @@ extension Upload {
     book.note(.opened(session, currentFacts))
     book.save()
     if source.key != nil {
-      context.intents.remove(book.transfer.seq)
-      context.writer.submit(.intent(seq: book.transfer.seq, nil))
+      try await settleIntent(asked: 1 + requester.tally.retries - retries)
     }
     // One that an earlier attempt could not end, and that is gone on with now.
     if isReplayed { context.writer.submit(.ended(seq: book.transfer.seq, session)) }
@@ -441,7 +443,7 @@ extension Upload {
   }
 
   /// Ends one session; it is on record until it is ended.
-  private func end(_ session: RemoteSession) async {
+  func end(_ session: RemoteSession) async {
     guard remote.abort(session) != nil else { return }
     context.writer.submit(.abandoned(seq: book.transfer.seq, session))
     if let failure = await SessionEnd.end(session, at: remote, by: requester, now: context.clock.now()) {

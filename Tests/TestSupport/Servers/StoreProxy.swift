@@ -1,7 +1,7 @@
 import Foundation
 
 /// A proxy before a store that passes requests on as they are, so that signatures hold, but where a rule matches one:
-/// `flip` a bit of its body, `drop` its answer, `hold` it until the rules change, or let another client's object `intrude`
+/// `flip` a bit of its body, `drop` its answer, put a `gateway`'s 504 in its place, `hold` it until the rules change, or let another client's object `intrude`
 /// at `key` before it.
 package final class StoreProxy: Sendable {
   package let url: String
@@ -93,7 +93,10 @@ package final class StoreProxy: Sendable {
           answer = read_head(back)
           if answer is None: return
           status, length = answer.split(b" ")[1].decode(), field(answer, b"content-length")
-          self.log("%s %s %s" % (method, target, 0 if rule["do"] == "drop" else status))
+          self.log("%s %s %s" % (method, target, {"drop": 0, "gateway": 504}.get(rule["do"], status)))
+          if rule["do"] == "gateway":
+            self.wfile.write(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
           bare = method == "HEAD" or status in ("204", "304")
           if not bare and length is None: answer = answer[:-2] + b"Connection: close\r\n\r\n"
           if rule["do"] == "drop":
