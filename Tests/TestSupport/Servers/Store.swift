@@ -4,7 +4,7 @@ package import Testing
 /// An S3 server that nobody here wrote, from PyPI (`Scripts/setup`), with a bucket `bkt`.
 package final class Store: Sendable {
   package enum Make: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case seaweedfs, juicefs, rclone
+    case seaweedfs, juicefs, rclone, swift
     package var testDescription: String { rawValue }
   }
 
@@ -12,7 +12,8 @@ package final class Store: Sendable {
   package let url: String
   /// Its log is the process's.
   private let process: Running
-  package static let id = "AKIDSTORE0001"
+  /// Swift's are an account and a user.
+  package static let id = "AKIDSTORE:0001"
   package static let secret = "store/secret+0001"
   package static let environment = [
     "AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_DEFAULT_REGION": "us-east-1",
@@ -63,6 +64,7 @@ package final class Store: Sendable {
       process = try bench.serve(
         bin + "/rclone",
         ["serve", "s3", "--auth-key", "\(Self.id),\(Self.secret)", "--addr", "127.0.0.1:\(port)", folder])
+    case .swift: process = try await Self.swift(bench, folder, bin, port: port)
     }
     try await Loopback.ready(process, port: port)
   }
