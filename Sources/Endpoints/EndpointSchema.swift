@@ -15,12 +15,11 @@ extension EndpointDriver {
   fileprivate static var schema: JSON {
     let type: JSON = ["const": .string(word)]
     let own = keys.keys.map { JSON.Member($0.name, $0.schema) }
-    let required = keys.keys.filter(\.isRequired).map(\.name)
     var then: [JSON.Member] = [
       .init("type", "object"), .init("properties", .object([.init("type", type)] + common + own)),
       .init("patternProperties", ["^x-": .bool(true)]), .init("additionalProperties", .bool(false)),
     ]
-    if !required.isEmpty { then.append(.init("required", required.asJSON)) }
+    if !requiredKeys.isEmpty { then.append(.init("required", requiredKeys.asJSON)) }
     return [
       "if": ["properties": ["type": type], "required": ["type"].asJSON], "then": .object(then),
     ]
@@ -31,7 +30,7 @@ extension EndpointDriver {
     let auth: JSON = ["$ref": "#/$defs/auth"]
     let unsigned: JSON = ["not": ["type": "object", "required": ["aws"].asJSON]]
     return [
-      .init("url", ["type": "string"]),
+      .init("url", KeySchema.url),
       .init("auth", Self().signer == nil ? ["allOf": .array([auth, unsigned])] : auth),
       .init("policy", ["anyOf": .array([["type": "string"], ["$ref": "#/$defs/policy"]])]),
       .init("headers", ["$ref": "#/$defs/headers"]), .init("tls", ["$ref": "#/$defs/tls"]),

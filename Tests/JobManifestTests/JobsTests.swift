@@ -1,5 +1,4 @@
 import Foundation
-import Endpoints
 import JobManifest
 import Testing
 

@@ -14,7 +14,8 @@ package struct PresignedDriver: EndpointDriver {
     .parsed("start", \.settings.start, pattern: routePattern, route),
     .parsed("urls", \.settings.urls, pattern: routePattern, route),
     .parsed("complete", \.settings.complete, pattern: routePattern, route),
-    .texts("params", \.settings.parameters, fault: parameterFault),
+    .texts(
+      "params", \.settings.parameters, names: "^(?!(fileHash|fileName|fileSize)$)", fault: parameterFault),
     .integer("url_batch", 1...1000, \.settings.urlBatch),
   ]
 

@@ -20,7 +20,8 @@ package struct S3Driver: EndpointDriver {
     .header("cache_control", \.settings.cacheControl),
     .texts("tags", \.settings.tags),
     .header("server_side_encryption", \.settings.serverSideEncryption),
-    .texts("metadata", \.settings.metadata, fault: metadataFault),
+    .texts(
+      "metadata", \.settings.metadata, names: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", fault: metadataFault),
   ]
 
   /// Sent as headers `x-amz-meta-NAME`.

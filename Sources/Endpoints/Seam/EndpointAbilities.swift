@@ -9,8 +9,8 @@ package struct EndpointAbilities: Sendable, Hashable {
   /// Gives a digest of what was uploaded, or checks one: what `verify: required` needs. A server of a kind may lack what
   /// others have; what it says of itself decides then.
   package var provesUploads = false
-  /// An upload can be read back, and the destination can be asked what is there: what `verify: readback` and
-  /// `if_exists` need.
+  /// An upload can be read back: what `verify: readback` needs. `if_exists` is refused where it can't, as nothing tells
+  /// then what is there.
   package var readsBack = false
   /// An ETag says nothing that a known digest of the file does not: reports may leave it out.
   package var digestsReplaceETags = false

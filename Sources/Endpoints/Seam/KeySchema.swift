@@ -9,7 +9,14 @@ enum KeySchema {
   static let header: JSON = ["type": scalar, "pattern": #"^[^\u0000-\u0008\u000A-\u001F\u007F]*$"#]
   static let size: JSON = ["$ref": "#/$defs/size"]
   static let secret: JSON = ["$ref": "#/$defs/secret"]
-  static let texts: JSON = ["type": "object", "additionalProperties": ["type": scalar]]
+  /// What `URLRule.base` takes.
+  static let url = matching(#"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\\@/?#]+(/[^\s\\?#]*)?$"#)
+
+  /// - Parameter names: a pattern of the names; nil where any may stand.
+  static func texts(_ names: String?) -> JSON {
+    let values: [JSON.Member] = [.init("type", "object"), .init("additionalProperties", ["type": scalar])]
+    return .object(values + (names.map { [.init("propertyNames", ["pattern": .string($0)])] } ?? []))
+  }
 
   static func choice(_ words: [String]) -> JSON {
     ["anyOf": .array([["enum": words.asJSON], reference])]

@@ -60,12 +60,14 @@ extension KeyTable.Key {
 
   /// A mapping of names to texts.
   ///
-  /// - Parameter fault: what is wrong with a name and its value; nil where nothing is.
+  /// - Parameters:
+  ///   - names: what the schema demands of the names, as a pattern.
+  ///   - fault: what is wrong with a name and its value; nil where nothing is.
   package static func texts(
-    _ name: String, _ path: Path<[String: String]>,
+    _ name: String, _ path: Path<[String: String]>, names: String? = nil,
     fault: @escaping @Sendable (_ name: String, _ value: String) -> ValueFault? = { _, _ in nil }
   ) -> Self {
-    Self(name: name, isRequired: false, schema: KeySchema.texts) { fields, driver in
+    Self(name: name, isRequired: false, schema: KeySchema.texts(names)) { fields, driver in
       let values = fields.texts(name) ?? [:]
       for (key, value) in values.sorted(by: { $0.key < $1.key }) {
         if let fault = fault(key, value) { fields.error(fault.message, at: name, hint: fault.hint) }

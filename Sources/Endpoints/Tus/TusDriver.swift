@@ -9,7 +9,9 @@ package struct TusDriver: EndpointDriver {
 
   package static let word = "tus"
   package static let abilities = EndpointAbilities(provesUploads: true, readsBack: true)
-  package static let keys: KeyTable<Self> = [.texts("metadata", \.metadata, fault: metadataFault)]
+  package static let keys: KeyTable<Self> = [
+    .texts("metadata", \.metadata, names: #"^(?!(filename|filetype)$)[!-+\--~]+$"#, fault: metadataFault)
+  ]
 
   /// Sent in `Upload-Metadata`: ASCII keys without spaces and commas, values in base64 (tus 1.0.0, creation).
   private static func metadataFault(_ name: String, _ value: String) -> ValueFault? {
