@@ -63,6 +63,24 @@ struct SessionRequestTests {
     return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
   }
 
+  @Test(
+    arguments: [
+      (413, #"{"maxChunkSize":4}"#, 4), (413, #"{"limit":8}"#, 8), (413, "{}", nil), (413, "<p>", nil),
+      (400, #"{"maxChunkSize":4}"#, nil),
+    ] as [(Int, String, Int64?)])
+  func tellsTheLargestChunk(_ status: Int, _ body: String, _ limit: Int64?) throws {
+    #expect(try upload().chunkLimit(answer(status, body)) == limit)
+  }
+
+  @Test func keysSessions() throws {
+    var keyed = source
+    keyed.key = "k"
+    let old = RemoteSession(id: "s", chunkSize: 10)
+    #expect(try upload().keysSessions)
+    #expect(try upload().open(keyed, renewing: nil)?.headers["Idempotency-Key"] == "\"k\"")
+    #expect(try upload().open(keyed, renewing: old)?.headers["Idempotency-Key"] == nil)
+  }
+
   @Test func downloads() throws {
     let base = try #require(WebURL("http://h/api"))
     for (name, encoded) in names {

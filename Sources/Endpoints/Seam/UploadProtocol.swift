@@ -14,6 +14,10 @@ package protocol UploadProtocol: RemoteProtocol {
   /// Opens a session; nil where this file goes without one, in a single request.
   func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request?
   func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession>
+  /// A session is created under `UploadSource.key`, and found again by it: an answer of 200 names one that was there.
+  var keysSessions: Bool { get }
+  /// The largest chunk that the server takes, where it opens no session for larger ones.
+  func chunkLimit(_ answer: Answer) -> Int64?
   /// Asks which sessions are open for the destination, whoever opened them; nil where a session is found again by its key,
   /// or not at all.
   func listSessions() -> Request?
@@ -76,6 +80,8 @@ extension UploadProtocol {
   package var looksBeforeItsEnd: Bool { false }
   package var mayTellDigests: Bool { false }
   package func survey() -> Request? { nil }
+  package var keysSessions: Bool { false }
+  package func chunkLimit(_ answer: Answer) -> Int64? { nil }
   package func listSessions() -> Request? { nil }
   package func listedSessions(_ answer: Answer, now: Double) -> Verdict<[OpenSession]> { .value([]) }
   package func surveyed(

@@ -37,6 +37,14 @@ package struct SessionUpload: UploadProtocol {
       "POST", url, headers: headers, body: .bytes(Array(JSON.object(members).text.utf8)))
   }
 
+  package var keysSessions: Bool { true }
+
+  /// A 413 names it.
+  package func chunkLimit(_ answer: Answer) -> Int64? {
+    guard answer.status == 413, let members = ProblemDetails(answer)?.members else { return nil }
+    return number(members["maxChunkSize"] ?? members["limit"])
+  }
+
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     let what = "open an upload session"
     guard answer.status == 201 || answer.status == 200 else { return refused(answer, what, now) }

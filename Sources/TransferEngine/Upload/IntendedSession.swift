@@ -83,9 +83,7 @@ enum IntendedSession {
 
 extension Upload {
   /// What was asked for without an answer can be found again, by its key or by its time.
-  func canFindAgain(_ request: Request) -> Bool {
-    request.headers["Idempotency-Key"] != nil || remote.listSessions() != nil
-  }
+  var canFindAgain: Bool { remote.keysSessions || remote.listSessions() != nil }
 
   /// Records what a session is about to be asked for under; one that was asked for before, and that this request does not
   /// give again, is ended.

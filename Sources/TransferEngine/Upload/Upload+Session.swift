@@ -298,13 +298,13 @@ extension Upload {
       let answer = try await requester.call(survey)
       facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
     }
-    if canFindAgain(request), let key = source.key { try await intend(key) }
+    if canFindAgain, let key = source.key { try await intend(key) }
     let retries = requester.tally.retries
     var answer = try await requester.call(request)
-    if answer.status == 413, let limit = Self.limit(in: answer), limit > 0, limit < source.chunkSize {
+    if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
       source.chunkSize = limit
       source.key = isFoundAgain ? try creationKey() : nil
-      if canFindAgain(request), let key = source.key { try await intend(key) }
+      if canFindAgain, let key = source.key { try await intend(key) }
       if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
     }
     var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
@@ -315,7 +315,7 @@ extension Upload {
         "\(remote.url) named its session by a secret that it was sent, which is never recorded",
         httpStatus: answer.status)
     }
-    isReplayed = answer.status == 200 && request.headers["Idempotency-Key"] != nil
+    isReplayed = answer.status == 200 && remote.keysSessions && source.key != nil
     if session.chunkSize != source.chunkSize, old == nil {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
@@ -341,12 +341,6 @@ extension Upload {
     let count = "\(book.progress.freshStarts) \(lostSessions) \(source.chunkSize)"
     let text = [context.runID, book.id, facts, count].joined(separator: "\0")
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
-  }
-
-  /// The number in a 413 that names the largest chunk allowed.
-  private static func limit(in answer: Answer) -> Int64? {
-    let members = ProblemDetails(answer)?.members ?? [:]
-    return ByteCount.integer(json: members["maxChunkSize"] ?? members["limit"])
   }
 
   func finalize(_ session: RemoteSession) async throws -> UploadedFile {
