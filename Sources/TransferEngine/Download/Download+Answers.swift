@@ -70,17 +70,6 @@ extension Download {
       actual: seen.etag)
   }
 
-  private func body(_ start: Int64, _ end: Int64, _ mayHold: Bool) throws -> FileBody {
-    let target: BodyTarget
-    if mayHold, let held = try hold(start, end) {
-      target = .held(held)
-    } else {
-      target = .part(try openPart())
-    }
-    let hashing: BodyDigest = inlineDigest.map { .inline($0) } ?? digest.map { .trailing($0) } ?? .none
-    return FileBody(target: target, digest: hashing, start: start, end: end, chunkSize: chunkSize)
-  }
-
   /// Takes in what an answer says of the object; refuses early what can't come out right.
   func learn(_ told: RemoteObject) throws {
     let seen = told.without(context.mask)

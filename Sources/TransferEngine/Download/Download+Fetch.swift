@@ -74,7 +74,7 @@ extension Download {
     let good = try await part.vouched(records, on: context.pool)
     let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
     // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
-    self.part = part
+    staged.resume(part)
     if !lost.isEmpty {
       context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: Array(lost)))
       book.warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
@@ -106,9 +106,7 @@ extension Download {
   func startOver(_ reason: RestartReason) {
     book.restart(reason)
     map = RangeMap()
-    digest = nil
-    inlineDigest = nil
-    held = nil
+    staged.clear()
     live.setDone(0)
   }
 
@@ -149,7 +147,7 @@ extension Download {
       try openPart()
       try await fetchMissing(size)
     }
-    if held == nil || inlineDigest == nil { try openPart() }
+    if !staged.isPassing { try openPart() }
   }
 
   /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something.
@@ -250,17 +248,14 @@ extension Download {
       acceptUnproved(proof)
       book.note(.discarded(sink.pending))
       live.add(-(sink.pending))
-      // They have seen bytes that will come again.
-      inlineDigest = nil
-      if sink.hasHashedPending { digest = nil }
-      if map.have.total == 0 { held = nil }
+      staged.breakOff(hashed: sink.hasHashedPending, isEmpty: map.have.total == 0)
       throw error
     }
   }
 
   /// Writes and records what has come of an answer that broke off.
   private func keep(_ sink: PartSink) throws {
-    if held != nil { sink.goOn(into: try openPart()) }
+    if staged.held != nil { sink.goOn(into: try openPart()) }
     try sink.end()
   }
 
@@ -273,53 +268,44 @@ extension Download {
     }
   }
 
-  /// Holds a small file that comes in one piece; nil where it is not one, or where opening its part file will show, before
-  /// a byte moves, why there can't be one.
-  func hold(_ start: Int64, _ end: Int64) throws -> HeldFile? {
-    guard part == nil, digest == nil, map.have.total == 0, start == 0, let size = object.size, end == size,
+  /// Holds a small file that comes in one piece; not where opening its part file will show, before a byte moves, why there
+  /// can't be one.
+  private func hold(_ start: Int64, _ end: Int64) throws {
+    guard staged.isUntouched, map.have.total == 0, start == 0, let size = object.size, end == size,
       size <= min(HeldFile.limit, chunkSize)
-    else { return nil }
+    else { return }
     let folder = try requireFolder()
     let free = try noteFileSystem(of: folder).free
-    guard free - size >= settings.policy.minFree, folder.takesFiles else { return nil }
-    inlineDigest = try InlineDigest(Set(wantedDigests.map(\.kind)))
-    let held = HeldFile(size: size)
-    self.held = held
-    return held
+    guard free - size >= settings.policy.minFree, folder.takesFiles else { return }
+    try staged.hold(size: size, wantedKinds)
+  }
+
+  /// Where the bytes of an answer go.
+  ///
+  /// - Parameter mayHold: they need not be read again before the file has passed its checks.
+  func body(_ start: Int64, _ end: Int64, _ mayHold: Bool) throws -> FileBody {
+    if mayHold { try hold(start, end) }
+    let target = staged.isPassing ? staged.target : .part(try openPart())
+    guard let target else { throw Failure(.internal, "no part file was made") }
+    return FileBody(target: target, digest: staged.digest, start: start, end: end, chunkSize: chunkSize)
   }
 
   /// Opens the part file, reserves its space and begins the digest.
   @discardableResult
   func openPart() throws -> PartFile {
-    if let part, digest != nil || inlineDigest != nil { return part }
-    let opened: PartFile
-    if let part {
-      opened = part
-    } else {
+    let wasHeld = staged.held != nil
+    let size = object.size
+    let isOnePiece = size.map { $0 <= Self.inlineLimit && $0 <= chunkSize } ?? false
+    let plan = StagedFile.Plan(
+      kinds: wantedKinds, size: size, minFree: settings.policy.minFree, contiguous: map.have.contiguous,
+      isOnePiece: isOnePiece && map.have.total == 0)
+    let opened = try staged.open(plan, pool: context.pool, blocks: context.blocks) {
       let folder = try requireFolder()
-      opened = try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
-      part = opened
+      let made = try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
       try noteFileSystem(of: folder)
+      return made
     }
-    try opened.checkSpace(for: object.size ?? 0, leaving: settings.policy.minFree)
-    if let held {
-      try held.write(to: opened)
-      self.held = nil
-      tellWhole()
-    }
-    if let size = object.size {
-      try opened.preallocate(size)
-    } else {
-      try opened.truncate(0)
-    }
-    let kinds = Set(wantedDigests.map(\.kind))
-    if let size = object.size, size <= Self.inlineLimit, size <= chunkSize, map.have.total == 0 {
-      inlineDigest = try InlineDigest(kinds)
-    } else {
-      let trailing = try TrailingDigest(kinds, of: opened.file, pool: context.pool, blocks: context.blocks)
-      trailing.advance(to: map.have.contiguous)
-      digest = trailing
-    }
+    if wasHeld { tellWhole() }
     return opened
   }
 
@@ -332,18 +318,17 @@ extension Download {
     sinceSpaceCheck += count
     guard sinceSpaceCheck >= Self.spaceCheckInterval else { return }
     sinceSpaceCheck = 0
-    try part?.checkSpace(for: 0, leaving: settings.policy.minFree)
+    try staged.part?.checkSpace(for: 0, leaving: settings.policy.minFree)
   }
 
   func received(_ chunk: ChunkRecord, _ proof: RangeProof? = nil) {
     if proof?.keeps(chunk) == true { return }
     map.add(chunk)
-    digest?.advance(to: map.have.contiguous)
-    if let part, context.writeback.begin(chunk.range, of: part.file) { isBeingWritten = true }
+    staged.wrote(chunk.range, contiguous: map.have.contiguous, context.writeback)
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if let size = object.size, chunk.length == size {
       map.unrecorded = chunk
-      if held == nil { tellWhole() }
+      if staged.held == nil { tellWhole() }
       return
     }
     let (end, first) = (chunk.offset + chunk.length, chunk.offset / chunkSize * chunkSize)
@@ -351,7 +336,7 @@ extension Download {
     // A part of a file's only chunk, for which `learn` has saved nothing: of which object it is goes before it.
     if book.progress.chunksTotal == 1 { book.save() }
     book.record(
-      chunk, in: part?.record, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
+      chunk, in: staged.part?.record, index: Int(first / chunkSize), completing: isWhole ? end - first : nil)
     noteProgress()
     book.count(requester.takeTally())
     book.saveNowAndThen()
@@ -368,4 +353,6 @@ extension Download {
     guard settings.verify != .size else { return [] }
     return Set(expect.digests.keys).union(object.digests.keys).union([.sha256])
   }
+
+  private var wantedKinds: Set<DigestKind> { Set(wantedDigests.map(\.kind)) }
 }

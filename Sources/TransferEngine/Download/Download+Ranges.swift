@@ -62,7 +62,7 @@ extension Download {
   }
 
   private func hash(_ range: Range<Int64>, _ algorithm: DigestAlgorithm) async throws -> String? {
-    guard let part else { return nil }
+    guard let part = staged.part else { return nil }
     return try await context.pool.run { try ChunkDigests.of(range, of: part.file, [algorithm]) }[algorithm]
   }
 
@@ -121,7 +121,7 @@ extension Download {
 
   private func discard(_ range: Range<Int64>) {
     // It may have seen bytes that will come again.
-    digest = nil
+    staged.forgetHash()
     book.note(.discarded(Int64(range.count)))
     live.add(-Int64(range.count))
   }

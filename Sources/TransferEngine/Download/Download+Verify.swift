@@ -6,13 +6,7 @@ import Endpoints
 /// Proving that what is in the part file is what was promised, and putting it in its place.
 extension Download {
   func verify() async throws {
-    let actual: Int64
-    if let part {
-      actual = try part.file.facts().size
-    } else {
-      guard let held else { throw Failure(.internal, "there is nothing to verify") }
-      actual = Int64(held.bytes.count)
-    }
+    let actual = try staged.count()
     guard let size = object.size ?? Optional(actual) else { return }
     book.check(Verification("size", .server, object.size == nil ? .unavailable : .match))
     if let wanted = expect.size {
@@ -30,7 +24,7 @@ extension Download {
         "the part file of `\(try requireFolder().path)/\(name)` has \(actual) bytes in place of \(size): somebody else changed it"
       )
     }
-    let found = try await finishDigests(size)
+    let found = try await staged.takeDigest(size: size)()
     book.note(.hashed(found))
     if settings.verify != .size {
       try compare(found, with: expect.digests, against: .manifest)
@@ -39,21 +33,7 @@ extension Download {
         book.check(Verification("sha256", .server, .unavailable))
       }
     }
-    if let held {
-      try await checkType(size: size) { Array(held.bytes.dropFirst(Int($0)).prefix($1)) }
-    } else if let file = part?.file {
-      try await checkType(size: size) { try file.bytes(at: $0, count: $1) }
-    }
-  }
-
-  private func finishDigests(_ size: Int64) async throws -> [DigestAlgorithm: String] {
-    if let inlineDigest {
-      self.inlineDigest = nil
-      return DigestAlgorithm.named(inlineDigest.finish())
-    }
-    guard let digest else { return [:] }
-    self.digest = nil
-    return DigestAlgorithm.named(try await digest.finish(size: size))
+    try await checkType(size: size, try staged.reader())
   }
 
   private func compare(
@@ -92,8 +72,8 @@ extension Download {
   ///
   /// - Returns: false where nothing is left to try.
   func repair(_ mismatch: Failure, round: Int) async throws -> Bool {
-    guard part != nil || held != nil, let size = object.size else { return false }
-    if round == 1, map.records > 1, let part {
+    guard !staged.isEmpty, let size = object.size else { return false }
+    if round == 1, map.records > 1, let part = staged.part {
       let records = try await recorded()
       let good = try await part.vouched(records, on: context.pool)
       let lost = Set(records.map(\.offset)).subtracting(good.map(\.offset))
@@ -145,7 +125,7 @@ extension Download {
 
   /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
   func promote() async throws -> TransferEnd {
-    guard let folder, part != nil || held != nil else {
+    guard let folder, !staged.isEmpty else {
       throw Failure(.internal, "there is nothing to promote")
     }
     // A doubt about the file that stands there outlives an intent that comes to nothing.
@@ -153,11 +133,11 @@ extension Download {
     book.count(requester.takeTally())
     noteProgress()
     var making: (@Sendable () throws -> LedgerChange)?
-    if let part {
+    if let part = staged.part {
       try part.setTime(sourceTime)
       book.note(.intended(part.record.inode))
       book.save()
-    } else if let held {
+    } else if let held = staged.held {
       let (name, tag) = (name, context.partTag(book.transfer.seq))
       let (free, time, intent) = (settings.policy.minFree, sourceTime, book.intent())
       making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
@@ -165,7 +145,7 @@ extension Download {
     defer { takeMade() }
     let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
     let (replaces, own) = (settings.ifExists == .replace, own)
-    let (opened, held) = (part, held)
+    let (opened, held) = (staged.part, staged.held)
     let facts = try await context.writer.barrier(keepingStarts: true, making: making) {
       guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
       // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
@@ -188,18 +168,14 @@ extension Download {
     book.note(.promoted(facts, remoteID: remote.remoteID(of: object), chunks: chunks))
     book.dropChunkRecords()
     map = RangeMap()
-    if let part, isBeingWritten { context.writeback.keep(part.file, inode: facts.inode) }
-    self.part = nil
+    staged.promoted(inode: facts.inode, context.writeback)
     return .finished
   }
 
-  /// What was held may have become a part file, or the finished one, also where something failed after that.
   private func takeMade() {
-    guard let made = held?.made else { return }
-    held = nil
-    part = made.part
+    guard let inode = staged.takeMade() else { return }
     tellWhole()
-    book.note(.intended(made.inode))
+    book.note(.intended(inode))
   }
 
   /// Seconds since 1970, where the file is to have its source's time.

@@ -17,16 +17,9 @@ actor Download {
   var folder: Folder?
   var name = ""
   private var claim: DestinationClaims.Claim?
-  var part: PartFile?
-  /// The kernel was told to begin writing it.
-  var isBeingWritten = false
-  /// In place of the part file, as long as nothing needs one.
-  var held: HeldFile?
+  var staged = StagedFile()
   var object = RemoteObject()
   var map = RangeMap()
-  var digest: TrailingDigest?
-  /// Hashes a small file as it passes, in place of a second reading.
-  var inlineDigest: InlineDigest?
   var isSingleStream = false
   /// One connection brings bytes as fast as they can be taken.
   var isSaturated = false
@@ -78,14 +71,14 @@ actor Download {
     }
     book.count(requester.takeTally())
     if end.dropsProgress(book.stop.event) { dropPart() }
-    if held != nil { forgetHeld() }
+    if staged.held != nil { forgetHeld() }
     // Stopped before its verification: the next attempt begins there, if it knows of what object the bytes are.
-    if part != nil, let chunk = map.unrecorded {
+    if let part = staged.part, let chunk = map.unrecorded {
       book.save()
-      book.keep(chunk, in: part?.record)
+      book.keep(chunk, in: part.record)
     }
     // A part file with nothing in it that could be used again only takes space from others.
-    if part != nil, map.have.total == 0 { dropPart() }
+    if staged.part != nil, map.have.total == 0 { dropPart() }
     noteProgress()
     book.end(end)
     if let claim { context.claims.release(claim) }
@@ -95,22 +88,18 @@ actor Download {
 
   /// Removes the part file and forgets its chunks.
   func dropPart() {
-    if let part {
-      part.discard()
-    } else if let folder {
+    if staged.part == nil, let folder {
       // An earlier attempt's part file goes too, where this one ended before it was opened.
       LeftParts(book.transfer, context).remove(of: name, in: folder)
     }
-    part = nil
-    held = nil
-    digest = nil
+    staged.discard()
     book.restart(.givenUp)
     map = RangeMap()
   }
 
   /// What was only in memory is gone.
   private func forgetHeld() {
-    held = nil
+    staged.dropHeld()
     map = RangeMap()
     // An earlier attempt's, whose file it took away.
     if book.progress.intendedInode != own?.inode { book.note(.intended(nil)) }
@@ -118,7 +107,7 @@ actor Download {
   }
 
   func noteProgress() {
-    guard part != nil || map.have.total > 0 else { return }
+    guard staged.part != nil || map.have.total > 0 else { return }
     let chunks =
       object.size.map { map.chunks(size: $0, chunkSize: chunkSize) } ?? book.progress.chunksCompleted
     book.note(.held(contiguous: map.have.contiguous, chunks: chunks))
