@@ -87,6 +87,6 @@ struct RetryPolicyTests {
         .repeatRequest(after: 0.3), .repeatRequest(after: 0.3), .giveUp,
       ])
     #expect(next(Failure(.timeout, ""), retry) == .giveUp)
-    #expect(next(Failure(.rateLimited, "", retryAfter: 5), retry) == .rest(5))
+    #expect(next(Failure(.rateLimited, "", retryAfter: 5), retry) == .repeatRequest(after: 0.3))
   }
 }

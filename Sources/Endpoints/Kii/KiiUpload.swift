@@ -29,7 +29,7 @@ package struct KiiUpload: UploadProtocol {
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "start the upload", now: now))
+      return .failure(refusal(answer, doing: "start the upload", now: now).beforeAnySession)
     }
     guard let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
       let id = members["uploadID"] as? String, !id.isEmpty

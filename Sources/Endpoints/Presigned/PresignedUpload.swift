@@ -44,7 +44,9 @@ package struct PresignedUpload: UploadProtocol {
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     let what = "start the upload"
-    guard (200...299).contains(answer.status) else { return .failure(refusal(answer, doing: what, now: now)) }
+    guard (200...299).contains(answer.status) else {
+      return .failure(refusal(answer, doing: what, now: now).beforeAnySession)
+    }
     guard let members = answer.object, let key = members["key"] as? String, !key.isEmpty,
       let id = members["uploadId"] as? String, !id.isEmpty
     else {

@@ -39,4 +39,7 @@ package struct Failure: Error, Sendable, Hashable {
     failure.class = meaning
     return failure
   }
+
+  /// The failure where no session is open yet: none can be gone.
+  package var beforeAnySession: Failure { `class` == .sessionGone ? classed(.permanent) : self }
 }

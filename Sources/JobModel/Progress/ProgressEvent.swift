@@ -55,7 +55,7 @@ package enum ProgressEvent: Sendable, Hashable {
   /// A download's file took its name.
   case promoted(FileFacts, remoteID: String?, chunks: Int)
   /// A file that was there already is the one that was wanted.
-  case adopted(FileFacts, [DigestAlgorithm: String], RemoteObject)
+  case adopted(FileFacts, [DigestAlgorithm: String], RemoteObject, remoteID: String?)
   /// The server has the file, proved.
   case uploaded(remoteID: String?, version: String?, etag: String?, [DigestAlgorithm: String], FileFacts?)
   case source(FileFacts)
@@ -121,7 +121,8 @@ extension TransferProgress {
       size = facts.size
       if facts.size > 0, chunksTotal == 0 { chunksTotal = chunks }
       apply(.held(contiguous: facts.size, chunks: chunksTotal))
-    case .adopted(let facts, let found, let object):
+    case .adopted(let facts, let found, let object, let id):
+      remoteID = id
       destination = facts
       size = facts.size
       reused = facts.size
@@ -145,12 +146,13 @@ extension TransferProgress {
   }
 
   private mutating func restart(_ reason: RestartReason) {
-    apply(.onlyHeld(0))
+    let kept = reason.keeps
+    if !kept.contains(.moved) { apply(.onlyHeld(0)) }
     apply(.held(contiguous: 0, chunks: 0))
     reused = 0
     chunksReused = 0
-    apply(.sessionEnded)
-    let kept = reason.keeps
+    session = nil
+    sessionState = .none
     if !kept.contains(.chunkSize) { chunkSize = nil }
     if !kept.contains(.intent) { intendedInode = nil }
     if !kept.contains(.completion) {

@@ -29,13 +29,15 @@ package enum RestartReason: Sendable, Hashable, CaseIterable {
     package static let completion = Kept(rawValue: 4)
     /// Why the last attempt failed.
     package static let failure = Kept(rawValue: 8)
+    /// What this run has moved may be of use yet.
+    package static let moved = Kept(rawValue: 16)
   }
 
   package var keeps: Kept {
     switch self {
     case .contentChanged, .streamBroke, .damaged, .sessionGone, .partGone:
       [.chunkSize, .intent, .completion, .failure]
-    case .completionGone: [.chunkSize, .failure]
+    case .completionGone: [.chunkSize, .failure, .moved]
     case .givenUp: [.chunkSize, .completion, .failure]
     case .asked: []
     }

@@ -13,8 +13,8 @@ package struct RetryPolicy: Sendable, Hashable {
   /// Tries of one request, the first one included.
   package var attempts: Int
   package var backoff: Backoff
-  /// False where nobody waits for the answer: a server that is silent is asked once.
-  package var repeatsTimeouts = true
+  /// Nobody waits for the answer: a server that is silent is asked once, and a rest that it asks for is not waited for.
+  package var isCleanup = false
 
   package init(_ policy: EffectivePolicy) {
     attempts = policy.retryAttempts
@@ -29,8 +29,7 @@ package struct RetryPolicy: Sendable, Hashable {
     retry.backoff.maximum = 0.3
     retry.backoff.multiplier = 1
     retry.backoff.jitter = .none
-    retry.backoff.longestRest = 1
-    retry.repeatsTimeouts = false
+    retry.isCleanup = true
     return retry
   }
 
@@ -46,15 +45,15 @@ package struct RetryPolicy: Sendable, Hashable {
   /// As `next`, for what is known to be worth another try.
   package func again(after failure: Failure, tries: Int, random: Double) -> Step {
     guard tries < attempts else { return .giveUp }
-    if let wish = failure.retryAfter, wish > backoff.longestRest { return .rest(wish) }
-    return .repeatRequest(
-      after: backoff.delay(afterAttempt: tries, retryAfter: failure.retryAfter, random: random))
+    let wish = isCleanup ? nil : failure.retryAfter
+    if let wish, wish > backoff.longestRest { return .rest(wish) }
+    return .repeatRequest(after: backoff.delay(afterAttempt: tries, retryAfter: wish, random: random))
   }
 
   /// Whether another try may mend the failure.
   package func repeats(_ failure: Failure) -> Bool {
     switch failure.class {
-    case .transient: repeatsTimeouts || failure.code != .timeout
+    case .transient: !isCleanup || failure.code != .timeout
     case .damaged(let chunk): chunk != nil
     case .deferred, .credentialExpired, .sessionGone, .objectChanged, .rangesUnserved, .sourceChanged,
       .denied,

@@ -197,7 +197,9 @@ extension Download {
         throw Failure(.protocolViolation, "\(remote.url) answered, and none of what was asked for came")
       }
       return run == nil ? .done(()) : .more
-    } recover: { _, _ in
+    } recover: { failure, _ in
+      // All starts over, once nothing is on its way any more.
+      if failure.class == .rangesUnserved || failure.class == .objectChanged { return .none }
       // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
       // that no version is told of, as those after the break may be another one's.
       if run == nil || isSingleStream || !canSplit {

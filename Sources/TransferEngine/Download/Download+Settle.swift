@@ -128,7 +128,7 @@ extension Download {
   }
 
   private func adopt(_ present: FileFacts, digests: [DigestAlgorithm: String]) {
-    book.note(.adopted(present, digests, object))
+    book.note(.adopted(present, digests, object, remoteID: remote.remoteID(of: object)))
     book.note(.completed(at: context.clock.now()))
     noteBoot()
   }

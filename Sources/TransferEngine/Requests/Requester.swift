@@ -49,12 +49,15 @@ final class Requester {
   }
 
   /// One for cleaning up: it waits some seconds at most, and for no host.
-  func hasty() -> Requester {
+  ///
+  /// - Parameter tries: of each request; 1 where a request that is made again may leave more behind.
+  func hasty(tries: Int? = nil) -> Requester {
     let hasty = Requester(
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
       throttle: throttle, id: id, live: live, signed: signed)
     hasty.isFarewell = true
     hasty.retry = RetryPolicy.cleanup(settings.policy)
+    if let tries { hasty.retry.attempts = tries }
     hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
     hasty.settings.policy.requestTimeout = min(2, settings.policy.requestTimeout)
     return hasty
@@ -114,7 +117,8 @@ final class Requester {
 
   /// It is not the caller's to judge yet.
   private func mayPass(_ failure: Failure) -> Bool {
-    retry.repeats(failure) || failure.class == .credentialExpired && renewal.hasCredential
+    failure.class == .transient || retry.repeats(failure)
+      || failure.class == .credentialExpired && renewal.hasCredential
   }
 
   private nonisolated(nonsending) func askForHead(
@@ -201,8 +205,13 @@ final class Requester {
     case .rest(let seconds):
       // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
       noteRest(failure)
-      if let endpoint { context.rests.note(endpoint.name, until: context.clock.now() + seconds, failure) }
+      if let endpoint {
+        // For others it is a rest, whatever it was for this request.
+        let rest = failure.classed(.transient)
+        context.rests.note(endpoint.name, until: context.clock.now() + seconds, rest)
+      }
       throw failure
+    case .repeatRequest(let delay) where isFarewell: try await context.transport.sleep(seconds: delay)
     case .repeatRequest(let delay):
       noteRest(failure)
       tally.retries += 1

@@ -59,7 +59,7 @@ struct Retirement {
     let found: [RemoteSession]
     do {
       found = try await IntendedSession.find(
-        intent, at: remote, by: requester(transfer, remote, place.endpoint).hasty(), now: now)
+        intent, at: remote, by: requester(transfer, remote, place.endpoint).hasty(tries: 1), now: now)
     } catch {
       context.silentHosts.note(remote.url.origin, error, now: now)
       throw error

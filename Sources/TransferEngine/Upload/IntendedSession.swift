@@ -96,7 +96,7 @@ extension Upload {
     guard old != intent else { return }
     if let old, isListed {
       // An upload does not wait for what an earlier one may have left.
-      do { try await recall(old, by: requester.hasty()) } catch { remark(error) }
+      do { try await recall(old, by: requester.hasty(tries: 1)) } catch { remark(error) }
     } else if let old, old.key != key {
       try await recall(old, by: requester)
     }
@@ -115,7 +115,7 @@ extension Upload {
     }
     // What is on record is not taken for one of them.
     try await context.writer.barrier()
-    do { try await recall(intent, by: requester.hasty()) } catch { remark(error) }
+    do { try await recall(intent, by: requester.hasty(tries: 1)) } catch { remark(error) }
   }
 
   /// Ends the sessions that were asked for and are not on record.
@@ -135,7 +135,7 @@ extension Upload {
     }
     let (origin, now) = (remote.url.origin, context.clock.now())
     guard context.silentHosts.current(origin, now: now) == nil else { return }
-    do { try await recall(intent, by: requester.hasty()) } catch {
+    do { try await recall(intent, by: requester.hasty(tries: 1)) } catch {
       context.silentHosts.note(origin, error, now: now)
       remark(error)
     }

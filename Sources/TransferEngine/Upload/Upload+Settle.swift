@@ -134,6 +134,8 @@ extension Upload {
       recordedSource = book.progress.digests
     }
     forgetChunks(.completionGone)
+    // What stands there is replaced, if by the same bytes.
+    book.note(.onlyHeld(0))
   }
 
   func checkExpected(_ found: [DigestAlgorithm: String]) throws {
