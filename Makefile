@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check quickstart torture rates fuzz bench clean
+.PHONY: setup build release lint imports test check schema quickstart torture rates fuzz bench clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -29,6 +29,11 @@ test: imports
 	./Scripts/test
 
 check: lint test
+
+## Writes what schemas/job.schema.json says of endpoints from their key tables.
+schema: imports
+	HAUL_WRITE_SCHEMA=1 swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error \
+	--filter JobSchemaTests
 
 ## Kills haul and depot 500 times at seeded instants, and 50 times for each other endpoint and direction; the seed is
 ## printed, and taken from HAUL_TORTURE_SEED.

@@ -126,7 +126,9 @@ let package = Package(
     tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
     tests("JobModelTests", ["JobModel"]),
-    tests("JobManifestTests", ["Endpoints", "JobManifest", "JobModel", "Planner", "TestSupport", "YAML"]),
+    tests(
+      "JobManifestTests",
+      ["Endpoints", "JobManifest", "JobModel", "ManifestFields", "Planner", "TestSupport", "YAML"]),
     tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),

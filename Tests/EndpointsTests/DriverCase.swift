@@ -20,6 +20,8 @@ struct DriverCase: Sendable, CustomTestStringConvertible {
   var driver: any EndpointDriver.Type
   var url: String
   var path = "a/b c"
+  /// A path that the kind can't have; nil where it takes any.
+  var badPath: String?
   var keys: [Key] = []
   /// The facts of the store besides kind and URL: plans are known again by them, so they never change.
   var identity: [Direction: [String]] = [:]
@@ -74,7 +76,7 @@ struct DriverCase: Sendable, CustomTestStringConvertible {
         .upload: "https://h/api/apps/app/users/me/buckets/box/objects/one/body",
       ]),
     DriverCase(
-      driver: SalesforceDriver.self, url: "https://org", path: "068Ab0000004C92",
+      driver: SalesforceDriver.self, url: "https://org", path: "068Ab0000004C92", badPath: "no id",
       keys: [Key("api_version", "v60.0", "v62.0"), Key("via", "shepherd", "connect")],
       asked: [.download: "https://org/sfc/servlet.shepherd/version/download/068Ab0000004C92"]),
     DriverCase(

@@ -1,6 +1,7 @@
 import Endpoints
 import Foundation
 import JobModel
+import ManifestFields
 import TestSupport
 import Testing
 import YAML
@@ -9,15 +10,28 @@ import YAML
 struct JobSchemaTests {
   private static let path = Programs.schemas + "/job.schema.json"
 
-  /// The endpoints' part is made from the drivers' key tables. `HAUL_WRITE_SCHEMA=1` writes it.
+  /// The endpoints' part is made from the drivers' key tables. `make schema` writes it.
   @Test func endpointsPartIsMadeFromTheKeyTables() throws {
     let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
     let made = try Self.withEndpoints(committed)
     if ProcessInfo.processInfo.environment["HAUL_WRITE_SCHEMA"] != nil {
       try made.write(toFile: Self.path, atomically: true, encoding: .utf8)
     } else {
-      #expect(committed == made, "write it anew: HAUL_WRITE_SCHEMA=1 swift test --filter JobSchemaTests")
+      #expect(committed == made, "`make schema` writes it anew")
     }
+  }
+
+  /// The keys that all kinds share, too.
+  @Test func commonKeysAreTheReaders() throws {
+    let text = try String(contentsOfFile: Self.path, encoding: .utf8)
+    let schema = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let definitions = schema["$defs"] as? [String: Any]
+    let kinds = try #require((definitions?["endpoint"] as? [String: Any])?["allOf"] as? [[String: Any]])
+    for (kind, driver) in zip(kinds, EndpointRegistry.all) {
+      let keys = ((kind["then"] as? [String: Any])?["properties"] as? [String: Any])?.keys
+      #expect(keys.map(Set.init) == Set(KeyShape.endpointCommon + driver.keyNames))
+    }
+    #expect(kinds.count == EndpointRegistry.all.count)
   }
 
   private static func withEndpoints(_ schema: String) throws -> String {
