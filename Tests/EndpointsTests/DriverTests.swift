@@ -76,6 +76,19 @@ struct DriverTests {
     #expect(!EndpointRecords(["e": endpoint]).text.contains("env"))
   }
 
+  /// Facts that reports alone need were not on record before: without them a store is the same one.
+  @Test(arguments: [("presigned", ["start"]), ("salesforce", ["api_version", "via"])])
+  func olderRecordsTellTheStore(_ word: String, _ later: [String]) throws {
+    let kind = try #require(DriverCase.all.first { $0.driver.word == word })
+    let endpoint = try kind.endpoint()
+    var text = EndpointRecords(["e": endpoint]).text
+    for name in later {
+      let member = try #require(text.range(of: ",\"\(name)\":\"[^\"]*\"", options: .regularExpression))
+      text.removeSubrange(member)
+    }
+    #expect(EndpointRecords(text: text).describesSameStore(as: endpoint))
+  }
+
   /// What was left at another store of a name is ended there, with today's secrets.
   @Test(arguments: DriverCase.all) func formerStoreIsKnown(_ kind: DriverCase) throws {
     for key in kind.keys where key.tellsStores.contains(.upload) {
