@@ -44,7 +44,7 @@ struct JobOpening: Sendable {
     }
     let isNew = !state.exists(name)
     try state.make(name)
-    guard let lock = try RunLock.take(state.folder(name), waiting: ifRunning == .wait) else {
+    guard let lock = try state.lock(name, waiting: ifRunning == .wait) else {
       return try alreadyRunning(name, file, read, ifRunning, reports)
     }
     do {

@@ -51,17 +51,37 @@ struct StateFolder {
     do {
       defer { withExtendedLifetime(held) {} }
       do { return try JobLedger(folder: folder(job), mayMigrate: held != nil) } catch LedgerError.older {
-        guard let lock = try RunLock.take(folder(job), waiting: false) else {
-          throw End(
-            .alreadyRunning,
-            "an older haul is running the job `\(job)`: its state can't be read by this one yet",
-            hint: "wait for the end of that run, or use the `haul` that runs it")
-        }
-        defer { withExtendedLifetime(lock) {} }
-        return try JobLedger(folder: folder(job), mayMigrate: true)
+        return try migrated(job)
       }
     } catch let error as LedgerError {
       throw End(.cannotCreate, error.description)
+    }
+  }
+
+  private func migrated(_ job: String) throws -> JobLedger {
+    let migration = MigrationLock(folder(job))
+    defer { withExtendedLifetime(migration) {} }
+    for _ in 0..<Self.looks {
+      if let lock = try RunLock.take(folder(job), waiting: false) {
+        defer { withExtendedLifetime(lock) {} }
+        return try JobLedger(folder: folder(job), mayMigrate: true)
+      }
+      // A runner of this version migrates first of all.
+      do { return try JobLedger(folder: folder(job), mayMigrate: false) } catch LedgerError.older {}
+    }
+    throw End(
+      .alreadyRunning, "an older haul is running the job `\(job)`: its state can't be read by this one yet",
+      hint: "wait for the end of that run, or use the `haul` that runs it")
+  }
+
+  /// How often an older state that a runner holds is looked at, each time for a fifth of a second.
+  private static let looks = 10
+
+  /// Takes the run lock; nil where a runner has it.
+  func lock(_ job: String, waiting: Bool) throws -> RunLock? {
+    while true {
+      if let lock = try RunLock.take(folder(job), waiting: waiting) { return lock }
+      guard MigrationLock.wait(folder(job)) else { return nil }
     }
   }
 

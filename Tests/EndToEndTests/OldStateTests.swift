@@ -50,6 +50,25 @@ struct OldStateTests {
     #expect(after.status == 0, "\(after.errors)")
   }
 
+  /// A command that only migrates is no runner: `--if-running skip` waits for it, in place of leaving a night out.
+  @Test func aRunWaitsForAMigration() async throws {
+    let bench = try bench(with: "stopped")
+    try bench.writeJob(Self.manifest)
+    let folder = bench.state + "/before"
+    let locks = ["run.lock", "migrate.lock"].map {
+      open(folder + "/" + $0, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    }
+    defer { for lock in locks { close(lock) } }
+    for lock in locks { #expect(flock(lock, LOCK_EX | LOCK_NB) == 0) }
+    async let run = bench.haul(["run", "job.yaml", "--adopt", "--if-running", "skip"])
+    // Longer than a runner's lock is waited for.
+    try await Task.sleep(for: .seconds(1))
+    for lock in locks { #expect(flock(lock, LOCK_UN) == 0) }
+    let end = try await run
+    // Its hosts are not there: only a run that took place says so.
+    #expect(end.status == 75 && !end.errors.contains("is running already"), "\(end.errors)")
+  }
+
   /// What tells a store from others is more by now: what it holds is gone on with, and the plan says so.
   @Test func aPlanKnowsFormerIdentities() async throws {
     let bench = try bench(with: "former")

@@ -41,11 +41,13 @@ package struct PresignedDriver: EndpointDriver {
     }
   }
 
-  /// `start` for the report, as uploads begin there; the rest only tells the store.
+  /// `start` for the report, as uploads begin there, without a query, which may be a secret; the rest only tells the store.
   package func record(at url: String) -> [String: String] {
     var record: [String: String] = [:]
     record["store"] = StoreIdentity.digest(self, at: url)
-    if settings.start != PresignedSettings().start { record["start"] = settings.start }
+    if settings.start != PresignedSettings().start {
+      record["start"] = String(settings.start.prefix { $0 != "?" })
+    }
     return record
   }
 

@@ -118,7 +118,9 @@ package struct HostHealth: Sendable {
     case .closed: return Double(inFlight) < max(1, window.rounded(.down)) ? .go : .queue
     case .open(let until):
       // While one URL may be at fault, others are to ask.
-      if now >= until { return wasGivenUp && !isDeadForAll && hasFailed(asker) ? .refuse(dead) : .go }
+      if now >= until {
+        return wasGivenUp && isGivenUp(policy) && !isDeadForAll && hasFailed(asker) ? .refuse(dead) : .go
+      }
       return isDead(asker, policy) ? .refuse(dead) : .rest(until: until)
     case .probing: return isDead(asker, policy) ? .refuse(dead) : .rest(until: nil)
     }
