@@ -39,6 +39,8 @@ package enum LedgerChange: Sendable {
   case rest(origin: String, until: Double)
   /// What the next run is to know of a host; nil where nothing. At a moment, seconds since 1970.
   case host(origin: String, HostRecord?, at: Double)
+  /// Bytes per second on one connection, measured until a moment, seconds since 1970.
+  case rate(HostRate, Double, at: Double)
 }
 
 extension LedgerChange {

@@ -362,6 +362,7 @@ package final class LedgerWriter: Sendable {
           ON CONFLICT (origin) DO UPDATE SET until = excluded.until
           """
       ).execute(arguments: [origin, until])
+    case .rate(let host, let rate, let now): try host.write(rate, at: now, db)
     case .host(let origin, let record, let now): try HostRecord.write(record, of: origin, at: now, db)
     }
   }

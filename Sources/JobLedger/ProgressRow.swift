@@ -8,8 +8,9 @@ enum ProgressRow {
       resolved_destination, source_facts, destination_facts, digests, verification, chunks_total,
       chunks_completed, chunks_reused, contiguous_bytes, transferred, reused, discarded, requests, retries,
       attempts, max_chunk_attempts, last_http_status, started_at, ended_at, updated_at, duration, failure,
-      failed_at, fresh_starts, intended_inode, completed_at, synced, boot_id, moved_because)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+      failed_at, fresh_starts, intended_inode, completed_at, synced, boot_id, moved_because,
+      automatic_chunk)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
     ON CONFLICT (transfer) DO UPDATE SET
       size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
       session = excluded.session, session_state = excluded.session_state, remote_id = excluded.remote_id,
@@ -25,7 +26,8 @@ enum ProgressRow {
       duration = excluded.duration, failure = excluded.failure, failed_at = excluded.failed_at,
       fresh_starts = excluded.fresh_starts, intended_inode = excluded.intended_inode,
       completed_at = excluded.completed_at,
-      synced = excluded.synced, boot_id = excluded.boot_id, moved_because = excluded.moved_because
+      synced = excluded.synced, boot_id = excluded.boot_id, moved_because = excluded.moved_because,
+      automatic_chunk = excluded.automatic_chunk
     """
 
   static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
@@ -71,6 +73,7 @@ enum ProgressRow {
       row.add(p.isSynced)
       row.add(p.bootID)
       row.add(p.movedBecause?.rawValue)
+      row.add(p.automaticChunk)
     }
   }
 
@@ -134,6 +137,7 @@ enum ProgressRow {
     p.isSynced = row[first + 33]
     p.bootID = row[first + 34]
     p.movedBecause = (row[first + 35] as String?).flatMap(MovedBecause.init(rawValue:))
+    p.automaticChunk = row[first + 36]
     return p
   }
 

@@ -57,6 +57,21 @@ enum Schema {
     migrator.registerMigration("14 when sessions were asked for") { db in
       try db.execute(sql: "ALTER TABLE session_intent ADD COLUMN asked_at REAL")
     }
+    migrator.registerMigration("15 rates: hosts, and the chunks chosen by them") { db in
+      try db.execute(
+        sql: """
+          -- Bytes per second on one connection, as measured of requests that moved enough to tell.
+          CREATE TABLE host_rate (
+            origin TEXT NOT NULL,
+            direction TEXT NOT NULL CHECK (direction IN ('download', 'upload')),
+            rate REAL NOT NULL CHECK (rate > 0),
+            at REAL NOT NULL,
+            PRIMARY KEY (origin, direction)
+          ) STRICT, WITHOUT ROWID;
+          -- What `chunk_size: auto` came to when the first chunk began.
+          ALTER TABLE progress ADD COLUMN automatic_chunk INTEGER CHECK (automatic_chunk > 0);
+          """)
+    }
     return migrator
   }
 

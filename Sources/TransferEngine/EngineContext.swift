@@ -35,6 +35,8 @@ package struct EngineContext: Sendable {
   package var renewRows: (@Sendable () async -> Void)?
   /// What the transport asks before each request; nil where nothing is asked.
   package var gate: HostGate?
+  /// How fast hosts are, for `chunk_size: auto`.
+  package var rates = HostRates()
   /// The store that a retired upload was made for, where its endpoint's name means another one now: by what was
   /// recorded of the endpoint.
   package var formerEndpoint: @Sendable (_ name: String, _ recorded: String) throws(Failure) -> Endpoint? = {
@@ -85,6 +87,14 @@ package struct EngineContext: Sendable {
   package func remark(_ diagnostic: Diagnostic) {
     warnings.note(diagnostic)
     events(.diagnostic(diagnostic))
+  }
+
+  /// What the transfer's host was last measured at, where its chunk size is chosen by that.
+  func rate(for transfer: LedgerTransfer) -> Double? {
+    guard transfer.settings.chunkSize == .auto else { return nil }
+    return (try? RemotePlace(transfer.remote, endpoints: endpoints)).flatMap {
+      rates[HostRate(origin: $0.url.origin, direction: transfer.settings.direction)]
+    }
   }
 
   /// The tag of a download's part file.

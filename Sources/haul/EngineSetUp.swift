@@ -53,9 +53,13 @@ struct EngineSetUp {
         }
         diary.note(news)
       })
+    let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
+      if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }
+    }
     let cores = ProcessInfo.processInfo.activeProcessorCount
     context = EngineContext(
-      transport: GatedTransport(curl, gate: gate, wallClock: wallClock), ledger: ledger, writer: writer,
+      transport: GatedTransport(curl, gate: gate, rates: rates, wallClock: wallClock), ledger: ledger,
+      writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
       events: events,
@@ -65,6 +69,7 @@ struct EngineSetUp {
       bootID: BootID.current, checksEverything: checksEverything, board: board)
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
+    context.rates = rates
     context.tokens = KeptTokens.keeping(in: tokens ?? stateFolder)
     let records = EndpointRecords(job.endpoints)
     context.formerEndpoint = { name, text throws(Failure) in try records.former(name, text) }

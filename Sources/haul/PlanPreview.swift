@@ -70,6 +70,7 @@ struct PlanPreview: Sendable {
   /// Gives each transfer of the manifest with what a run would do with it.
   func each(_ prober: Prober?, _ body: (PlanLine) throws -> Void) async throws {
     let folder = try Folder.open(job.directory)
+    let rates = try recorded?.hostRates(now: Date().timeIntervalSince1970) ?? [:]
     var last: Int64 = 0
     while true {
       let page = try plan.page(after: last, onlyTouched: false, limit: 256)
@@ -90,7 +91,8 @@ struct PlanPreview: Sendable {
           }
         }
         let forecast = Forecast.of(
-          transfer, folder: folder, endpoints: job.endpoints, remote: remote, isNewRun: isNewRun)
+          transfer, folder: folder, endpoints: job.endpoints, remote: remote, rates: rates, isNewRun: isNewRun
+        )
         try body(line(transfer, match, forecast, trouble))
       }
     }

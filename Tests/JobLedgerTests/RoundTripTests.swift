@@ -128,6 +128,7 @@ struct RoundTripTests {
     progress.isSynced = true
     progress.bootID = "boot"
     progress.movedBecause = .damaged
+    progress.automaticChunk = 4 << 20
     return progress
   }
 

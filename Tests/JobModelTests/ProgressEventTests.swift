@@ -15,8 +15,8 @@ struct ProgressEventTests {
   /// All that a restart may touch is there.
   private var full: TransferProgress {
     var full = progress(
-      .sized(10), .chunked(4), .laidOut(chunks: 3), .moved(8), .resumed(bytes: 2, chunks: 1),
-      .held(contiguous: 6, chunks: 2), .hashed([.sha256: "aa"]),
+      .sized(10), .chunked(4), .chosen(chunk: 5), .laidOut(chunks: 3), .moved(8),
+      .resumed(bytes: 2, chunks: 1), .held(contiguous: 6, chunks: 2), .hashed([.sha256: "aa"]),
       .checked(Verification("sha256", .server, .match)), .intended(7), .completed(at: 5),
       .opened(RemoteSession(id: "s", chunkSize: 4), Self.facts))
     full.remote.etag = "\"x\""
@@ -42,7 +42,7 @@ struct ProgressEventTests {
       .givenUp: (true, false, true, true), .asked: (false, false, false, false),
     ]
     let kept = table[reason]!
-    #expect((now.chunkSize == 4) == kept.chunkSize)
+    #expect((now.chunkSize == 4) == kept.chunkSize && (now.automaticChunk == 5) == kept.chunkSize)
     #expect((now.intendedInode == 7) == kept.intent)
     let completion = [
       now.completedAt == 5, now.digests == [.sha256: "aa"], now.verification.count == 1,

@@ -30,6 +30,20 @@ package enum Direction: String, Sendable, Hashable, CaseIterable { case download
 package enum ChunkSize: Sendable, Hashable {
   case bytes(Int64)
   case auto
+
+  /// Bytes a chunk that the manifest asks for.
+  ///
+  /// - Parameters:
+  ///   - chosen: what `auto` came to when the first chunk began.
+  ///   - rate, least, most: as of `ChunkLayout.automatic`.
+  package func bytes(
+    of size: Int64?, chosen: Int64?, rate: Double? = nil, least: Int64 = 1, most: Int? = nil
+  ) -> Int64 {
+    switch self {
+    case .bytes(let bytes): bytes
+    case .auto: chosen ?? ChunkLayout.automatic(size: size, rate: rate, least: least, most: most)
+    }
+  }
 }
 package enum VerifyLevel: String, Sendable, Hashable, CaseIterable {
   case available, required, readback, size

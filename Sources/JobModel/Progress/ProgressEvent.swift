@@ -24,6 +24,8 @@ package enum ProgressEvent: Sendable, Hashable {
   case laidOut(chunks: Int)
   /// Chunks are of this size from now on, whatever the manifest says.
   case chunked(Int64)
+  /// `chunk_size: auto` comes to this, with the first chunk.
+  case chosen(chunk: Int64)
   /// A transfer starts afresh only so often.
   case startedAfresh(times: Int)
 
@@ -83,6 +85,7 @@ extension TransferProgress {
     case .sized(let bytes): size = bytes
     case .laidOut(let chunks): chunksTotal = chunks
     case .chunked(let bytes): chunkSize = bytes
+    case .chosen(let bytes): automaticChunk = bytes
     case .startedAfresh(let times): freshStarts = times
 
     case .resumed(let bytes, let chunks):
@@ -153,7 +156,10 @@ extension TransferProgress {
     chunksReused = 0
     session = nil
     sessionState = .none
-    if !kept.contains(.chunkSize) { chunkSize = nil }
+    if !kept.contains(.chunkSize) {
+      chunkSize = nil
+      automaticChunk = nil
+    }
     if !kept.contains(.intent) { intendedInode = nil }
     if !kept.contains(.completion) {
       completedAt = nil

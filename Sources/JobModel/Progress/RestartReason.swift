@@ -21,7 +21,7 @@ package enum RestartReason: Sendable, Hashable, CaseIterable {
   package struct Kept: OptionSet, Sendable, Hashable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
-    /// The chunk size that an earlier damage has led to.
+    /// The chunk size that an earlier damage has led to, and the one that was chosen.
     package static let chunkSize = Kept(rawValue: 1)
     /// The file that was about to take the destination's name.
     package static let intent = Kept(rawValue: 2)

@@ -2,7 +2,10 @@
 package struct TransferProgress: Sendable, Hashable {
   /// Bytes.
   package var size: Int64?
+  /// In place of the manifest's: smaller, after a mismatch.
   package var chunkSize: Int64?
+  /// What `chunk_size: auto` came to when the first chunk began.
+  package var automaticChunk: Int64?
   package var remote = RemoteObject()
   /// The protocol's own record of its open upload session.
   package var session: RemoteSession?

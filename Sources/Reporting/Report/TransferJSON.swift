@@ -146,12 +146,9 @@ struct TransferJSON {
     let progress = transfer.progress
     if let session = progress.session, session.chunkSize > 0 { return session.chunkSize }
     let size = progress.size ?? transfer.knownSize
-    let wanted: Int64? =
-      switch transfer.settings.chunkSize {
-      case .bytes(let bytes): bytes
-      case .auto: size.map { ChunkLayout.automatic(size: $0) }
-      }
-    guard let used = progress.chunkSize ?? wanted else { return nil }
+    if size == nil, transfer.settings.chunkSize == .auto { return nil }
+    let used =
+      progress.chunkSize ?? transfer.settings.chunkSize.bytes(of: size, chosen: progress.automaticChunk)
     guard let size, progress.chunksTotal > 0 else { return used }
     return ChunkLayout(size: size, chunkSize: used).count == progress.chunksTotal ? used : nil
   }

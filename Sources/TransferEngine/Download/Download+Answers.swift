@@ -97,6 +97,7 @@ extension Download {
           actual: String(size))
       }
       live.setSize(size)
+      fixChunkSize(size)
       let layout = ChunkLayout(size: size, chunkSize: chunkSize)
       book.note(.laidOut(chunks: layout.count))
       book.note(.sized(size))
@@ -117,5 +118,13 @@ extension Download {
     book.note(.learned(object))
     // What comes in one chunk leaves no record that would need this one.
     if book.progress.chunksTotal != 1 { book.save() }
+  }
+
+  /// What `auto` comes to is chosen anew where nothing is kept that came in other chunks.
+  func fixChunkSize(_ size: Int64) {
+    guard settings.chunkSize == .auto, book.progress.automaticChunk == nil || map.have.total == 0 else {
+      return
+    }
+    book.note(.chosen(chunk: settings.chunkSize.bytes(of: size, chosen: nil, rate: rate)))
   }
 }

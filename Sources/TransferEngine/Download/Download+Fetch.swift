@@ -111,11 +111,8 @@ extension Download {
   }
 
   var chunkSize: Int64 {
-    let configured: Int64 =
-      switch settings.chunkSize {
-      case .bytes(let size): size
-      case .auto: ChunkLayout.automatic(size: object.size)
-      }
+    let configured = settings.chunkSize.bytes(
+      of: object.size, chosen: book.progress.automaticChunk, rate: rate)
     // After a mismatch of unknown place, smaller chunks show it better.
     return min(ChunkLayout.largestChunk, max(1, book.progress.chunkSize ?? configured))
   }

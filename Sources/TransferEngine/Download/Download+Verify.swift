@@ -164,6 +164,7 @@ extension Download {
     }
     takeMade()
     noteBoot()
+    fixChunkSize(facts.size)
     let chunks = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
     book.note(.promoted(facts, remoteID: remote.remoteID(of: object), chunks: chunks))
     book.dropChunkRecords()

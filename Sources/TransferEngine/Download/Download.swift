@@ -34,6 +34,8 @@ actor Download {
   var sinceSpaceCheck = 0
   /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
   var own: FileFacts?
+  /// Of the host, as it was when the work began.
+  let rate: Double?
 
   init(
     _ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
@@ -45,6 +47,7 @@ actor Download {
     self.requester = requester
     self.context = context
     self.live = live
+    rate = context.rate(for: transfer)
   }
 
   var settings: TransferSettings { book.transfer.settings }

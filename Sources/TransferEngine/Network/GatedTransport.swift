@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import Endpoints
 
@@ -7,10 +8,14 @@ package struct GatedTransport<Inner: Transport>: Transport {
   package let gate: HostGate
   /// Seconds since 1970, for dates in `Retry-After`.
   private let wallClock: @Sendable () -> Double
+  private let rates: HostRates
 
-  package init(_ inner: Inner, gate: HostGate, wallClock: @escaping @Sendable () -> Double) {
+  package init(
+    _ inner: Inner, gate: HostGate, rates: HostRates, wallClock: @escaping @Sendable () -> Double
+  ) {
     self.inner = inner
     self.gate = gate
+    self.rates = rates
     self.wallClock = wallClock
   }
 
@@ -27,17 +32,28 @@ package struct GatedTransport<Inner: Transport>: Transport {
     let slot = request.method == "GET" && !request.isShort ? request.slot : nil
     let watched = WatchedSink(sink, gate: gate, pass: pass, slot: slot, wallClock: wallClock)
     var request = request
+    var sent: Int64 = 0
     if case .source(let source, let length) = request.body {
+      sent = length
       request.body = .source(WatchedBody(source, gate: gate, pass: pass, slot: request.slot), length: length)
     }
     do {
       try await inner.send(request, sink: watched)
       await gate.leave(pass, request.slot, failure: watched.outage)
+      guard let status = watched.status, status < 300 else { return }
+      measure(pass, request.slot, .download, bytes: watched.received)
+      measure(pass, request.slot, .upload, bytes: sent)
     } catch {
       let failure = watched.status == nil ? Self.silence(error) : watched.outage
       await gate.leave(pass, request.slot, failure: failure)
       throw error
     }
+  }
+
+  private func measure(_ pass: HostGate.Pass, _ slot: Slot?, _ direction: Direction, bytes: Int64) {
+    guard bytes >= HostRates.telling, let origin = slot?.origin() else { return }
+    rates.measured(
+      HostRate(origin: origin, direction: direction), bytes: bytes, seconds: gate.now() - pass.begun)
   }
 
   /// The failure where the host itself did not answer: not what we refused or took back.
@@ -62,6 +78,8 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
   private let slot: Slot?
   private let wallClock: () -> Double
   private(set) var status: Int?
+  /// Bytes of the body.
+  private(set) var received: Int64 = 0
 
   init(
     _ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, slot: Slot?,
@@ -94,7 +112,10 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
     return Failure(.serverError, "HTTP \(status) from \(pass.host)", httpStatus: status)
   }
 
-  func body(_ bytes: UnsafeRawBufferPointer) throws { try inner.body(bytes) }
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    received += Int64(bytes.count)
+    try inner.body(bytes)
+  }
 
   func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { inner.mustWait(resume) }
 }

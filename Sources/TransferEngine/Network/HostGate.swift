@@ -47,7 +47,7 @@ package actor HostGate {
     let continuation: CheckedContinuation<Pass?, Never>
   }
 
-  private let now: @Sendable () -> Double
+  nonisolated let now: @Sendable () -> Double
   private let random: @Sendable () -> Double
   private let sleep: @Sendable (Double) async throws -> Void
   private let tell: @Sendable (HostNews) -> Void

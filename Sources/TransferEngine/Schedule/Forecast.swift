@@ -17,10 +17,11 @@ package struct Forecast: Sendable, Hashable {
 
   /// - Parameters:
   ///   - remote: what the server said when it was asked (`--probe`); nil where it was not.
+  ///   - rates: what hosts were last measured at.
   ///   - isNewRun: the next `haul run` starts a new run rather than going on with one.
   package static func of(
     _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?,
-    isNewRun: Bool
+    rates: [HostRate: Double] = [:], isNewRun: Bool
   ) -> Forecast {
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
@@ -46,7 +47,14 @@ package struct Forecast: Sendable, Hashable {
     }
     forecast.verifiedBy = known.sorted() + (size == nil && transfer.expect.size == nil ? [] : ["size"])
     let isWhole = isUpload && forecast.isResumable == false
-    var chunk = isWhole ? size : transfer.progress.chunkSize ?? transfer.settings.chunkBytes(size)
+    let isBegun = transfer.hasChunks || transfer.progress.session != nil
+    let origin = (try? RemotePlace(transfer.remote, endpoints: endpoints))?.url.origin
+    let configured = transfer.settings.chunkSize.bytes(
+      of: size, chosen: isBegun ? transfer.progress.automaticChunk : nil,
+      rate: origin.flatMap { rates[HostRate(origin: $0, direction: transfer.settings.direction)] },
+      least: abilities?.minimumChunk ?? 1, most: abilities?.maximumChunks)
+    let isOpen = size == nil && transfer.settings.chunkSize == .auto
+    var chunk = isWhole ? size : transfer.progress.chunkSize ?? (isOpen ? nil : configured)
     if let size, let wanted = chunk, let abilities { chunk = abilities.chunkSize(wanted: wanted, of: size) }
     forecast.chunkSize = chunk
     forecast.chunks = size.flatMap { size in
@@ -151,16 +159,6 @@ package struct Forecast: Sendable, Hashable {
   private static func facts(_ place: Place, _ folder: Folder) -> FileFacts? {
     guard let path = place.localPath else { return nil }
     return try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path).facts()
-  }
-}
-
-extension TransferSettings {
-  /// Bytes a chunk that the manifest asks for.
-  package func chunkBytes(_ size: Int64?) -> Int64? {
-    switch chunkSize {
-    case .bytes(let bytes): bytes
-    case .auto: size.map { ChunkLayout.automatic(size: $0) }
-    }
   }
 }
 

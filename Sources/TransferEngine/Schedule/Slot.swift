@@ -7,6 +7,8 @@ package final class Slot: @unchecked Sendable {
   let seq: Int64
   let key: PolicyGroup.Key
   let connections: ConnectionUse
+  /// Scheme, host and port that the transfer asks first; nil where they can't be told.
+  let origin: @Sendable () -> String?
   private let give: () -> Void
   /// Calls back, at once or later, with a place that has been taken.
   private let take: (Slot) -> Void
@@ -19,12 +21,14 @@ package final class Slot: @unchecked Sendable {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ seq: Int64, _ key: PolicyGroup.Key, connections: ConnectionUse, give: @escaping () -> Void,
+    _ seq: Int64, _ key: PolicyGroup.Key, connections: ConnectionUse,
+    origin: @escaping @Sendable () -> String? = { nil }, give: @escaping () -> Void,
     take: @escaping (Slot) -> Void
   ) {
     self.seq = seq
     self.key = key
     self.connections = connections
+    self.origin = origin
     self.give = give
     self.take = take
   }

@@ -179,6 +179,9 @@ package actor TransferEngine {
     context.writer.submit(.state(seq: transfer.seq, .running))
     let slot = Slot(
       transfer.seq, key, connections: group.connections,
+      origin: { [context] in
+        (try? RemotePlace(transfer.remote, endpoints: context.endpoints))?.url.origin
+      },
       give: { [self] in assumeIsolated { $0.freed(key) } },
       take: { [self] slot in assumeIsolated { $0.wish(slot) } })
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)

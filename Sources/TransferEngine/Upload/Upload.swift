@@ -220,12 +220,11 @@ actor Upload {
     if let smaller = book.progress.chunkSize {
       return remote.abilities(of: size).chunkSize(wanted: smaller, of: size)
     }
-    var configured: Int64 =
-      switch settings.chunkSize {
-      case .bytes(let bytes): bytes
-      case .auto: ChunkLayout.automatic(size: size)
-      }
     let abilities = remote.abilities(of: size)
+    let isBegun = book.hasChunks || book.progress.session != nil
+    var configured = settings.chunkSize.bytes(
+      of: size, chosen: isBegun ? book.progress.automaticChunk : nil, rate: context.rate(for: book.transfer),
+      least: abilities.minimumChunk, most: abilities.maximumChunks)
     if let most = mostUnderBudget(abilities), most < min(configured, size) {
       book.warn(
         "chunks are \(most) bytes in place of \(configured): a spent budget throws away those under way")
@@ -237,6 +236,7 @@ actor Upload {
         "chunks are \(taken) bytes, as the protocol demands, in place of \(configured)",
         hint: "set `chunk_size: \(taken)` to say so yourself")
     }
+    if settings.chunkSize == .auto { book.note(.chosen(chunk: taken)) }
     return taken
   }
 
