@@ -121,6 +121,12 @@ struct DestinationText {
       place: Places.of(compiled), obstacle: .climbs)
   }
 
+  func refuseState(_ place: Place) throws(EntryFault) {
+    guard direction == .download, case .local(let path) = place, context.liesInState(path) else { return }
+    let (message, hint) = StateFolders.refusal(path)
+    throw EntryFault(message: message, hint: hint, place: Places.of(compiled))
+  }
+
   func confine(_ place: Place, allowsOutside: Bool) throws(EntryFault) {
     guard !allowsOutside, direction == .download, case .local(let path) = place else { return }
     guard RelativePath.escapes(path) else {

@@ -85,6 +85,10 @@ final class EntryPlanner {
     var (settings, group) = try settings(for: remoteName(remote))
     try decide(&settings, values)
     try target.confine(place, allowsOutside: settings.allowsOutside)
+    switch entry {
+    case .single, .row: try target.refuseState(place)
+    case .found: break
+    }
     try checkProof(settings, remote)
     return PlannedTransfer(
       id: values.id ?? template.id, source: from, destination: place,

@@ -14,12 +14,13 @@ package enum JobPlanner {
   ///
   /// With an error among them nothing of what `each` saw may be used. `uuid` gives the value of `${uuid}` for a
   /// transfer's id. What `each` throws ends the expansion and is thrown on. Without a `lister` remote prefixes are
-  /// taken as they are, and nothing is said of what lies below them.
+  /// taken as they are, and nothing is said of what lies below them. A destination in `state` is an error, but for those
+  /// that a listing finds.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
-    each: (PlannedTransfer) throws -> Void
+    state: StateFolders? = nil, each: (PlannedTransfer) throws -> Void
   ) throws -> [Diagnostic] {
-    let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister)
+    let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     let faults = PlanFaults()
     let unique = Uniqueness()
     let needs = NeedsWatch(job: job)
@@ -55,14 +56,30 @@ final class PlanContext {
   let uuid: (String) -> String
   let lister: RemoteLister?
   let links: DestinationLinks
+  private let state: StateFolders?
+  /// Of the last destination that was asked for, as most rows share their folders.
+  private var stateFolder: (path: String, isHeld: Bool)?
   let scratch = TextScratch()
 
-  init(job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?) {
+  init(
+    job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?, state: StateFolders?
+  ) {
     self.job = job
     self.run = run
     self.uuid = uuid
     self.lister = lister
+    self.state = state
     links = DestinationLinks(below: job.directory)
+  }
+
+  /// Whether a local destination lies in a folder of haul's own state; a folder's path ends in `/`.
+  func liesInState(_ path: String) -> Bool {
+    guard let state else { return false }
+    let folder = path.utf8.lastIndex(of: 0x2F).map { String(path[...$0]) } ?? ""
+    if let stateFolder, ByteText(stateFolder.path) == ByteText(folder) { return stateFolder.isHeld }
+    let isHeld = state.hold(folder)
+    stateFolder = (folder, isHeld)
+    return isHeld
   }
 
   /// A local path as the file system takes it.

@@ -24,7 +24,7 @@ final class TemplateExpansion {
         mark: template.mark, settingsGroup: nil)
       return try visit(planned, templatePlaces)
     }
-    guard isConfined() else { return }
+    guard isConfined(), liesOutsideState() else { return }
     switch template.fanOut {
     case .single: try single(visit)
     case .glob(let filter, let rule): try glob(filter, rule, visit)
@@ -211,6 +211,19 @@ final class TemplateExpansion {
     faults.error(
       "the destination leaves the manifest's folder: `\(link)` is a symbolic link out of it",
       at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")
+    return false
+  }
+
+  /// Nor may it be one of haul's own state.
+  private func liesOutsideState() -> Bool {
+    let prefix = template.destination.text.text.literalPrefix
+    guard template.direction == .download, case .local = template.destination.kind,
+      let slash = prefix.utf8.lastIndex(of: 0x2F)
+    else { return true }
+    let folder = RelativePath.relative(String(prefix[...slash]), to: context.job.directory)
+    guard context.liesInState(folder) else { return true }
+    let (message, hint) = StateFolders.refusal(folder)
+    faults.error(message, at: TextPlace(template.destination.text), hint: hint)
     return false
   }
 }

@@ -26,7 +26,8 @@ struct CheckCommand: AsyncParsableCommand {
     if let job = result.readable ?? result.job {
       let now = Date().timeIntervalSince1970
       let expansion = try PlanCompiler.check(
-        job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)))
+        job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)),
+        sparing: common.stateFolder.folders(for: job))
       diagnostics += expansion.diagnostics.filter { !diagnostics.contains($0) }
       count = expansion.transfers
     }

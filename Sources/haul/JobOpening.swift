@@ -104,10 +104,11 @@ struct JobOpening: Sendable {
   }
 
   /// The faults of rows and globs as well, so that one pass shows them all.
-  static func withRows(_ read: ManifestResult) -> ManifestResult {
+  static func withRows(_ read: ManifestResult, sparing state: StateFolder? = nil) -> ManifestResult {
     guard let readable = read.readable,
       let expansion = try? PlanCompiler.check(
-        readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"))
+        readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"),
+        sparing: state?.folders(for: readable))
     else { return read }
     var all = read
     all.diagnostics += expansion.diagnostics.filter { !read.diagnostics.contains($0) }

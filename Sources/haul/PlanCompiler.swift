@@ -31,10 +31,11 @@ enum PlanCompiler {
   ///   - mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
   ///   - recorded: of a draft, the plan that it is to be compared with: what that knows under its former identity has it
   ///     in the draft, too.
+  ///   - state: folders in which a destination is an error; nil where that is left to its transfer.
   static func compile(
     _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?,
     comparedWith recorded: JobLedger? = nil,
-    into ledger: JobLedger, lister: PrefixLister?
+    into ledger: JobLedger, lister: PrefixLister?, sparing state: StateFolders? = nil
   ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
@@ -46,7 +47,8 @@ enum PlanCompiler {
         // Rows are read and put together on one core while the other stores them.
         compiled = try Relay<PlanBatch>.run(
           make: { give in
-            try expand(job, run: run, former: former, comparedWith: recorded, lister: lister, give)
+            try expand(
+              job, run: run, former: former, comparedWith: recorded, lister: lister, sparing: state, give)
           }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
@@ -58,14 +60,14 @@ enum PlanCompiler {
 
   private static func expand(
     _ job: Job, run: RunValues, former: FormerIdentity?, comparedWith recorded: JobLedger?,
-    lister: PrefixLister?, _ give: (PlanBatch) throws -> Void
+    lister: PrefixLister?, sparing state: StateFolders?, _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
     let identity = try ProgressIdentity(job)
     let oldIdentity = try former.map { _ in try ProgressIdentity(job, .first) }
     var batch = PlanBatch()
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(
-      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list
+      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state
     ) { transfer in
       if isMissing(transfer) {
         compiled.missingCount += 1
@@ -92,9 +94,13 @@ enum PlanCompiler {
   }
 
   /// Expands without keeping anything, for `check`.
-  static func check(_ job: Job, run: RunValues) throws -> (transfers: Int, diagnostics: [Diagnostic]) {
+  static func check(
+    _ job: Job, run: RunValues, sparing state: StateFolders? = nil
+  ) throws -> (transfers: Int, diagnostics: [Diagnostic]) {
     var count = 0
-    let diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }) { _ in count += 1 }
+    let diagnostics = try JobPlanner.expand(job, run: run, uuid: { uuid(job.name, $0) }, state: state) { _ in
+      count += 1
+    }
     return (count, diagnostics)
   }
 

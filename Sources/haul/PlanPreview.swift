@@ -26,7 +26,7 @@ struct PlanPreview: Sendable {
     var read = file.read(overrides: given)
     let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
     guard let name = named, read.job != nil || state.exists(name) else {
-      throw try JobOpening.refuse(file, JobOpening.withRows(read), reports)
+      throw try JobOpening.refuse(file, JobOpening.withRows(read, sparing: state), reports)
     }
     do {
       let recorded = state.exists(name) ? try state.openSettled(name) : nil
@@ -34,7 +34,7 @@ struct PlanPreview: Sendable {
       let overrides = try JobOpening.overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
       guard let job = read.job else {
-        throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read).diagnostics)
+        throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read, sparing: state).diagnostics)
       }
       if let recorded, let takenOver = try JobOpening.checkOwner(job, recorded, file, adopt: adopt) {
         read.diagnostics.append(takenOver)
@@ -44,7 +44,15 @@ struct PlanPreview: Sendable {
         id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
       let draft = try PlanDraft(state)
       let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      let folders = state.folders(for: job)
       if let mark, let recorded, try recorded.compiled(from: mark) != nil {
+        if let folders {
+          // What `run` has compiled holds these, too: each fails by itself there.
+          let found = try PlanCompiler.check(job, run: values, sparing: folders).diagnostics
+          guard found.allSatisfy({ $0.severity != .error }) else {
+            throw PlanCompiler.Faulty(diagnostics: found)
+          }
+        }
         return PlanPreview(
           job: job, plan: recorded, draft: draft, recorded: recorded, isNewRun: continued == nil,
           diagnostics: read.diagnostics)
@@ -60,7 +68,7 @@ struct PlanPreview: Sendable {
       }
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: nil, former: former, comparedWith: recorded, into: draft.ledger,
-        lister: lister)
+        lister: lister, sparing: folders)
       return PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
         diagnostics: read.diagnostics + compiled.diagnostics)

@@ -1,6 +1,8 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
+import Planner
 
 /// Where the state of all jobs lies: one folder a job.
 struct StateFolder {
@@ -19,6 +21,11 @@ struct StateFolder {
   var jobs: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.filter(exists).sorted()
+  }
+
+  /// The folders in which no destination of the job may lie, as `run` refuses them.
+  func folders(for job: Job) -> StateFolders? {
+    StateFolders(root: path, jobs: (jobs + [job.name]).map(folder), for: job)
   }
 
   /// Makes a job's folder, for its owner only.
