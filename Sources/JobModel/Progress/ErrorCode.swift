@@ -87,7 +87,8 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .policyDenied: "the network policy forbids this; change the policy if it should be allowed"
     case .destinationExists: "move the file away, or use `if_exists: replace` or `keep`"
     case .permissionDenied: "give the user that runs haul the right to read or write there"
-    case .ioError: "look at the file system (its log, its mount), then run again"
+    case .ioError:
+      "look at the path that the message names and at its file system (mount, log), then run again"
     case .needsFailed: "mend the transfer that this one needs, then run again"
     case .internal: "this is a defect in haul; please report it with the message"
     }

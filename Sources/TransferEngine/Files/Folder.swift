@@ -110,7 +110,7 @@ package final class Folder: Sendable {
     var status = stat()
     guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
       if errno == ENOENT { return nil }
-      throw FileFault.failure(errno, "stat `\(path)/\(name)`")
+      throw FileFault.failure(errno, "look at `\(path)/\(name)`")
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       let what =
@@ -200,7 +200,7 @@ package final class Folder: Sendable {
       }
     }
     let file = OpenFile(descriptor: opened, path: path + "/" + name)
-    guard fstat(opened, &status) == 0 else { throw FileFault.failure(errno, "stat `\(file.path)`") }
+    guard fstat(opened, &status) == 0 else { throw FileFault.failure(errno, "look at `\(file.path)`") }
     guard inode == nil || UInt64(status.st_ino) == inode else { return false }
     try file.sync()
     return true

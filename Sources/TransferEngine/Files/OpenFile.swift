@@ -32,7 +32,7 @@ package final class OpenFile: Sendable {
 
   func status() throws(Failure) -> stat {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "stat `\(path)`") }
+    guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "look at `\(path)`") }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw Failure(.ioError, "`\(path)` is no regular file")
     }
