@@ -87,7 +87,7 @@ struct S3Tests {
       job(
         moto, ["{ id: a, upload: a.txt, to: \"moto:a\" }", "{ id: b, upload: b.txt, to: \"moto:b\" }"],
         """
-        multipart_threshold: 5MiB, storage_class: STANDARD_IA, cache_control: "max-age=5",
+        multipart_threshold: 5MiB, storage_class: STANDARD_IA, cache_control: "max-age=5", acl: public-read,
             server_side_encryption: AES256, tags: { team: "m + e", "k/1": v }, metadata: { Owner: anna, shift: "3" }
         """), environment: Moto.environment)
     #expect(run.status == 0, "\(run.errors)")
@@ -95,15 +95,18 @@ struct S3Tests {
       let text = try await moto.boto(
         """
         head = s3.head_object(Bucket='bkt', Key='\(key)')
+        grants = s3.get_object_acl(Bucket='bkt', Key='\(key)')['Grants']
         tags = s3.get_object_tagging(Bucket='bkt', Key='\(key)')['TagSet']
         print(json.dumps([head.get('StorageClass'), head.get('CacheControl'), head['ContentType'], head['Metadata'],
-            head.get('ServerSideEncryption'), {t['Key']: t['Value'] for t in tags}]))
+            head.get('ServerSideEncryption'), {t['Key']: t['Value'] for t in tags},
+            [g['Permission'] for g in grants if g['Grantee'].get('URI', '').endswith('/AllUsers')]]))
         """)
       let facts = try JSON.parse(text)
       #expect(facts[0].string == "STANDARD_IA" && facts[1].string == "max-age=5", "\(key): \(text)")
       #expect(facts[2].string == "text/plain", "\(key): \(text)")
       #expect(facts[3]["owner"].string == "anna" && facts[3]["shift"].string == "3", "\(key): \(text)")
       #expect(facts[4].string == "AES256", "\(key): \(text)")
+      #expect(facts[6].array.map(\.string) == ["READ"], "\(key): \(text)")
       #expect(facts[5]["team"].string == "m + e" && facts[5]["k/1"].string == "v", "\(key): \(text)")
     }
   }
