@@ -20,8 +20,10 @@ package enum LedgerChange: Sendable {
   case fileSystems(seq: Int64, home: Int64, away: Int64)
   /// The part file that holds a download's recorded chunks; forgotten with them.
   case part(seq: Int64, PartRecord)
-  /// A session is about to be opened; nil once it is on record, or ended.
-  case intent(seq: Int64, SessionIntent?)
+  /// A session is about to be opened, or was asked for again.
+  case intent(seq: Int64, SessionIntent)
+  /// What was asked for is on record, or the server was asked what it opened.
+  case answered(seq: Int64, SessionIntent)
   case removed(seq: Int64)
   /// Nobody goes on with this session of a transfer; it stays on record, apart from the transfer, until it is ended.
   case abandoned(seq: Int64, RemoteSession)

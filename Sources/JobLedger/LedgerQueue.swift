@@ -98,13 +98,16 @@ extension JobLedger {
     }
   }
 
-  /// The session that was about to be opened for an upload when its runner ended.
-  package func intent(of seq: Int64) throws -> SessionIntent? {
+  /// The sessions that were asked for and may have been opened, in order of time: one at most where a key finds it.
+  package func intents(of seq: Int64) throws -> [SessionIntent] {
     try read { db in
-      try Row.fetchOne(db, sql: "SELECT * FROM session_intent WHERE transfer = ?", arguments: [seq]).map {
-        SessionIntent(
+      try Row.fetchAll(
+        db, sql: "SELECT * FROM session_intent WHERE transfer = ? ORDER BY asked_at", arguments: [seq]
+      ).map {
+        let (first, last): (Double, Double) = ($0["asked_at"], $0["last_asked_at"])
+        return SessionIntent(
           key: $0["key"], size: $0["size"], contentType: $0["content_type"], chunkSize: $0["chunk_size"],
-          askedAt: $0["asked_at"])
+          askedAt: first > 0 ? first : nil, lastAskedAt: first > 0 ? last : nil)
       }
     }
   }
@@ -121,9 +124,14 @@ extension JobLedger {
     }
   }
 
-  /// Transfers for which such a session is on record.
-  package func intended() throws -> Set<Int64> {
-    try read { db in try Int64.fetchSet(db, sql: "SELECT transfer FROM session_intent") }
+  /// How many such sessions are on record, by transfer.
+  package func intended() throws -> [Int64: Int] {
+    try read { db in
+      var counts: [Int64: Int] = [:]
+      let seqs = try Int64.fetchCursor(db, sql: "SELECT transfer FROM session_intent")
+      while let seq = try seqs.next() { counts[seq, default: 0] += 1 }
+      return counts
+    }
   }
 
   /// Profiles of queued transfers that need others.
@@ -214,8 +222,8 @@ extension JobLedger {
     }
   }
 
-  /// Uploads that have ended, or that a user ended, while the server could not be asked whether a session had been
-  /// opened for them.
+  /// Uploads without a session for which one may have been opened, and that do not go on with it: those that have ended,
+  /// and any whose key does not find it again.
   package func endedWithIntent() throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
@@ -224,7 +232,8 @@ extension JobLedger {
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
           WHERE t.live = 1 AND t.seq IN (SELECT transfer FROM session_intent) AND p.session IS NULL
             AND (t.state IN ('canceled', 'completed', 'up_to_date')
-              OR t.state = 'skipped' AND t.reason = 'exists')
+              OR t.state = 'skipped' AND t.reason = 'exists'
+              OR EXISTS (SELECT 1 FROM session_intent i WHERE i.transfer = t.seq AND i.asked_at > 0))
           ORDER BY t.seq
           """, [])
     }
@@ -319,13 +328,15 @@ extension JobLedger {
     }
   }
 
-  /// Gives a retired transfer's progress and chunks to the one that goes on with them.
+  /// Gives a retired transfer's progress, chunks and intents to the one that goes on with them.
   package func handOver(from old: Int64, to heir: Int64) throws {
     try write { db in
       try db.execute(sql: "DELETE FROM progress WHERE transfer = ?", arguments: [heir])
       try db.execute(sql: "DELETE FROM chunk WHERE transfer = ?", arguments: [heir])
       try db.execute(sql: "UPDATE progress SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
       try db.execute(sql: "UPDATE chunk SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+      try db.execute(
+        sql: "UPDATE session_intent SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
     }
   }
 }

@@ -305,17 +305,21 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(
         sql: "INSERT OR REPLACE INTO file_systems (transfer, home, away) VALUES (?,?,?)"
       ).execute(arguments: [seq, home, away])
-    case .intent(let seq, let intent?):
+    case .intent(let seq, let intent):
       try db.cachedStatement(
         sql: """
           INSERT OR REPLACE INTO session_intent
-            (transfer, "key", size, content_type, chunk_size, asked_at)
-          VALUES (?,?,?,?,?,?)
+            (transfer, asked_at, last_asked_at, "key", size, content_type, chunk_size)
+          VALUES (?,?,?,?,?,?,?)
           """
-      ).execute(
-        arguments: [seq, intent.key, intent.size, intent.contentType, intent.chunkSize, intent.askedAt])
-    case .intent(let seq, nil):
-      try db.cachedStatement(sql: "DELETE FROM session_intent WHERE transfer = ?").execute(arguments: [seq])
+      ).execute(arguments: [
+        seq, intent.askedAt ?? 0, intent.lastAskedAt ?? 0, intent.key, intent.size, intent.contentType,
+        intent.chunkSize,
+      ])
+    case .answered(let seq, let intent):
+      try db.cachedStatement(
+        sql: "DELETE FROM session_intent WHERE transfer = ? AND asked_at = ? AND \"key\" = ?"
+      ).execute(arguments: [seq, intent.askedAt ?? 0, intent.key])
     case .removed(let seq):
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .abandoned(let seq, let session): try AbandonedSession.record(session, of: seq, db)

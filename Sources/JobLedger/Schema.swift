@@ -72,6 +72,9 @@ enum Schema {
           ALTER TABLE progress ADD COLUMN automatic_chunk INTEGER CHECK (automatic_chunk > 0);
           """)
     }
+    migrator.registerMigration("16 sessions asked for more than once") { db in
+      try db.execute(sql: intentsByTime)
+    }
     return migrator
   }
 
@@ -180,6 +183,25 @@ enum Schema {
       content_type TEXT NOT NULL,
       chunk_size INTEGER NOT NULL CHECK (chunk_size > 0)
     ) STRICT;
+    """
+
+  private static let intentsByTime = """
+    -- SQLite can't change a key: the table is made anew. Times are 0 where the key finds the session.
+    ALTER TABLE session_intent RENAME TO old_intent;
+    CREATE TABLE session_intent (
+      transfer INTEGER NOT NULL REFERENCES transfer (seq) ON DELETE CASCADE,
+      asked_at REAL NOT NULL,
+      last_asked_at REAL NOT NULL,
+      "key" TEXT NOT NULL,
+      size INTEGER NOT NULL CHECK (size >= 0),
+      content_type TEXT NOT NULL,
+      chunk_size INTEGER NOT NULL CHECK (chunk_size > 0),
+      PRIMARY KEY (transfer, asked_at)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO session_intent
+    SELECT transfer, coalesce(asked_at, 0), coalesce(asked_at, 0), "key", size, content_type, chunk_size
+    FROM old_intent;
+    DROP TABLE old_intent;
     """
 
   private static let first = """

@@ -9,14 +9,18 @@ package struct SessionIntent: Sendable, Hashable {
   package var chunkSize: Int64
   /// When it was first asked for, in seconds since 1970, where the time is what tells it from others at its destination.
   package var askedAt: Double?
+  /// When it was last asked for, as far as that is on record.
+  package var lastAskedAt: Double?
 
   package init(
-    key: String, size: Int64, contentType: String, chunkSize: Int64, askedAt: Double? = nil
+    key: String, size: Int64, contentType: String, chunkSize: Int64, askedAt: Double? = nil,
+    lastAskedAt: Double? = nil
   ) {
     self.key = key
     self.size = size
     self.contentType = contentType
     self.chunkSize = chunkSize
     self.askedAt = askedAt
+    self.lastAskedAt = lastAskedAt ?? askedAt
   }
 }

@@ -25,24 +25,14 @@ package enum Orphans {
     let retirement = Retirement(context, Authenticator(context))
     for transfer in try context.ledger.retired() {
       let part = part(of: transfer, context)
-      // Looked for before it is ended.
-      let intent = try context.ledger.intent(of: transfer.seq)
-      let failure = remove ? await retirement.clear(transfer, isRetired: true) : nil
-      if let session = transfer.progress.session {
-        found.append(
-          Orphan(
-            kind: .session, place: "\(transfer.destination.text) \(session.id)", transfer: transfer.id,
-            obstacle: failure?.message))
-      } else if let intent {
-        found.append(orphan(intent, of: transfer, failure))
-      }
+      let clearance = remove ? await retirement.clear(transfer, isRetired: true) : nil
+      found += try sessions(of: transfer, clearance, context)
       if let part { found.append(part) }
-      if remove, failure == nil { context.writer.submit(.removed(seq: transfer.seq)) }
+      if clearance?.isOver == true { context.writer.submit(.removed(seq: transfer.seq)) }
     }
     for transfer in try context.ledger.endedWithIntent() {
-      guard let intent = try context.ledger.intent(of: transfer.seq) else { continue }
-      let failure = remove ? await retirement.clear(transfer, isRetired: false) : nil
-      found.append(orphan(intent, of: transfer, failure))
+      let clearance = remove ? await retirement.clear(transfer, isRetired: false) : nil
+      found += try sessions(of: transfer, clearance, context)
     }
     var last: Int64 = 0
     while true {
@@ -59,14 +49,45 @@ package enum Orphans {
     return found
   }
 
-  private static func orphan(_ intent: SessionIntent, of transfer: LedgerTransfer, _ failure: Failure?)
-    -> Orphan
-  {
-    Orphan(
-      kind: .session,
-      place:
-        "\(transfer.destination.text) \(intent.askedAt.map { "asked for at \(Timestamp.text($0))" } ?? "asked for under the key \(intent.key)")",
-      transfer: transfer.id, obstacle: failure?.message)
+  /// - Parameter clearance: nil where it is only to be told what there is; whether the server opened what it was asked
+  ///   for, nobody has asked then.
+  private static func sessions(
+    of transfer: LedgerTransfer, _ clearance: Clearance?, _ context: EngineContext
+  ) throws -> [Orphan] {
+    let (now, session) = (context.clock.now(), transfer.progress.session)
+    var (early, places) = (clearance?.early ?? [], (clearance?.ended ?? []).map(\.id))
+    if clearance == nil {
+      if let session { places.append(session.id) }
+      for intent in try context.ledger.intents(of: transfer.seq) {
+        if IntendedSession.isDue(intent, now: now) {
+          places.append(words(intent))
+        } else {
+          early.append(intent)
+        }
+      }
+    }
+    for intent in early {
+      context.remark(
+        Diagnostic(
+          .note,
+          "\(transfer.id): an upload that `\(transfer.destination.text)` may have opened, \(words(intent)), is not looked for yet: somebody else's that has just begun would look the same",
+          hint: "run `haul gc \(context.job)` again in a quarter of an hour"))
+    }
+    func orphan(_ place: String, _ obstacle: Failure?) -> Orphan {
+      Orphan(
+        kind: .session, place: "\(transfer.destination.text) \(place)", transfer: transfer.id,
+        obstacle: obstacle?.message)
+    }
+    var found = places.map { orphan($0, nil) }
+    if let obstacle = clearance?.obstacle {
+      let left = session.map(\.id).flatMap { places.contains($0) ? nil : $0 }
+      found.append(orphan(left ?? "asked for without an answer", obstacle))
+    }
+    return found
+  }
+
+  private static func words(_ intent: SessionIntent) -> String {
+    intent.askedAt.map { "asked for at \(Timestamp.text($0))" } ?? "asked for under the key \(intent.key)"
   }
 
   private static func isDone(_ transfer: LedgerTransfer) -> Bool {

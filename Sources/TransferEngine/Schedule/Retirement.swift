@@ -14,58 +14,82 @@ struct Retirement {
 
   /// - Parameter isRetired: the transfer is only on record for its session, and goes with it; else a session that is
   ///   left is recorded apart.
-  /// - Returns: what is left, and why; nil where nothing is.
-  nonisolated(nonsending) func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Failure? {
+  nonisolated(nonsending) func clear(_ transfer: LedgerTransfer, isRetired: Bool) async -> Clearance {
+    var clearance = Clearance()
     switch transfer.settings.direction {
-    case .download:
-      removePart(transfer)
-      return nil
+    case .download: removePart(transfer)
     case .upload:
-      let sessions: [RemoteSession]
-      do { sessions = try await left(of: transfer) } catch {
+      if let session = transfer.progress.session {
+        clearance.obstacle = await clear(session, of: transfer, isRecordedApart: !isRetired)
+        if clearance.obstacle == nil { clearance.ended.append(session) }
+      }
+      do { try await clearIntents(of: transfer, isRetired: isRetired, into: &clearance) } catch {
         // Left on record, so that whoever comes next asks again.
         let failure = Failure(error)
         context.remark(IntendedSession.remark(transfer.id, of: context.job, transfer.destination, failure))
-        return failure
+        clearance.obstacle = failure
       }
-      // A retired row keeps its intent until it goes itself.
-      if !isRetired, !sessions.isEmpty {
-        for session in sessions { context.writer.submit(.abandoned(seq: transfer.seq, session)) }
-        context.writer.submit(.intent(seq: transfer.seq, nil))
+      if isRetired, clearance.obstacle == nil, !clearance.isOver, transfer.progress.session != nil {
+        // It stays for its intents alone.
+        var progress = transfer.progress
+        (progress.session, progress.sessionState) = (nil, .none)
+        context.writer.submit(.progress(seq: transfer.seq, progress))
       }
-      var obstacle: Failure?
-      for session in sessions {
-        if let failure = await end(session, of: transfer) {
-          context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
-          obstacle = failure
-        } else if !isRetired {
-          context.writer.submit(.ended(seq: transfer.seq, session))
+    }
+    return clearance
+  }
+
+  /// Ends what was asked for without an answer, one creation after the other.
+  private nonisolated(nonsending) func clearIntents(
+    of transfer: LedgerTransfer, isRetired: Bool, into clearance: inout Clearance
+  ) async throws {
+    let intents = try context.ledger.intents(of: transfer.seq)
+    guard !intents.isEmpty, let place = try? place(of: transfer), let remote = try? place.upload() else {
+      return
+    }
+    let requester = requester(transfer, remote, place.endpoint).hasty(tries: 1)
+    for intent in intents {
+      let now = context.clock.now()
+      if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
+      let finding: IntendedSession.Finding
+      do {
+        finding = try await IntendedSession.find(intent, at: remote, by: requester, now: now)
+      } catch {
+        context.silentHosts.note(remote.url.origin, error, now: now)
+        throw error
+      }
+      switch finding {
+      case .early:
+        clearance.early.append(intent)
+        continue
+      case .unlisted(let failure):
+        context.remark(IntendedSession.unlisted(transfer.id, transfer.destination, failure))
+      case .sessions(let sessions):
+        for session in sessions where session.id != transfer.progress.session?.id {
+          if let failure = await clear(session, of: transfer, isRecordedApart: !isRetired) {
+            clearance.obstacle = failure
+          } else {
+            clearance.ended.append(session)
+          }
         }
       }
-      return obstacle
+      // A retired row keeps its intent until it goes itself.
+      guard !isRetired || clearance.obstacle == nil else { continue }
+      context.writer.submit(.answered(seq: transfer.seq, intent))
     }
   }
 
-  /// The session on record, or those that were about to be opened and may have been.
-  ///
-  /// - Throws: what kept the server from being asked.
-  private nonisolated(nonsending) func left(of transfer: LedgerTransfer) async throws -> [RemoteSession] {
-    if let session = transfer.progress.session { return [session] }
-    guard let intent = try context.ledger.intent(of: transfer.seq),
-      let place = try? place(of: transfer), let remote = try? place.upload()
-    else { return [] }
-    let now = context.clock.now()
-    if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
-    let found: [RemoteSession]
-    do {
-      found = try await IntendedSession.find(
-        intent, at: remote, by: requester(transfer, remote, place.endpoint).hasty(tries: 1), now: now)
-    } catch {
-      context.silentHosts.note(remote.url.origin, error, now: now)
-      throw error
+  /// - Returns: what keeps it from being ended.
+  private nonisolated(nonsending) func clear(
+    _ session: RemoteSession, of transfer: LedgerTransfer, isRecordedApart: Bool
+  ) async -> Failure? {
+    if isRecordedApart { context.writer.submit(.abandoned(seq: transfer.seq, session)) }
+    guard let failure = await end(session, of: transfer) else {
+      if isRecordedApart { context.writer.submit(.ended(seq: transfer.seq, session)) }
+      return nil
     }
-    if found.isEmpty { context.writer.submit(.intent(seq: transfer.seq, nil)) }
-    return found
+    context.remark(SessionEnd.remark(transfer.id, of: context.job, session, failure))
+    return failure
   }
 
   /// Where it was uploaded to, on its endpoint as that was when its session was opened.

@@ -132,6 +132,7 @@ package actor TransferEngine {
     while !active.isEmpty { await pause() }
     for group in groups.values { group.save(context.writer) }
     try await context.writer.barrier()
+    try await clearIntended()
     try await holdRest()
   }
 
@@ -367,8 +368,7 @@ package actor TransferEngine {
     if stopCause == .failFast { try context.ledger.holdQueued(reason: .queued(.failFast)) }
   }
 
-  /// Ends what the manifest no longer has, its remote sessions and its part files, and sessions that could not be asked
-  /// about when their transfers ended.
+  /// Ends what the manifest no longer has, its remote sessions and its part files.
   private func clearRetired() async throws {
     let retirement = Retirement(context, authenticator)
     try Successors.inherit(context)
@@ -379,10 +379,15 @@ package actor TransferEngine {
         continue
       }
       // What can't be ended now is tried again by the next run.
-      guard await retirement.clear(transfer, isRetired: true) == nil else { continue }
+      guard await retirement.clear(transfer, isRetired: true).isOver else { continue }
       context.writer.submit(.removed(seq: transfer.seq))
     }
-    for transfer in try context.ledger.endedWithIntent() {
+  }
+
+  /// Ends sessions that were asked for without an answer, of transfers that nobody works on any more.
+  private func clearIntended() async throws {
+    let retirement = Retirement(context, authenticator)
+    for transfer in try context.ledger.endedWithIntent() where stopCause == nil {
       _ = await retirement.clear(transfer, isRetired: false)
     }
   }

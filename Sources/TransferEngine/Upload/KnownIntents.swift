@@ -4,19 +4,24 @@ import Locks
 /// Which transfers may have an intent on record, so that the ledger is read for them alone.
 final class KnownIntents: Sendable {
   /// Nil before the ledger was asked.
-  private let seqs = Locked<Set<Int64>?>(nil)
+  private let counts = Locked<[Int64: Int]?>(nil)
 
   func mayHave(_ seq: Int64, in ledger: JobLedger) throws -> Bool {
-    try seqs.withLock { seqs in
-      let known = try seqs ?? ledger.intended()
-      seqs = known
-      return known.contains(seq)
+    try counts.withLock { counts in
+      let known = try counts ?? ledger.intended()
+      counts = known
+      return known[seq] != nil
     }
   }
 
   /// One is about to be recorded.
-  func add(_ seq: Int64) { seqs.withLock { _ = $0?.insert(seq) } }
+  func add(_ seq: Int64) { counts.withLock { $0?[seq, default: 0] += 1 } }
 
-  /// It is about to be forgotten.
-  func remove(_ seq: Int64) { seqs.withLock { _ = $0?.remove(seq) } }
+  /// One is about to be forgotten.
+  func remove(_ seq: Int64) {
+    counts.withLock { counts in
+      guard let count = counts?[seq] else { return }
+      counts?[seq] = count > 1 ? count - 1 : nil
+    }
+  }
 }

@@ -298,16 +298,23 @@ extension Upload {
       let answer = try await requester.call(survey)
       facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
     }
-    if canFindAgain, let key = source.key { try await intend(key) }
+    var intent: SessionIntent?
+    if canFindAgain, let key = source.key { intent = try await intend(key) }
     let retries = requester.tally.retries
-    var answer = try await requester.call(request)
-    if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
-      source.chunkSize = limit
-      source.key = isFoundAgain ? try creationKey() : nil
-      if canFindAgain, let key = source.key { try await intend(key) }
-      if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
+    var (answer, session): (Answer, RemoteSession)
+    do {
+      answer = try await requester.call(request)
+      if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
+        source.chunkSize = limit
+        source.key = isFoundAgain ? try creationKey() : nil
+        if canFindAgain, let key = source.key { intent = try await intend(key) }
+        if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
+      }
+      session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+    } catch {
+      if let intent { settle(intent, asked: 1 + requester.tally.retries - retries, failure: error) }
+      throw error
     }
-    var session = try value(remote.opened(answer, source: source, now: context.clock.now()))
     session.facts.merge(facts) { own, _ in own }
     guard !session.holds(context.mask) else {
       throw Failure(
@@ -324,9 +331,7 @@ extension Upload {
     sessionClock.opened(expiresAt: session.expiresAt, now: context.clock.now())
     book.note(.opened(session, currentFacts))
     book.save()
-    if source.key != nil {
-      try await settleIntent(asked: 1 + requester.tally.retries - retries)
-    }
+    if let intent { settle(intent, asked: 1 + requester.tally.retries - retries) }
     // One that an earlier attempt could not end, and that is gone on with now.
     if isReplayed { context.writer.submit(.ended(seq: book.transfer.seq, session)) }
     return session
@@ -425,7 +430,7 @@ extension Upload {
 
   /// Ends the remote session, as far as the server can be reached; one that is left is on record until it is ended.
   func abandonSession() async {
-    await recallIntent()
+    await recallIntents()
     await endSession()
     book.note(.sessionEnded)
     context.writer.submit(.noChunks(seq: book.transfer.seq))

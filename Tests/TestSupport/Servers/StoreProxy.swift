@@ -1,7 +1,8 @@
 import Foundation
 
 /// A proxy before a store that passes requests on as they are, so that signatures hold, but where a rule matches one:
-/// `flip` a bit of its body, `drop` its answer, put a `gateway`'s 504 in its place, `hold` it until the rules change, or let another client's object `intrude`
+/// `flip` a bit of its body, `drop` its answer, put a `gateway`'s 504 or a `refusal` (403) in its place, make the uploads that it lists an hour older
+/// (`age`), `hold` it until the rules change, or let another client's object `intrude`
 /// at `key` before it.
 package final class StoreProxy: Sendable {
   package let url: String
@@ -40,7 +41,7 @@ package final class StoreProxy: Sendable {
   }
 
   private static let script = #"""
-    import socket, socketserver, threading
+    import datetime, re, socket, socketserver, threading
     port, rules_path, log_path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     lock, used, seen = threading.Lock(), {}, {}
 
@@ -70,6 +71,12 @@ package final class StoreProxy: Sendable {
       for line in head.split(b"\r\n")[1:]:
         if line.lower().startswith(name + b":"): return line.split(b":", 1)[1].strip()
 
+    def aged(piece):
+      def earlier(match):
+        then = datetime.datetime.fromisoformat(match[2].decode()) - datetime.timedelta(hours=1)
+        return match[1] + then.isoformat().encode()
+      return re.sub(rb"(<Initiated>)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", earlier, piece)
+
     class Handler(socketserver.StreamRequestHandler):
       def handle(self):
         try: self.pass_on()
@@ -93,10 +100,12 @@ package final class StoreProxy: Sendable {
           answer = read_head(back)
           if answer is None: return
           status, length = answer.split(b" ")[1].decode(), field(answer, b"content-length")
-          self.log("%s %s %s" % (method, target, {"drop": 0, "gateway": 504}.get(rule["do"], status)))
-          if rule["do"] == "gateway":
-            self.wfile.write(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+          self.log("%s %s %s" % (method, target, {"drop": 0, "gateway": 504, "refusal": 403}.get(rule["do"], status)))
+          if rule["do"] in ("gateway", "refusal"):
+            line = {"gateway": b"504 Gateway Timeout", "refusal": b"403 Forbidden"}[rule["do"]]
+            self.wfile.write(b"HTTP/1.1 %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % line)
             return
+          change = aged if rule["do"] == "age" else lambda piece: piece
           bare = method == "HEAD" or status in ("204", "304")
           if not bare and length is None: answer = answer[:-2] + b"Connection: close\r\n\r\n"
           if rule["do"] == "drop":
@@ -104,21 +113,21 @@ package final class StoreProxy: Sendable {
             return
           self.wfile.write(answer)
           if bare: continue
-          if length is None: return self.rest(back)
+          if length is None: return self.rest(back, change)
           left = int(length)
           while left:
             piece = back.read(min(left, 1 << 18))
             if not piece: return
-            self.wfile.write(piece)
+            self.wfile.write(change(piece))
             left -= len(piece)
 
       # Chunked coding: passed on as it is, up to its end.
-      def rest(self, back):
+      def rest(self, back, change):
         while True:
           line = back.readline()
           self.wfile.write(line)
           size = int(line.split(b";")[0], 16)
-          self.wfile.write(back.read(size + 2))
+          self.wfile.write(change(back.read(size + 2)))
           if size == 0: return
 
       def log(self, line):

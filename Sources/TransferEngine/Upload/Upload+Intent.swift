@@ -1,0 +1,91 @@
+import Endpoints
+import JobLedger
+import JobModel
+
+/// Sessions are recorded before they are asked for; what was asked for without an answer is found and ended.
+extension Upload {
+  /// What was asked for without an answer can be found again, by its key or by its time.
+  var canFindAgain: Bool { remote.keysSessions || remote.listSessions() != nil }
+
+  /// Records what a session is about to be asked for under; one that was asked for before, and that this request does not
+  /// give again, is ended.
+  func intend(_ key: String) async throws -> SessionIntent {
+    let (seq, isListed) = (book.transfer.seq, remote.listSessions() != nil)
+    let intent = SessionIntent(
+      key: key, size: source.size, contentType: source.contentType, chunkSize: source.chunkSize,
+      askedAt: isListed ? context.clock.now() : nil)
+    let old = try context.intents.mayHave(seq, in: context.ledger) ? context.ledger.intents(of: seq) : []
+    guard !old.contains(intent) else { return intent }
+    if isListed {
+      // An upload does not wait for what an earlier one may have left.
+      await recallIntents(old)
+    } else {
+      for one in old {
+        if one.key == key { context.intents.remove(seq) } else { try await recall(one, by: requester) }
+      }
+    }
+    context.intents.add(seq)
+    context.writer.submit(.intent(seq: seq, intent))
+    // The server is not asked before it is on record.
+    try await context.writer.barrier()
+    return intent
+  }
+
+  /// The session that was asked for is on record. Where it took several requests, those before may have opened others.
+  func settle(_ intent: SessionIntent, asked tries: Int) {
+    if tries > 1, intent.askedAt != nil { noteAskedAgain(intent) } else { forget(intent) }
+  }
+
+  /// No session came of it. Only a first refusal says that none was opened.
+  func settle(_ intent: SessionIntent, asked tries: Int, failure error: any Error) {
+    guard intent.askedAt != nil else { return }
+    let status = Failure(error).httpStatus ?? 0
+    if tries == 1, (400..<500).contains(status), ![408, 409, 425, 429].contains(status) {
+      forget(intent)
+    } else {
+      noteAskedAgain(intent)
+    }
+  }
+
+  /// What was asked for up to now may have been opened: a later run, or `haul gc`, looks for it.
+  private func noteAskedAgain(_ intent: SessionIntent) {
+    var intent = intent
+    intent.lastAskedAt = context.clock.now()
+    context.writer.submit(.intent(seq: book.transfer.seq, intent))
+  }
+
+  private func forget(_ intent: SessionIntent) {
+    context.intents.remove(book.transfer.seq)
+    context.writer.submit(.answered(seq: book.transfer.seq, intent))
+  }
+
+  /// Ends the sessions that were asked for and are not on record.
+  private func recall(_ intent: SessionIntent, by requester: Requester) async throws {
+    let found: [RemoteSession]
+    switch try await IntendedSession.find(intent, at: remote, by: requester, now: context.clock.now()) {
+    case .early: return
+    case .unlisted(let failure):
+      context.remark(IntendedSession.unlisted(book.id, book.transfer.destination, failure))
+      found = []
+    case .sessions(let sessions): found = sessions
+    }
+    for session in found { context.writer.submit(.abandoned(seq: book.transfer.seq, session)) }
+    forget(intent)
+    for session in found { await end(session) }
+  }
+
+  /// As `recall`, for whatever was about to be opened; left on record where the server can't be asked at once.
+  func recallIntents(_ intents: [SessionIntent]? = nil) async {
+    let (origin, now) = (remote.url.origin, context.clock.now())
+    guard let intents = try? intents ?? context.ledger.intents(of: book.transfer.seq) else { return }
+    do {
+      for intent in intents where context.silentHosts.current(origin, now: now) == nil {
+        try await recall(intent, by: requester.hasty(tries: 1))
+      }
+    } catch {
+      context.silentHosts.note(origin, error, now: now)
+      context.remark(
+        IntendedSession.remark(book.id, of: context.job, book.transfer.destination, Failure(error)))
+    }
+  }
+}
