@@ -37,6 +37,7 @@ package struct EngineContext: Sendable {
   package var gate: HostGate?
   /// How fast hosts are, for `chunk_size: auto`.
   package var rates = HostRates()
+  let chunkLimits = ChunkLimits()
   /// The store that a retired upload was made for, where its endpoint's name means another one now: by what was
   /// recorded of the endpoint.
   package var formerEndpoint: @Sendable (_ name: String, _ recorded: String) throws(Failure) -> Endpoint? = {

@@ -88,7 +88,10 @@ struct StateFolder {
   func lock(_ job: String, waiting: Bool) throws -> RunLock? {
     while true {
       if let lock = try RunLock.take(folder(job), waiting: waiting) { return lock }
-      guard MigrationLock.wait(folder(job)) else { return nil }
+      guard MigrationLock.wait(folder(job)) else {
+        // The migration may have ended between the two looks.
+        return try RunLock.take(folder(job), waiting: waiting)
+      }
     }
   }
 

@@ -149,10 +149,10 @@ struct LedgerFaultsTests {
       "DELETE FROM grdb_migrations WHERE identifier NOT IN ('1 plan and progress', '2 controls', '10 part files');"
         + " DROP INDEX progress_inode; DROP INDEX progress_begun; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
         + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent;"
-        + " DROP TABLE host; DROP TABLE former_endpoint;"
+        + " DROP TABLE host; DROP TABLE former_endpoint; DROP TABLE host_rate;"
         + [
           "diagnostic.count", "diagnostic.subjects", "run.is_over", "run.selection", "run.left_manifest",
-          "transfer.created_at", "progress.moved_because",
+          "transfer.created_at", "progress.moved_because", "progress.automatic_chunk",
         ].map { $0.split(separator: ".") }.map { " ALTER TABLE \($0[0]) DROP COLUMN \($0[1]);" }.joined())
     try await expectGoesOn(bench)
   }

@@ -292,18 +292,17 @@ extension Download {
   /// Opens the part file, reserves its space and begins the digest.
   @discardableResult
   func openPart() throws -> PartFile {
-    let wasHeld = staged.held != nil
+    let (wasHeld, hadPart) = (staged.held != nil, staged.part != nil)
+    let folder = try requireFolder()
     let size = object.size
     let isOnePiece = size.map { $0 <= Self.inlineLimit && $0 <= chunkSize } ?? false
     let plan = StagedFile.Plan(
       kinds: wantedKinds, size: size, minFree: settings.policy.minFree, contiguous: map.have.contiguous,
       isOnePiece: isOnePiece && map.have.total == 0)
     let opened = try staged.open(plan, pool: context.pool, blocks: context.blocks) {
-      let folder = try requireFolder()
-      let made = try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
-      try noteFileSystem(of: folder)
-      return made
+      try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
     }
+    if !hadPart { try noteFileSystem(of: folder) }
     if wasHeld { tellWhole() }
     return opened
   }

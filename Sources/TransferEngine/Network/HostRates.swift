@@ -25,7 +25,8 @@ package final class HostRates: Sendable {
   package init(
     _ known: [HostRate: Double] = [:], tell: @escaping @Sendable (HostRate, Double) -> Void = { _, _ in }
   ) {
-    state = Locked(State(rates: known, told: known))
+    // The first measurement of a run is told, so that a steady rate does not grow old.
+    state = Locked(State(rates: known, told: [:]))
     self.tell = tell
   }
 

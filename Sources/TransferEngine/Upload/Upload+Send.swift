@@ -118,6 +118,7 @@ extension Upload {
   private func sendWhole() async throws -> UploadedFile {
     let chunk = UploadChunk(index: 0, range: 0..<source.size)
     book.note(.laidOut(chunks: 1))
+    if settings.chunkSize == .auto { book.note(.chosen(chunk: source.chunkSize)) }
     if source.mustBeNew {
       // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
       book.note(.finalizing)

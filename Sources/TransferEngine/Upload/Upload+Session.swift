@@ -306,6 +306,7 @@ extension Upload {
       answer = try await requester.call(request)
       if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
         source.chunkSize = limit
+        context.chunkLimits.note(remote.url.origin, limit)
         source.key = isFoundAgain ? try creationKey() : nil
         if canFindAgain, let key = source.key { intent = try await intend(key) }
         if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
@@ -323,7 +324,10 @@ extension Upload {
         httpStatus: answer.status)
     }
     isReplayed = answer.status == 200 && remote.keysSessions && source.key != nil
-    if session.chunkSize != source.chunkSize, old == nil {
+    if session.chunkSize < source.chunkSize { context.chunkLimits.note(remote.url.origin, session.chunkSize) }
+    if settings.chunkSize == .auto {
+      book.note(.chosen(chunk: session.chunkSize))
+    } else if session.chunkSize != source.chunkSize, old == nil {
       book.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(source.chunkSize)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")

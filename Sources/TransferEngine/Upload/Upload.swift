@@ -221,10 +221,13 @@ actor Upload {
       return remote.abilities(of: size).chunkSize(wanted: smaller, of: size)
     }
     let abilities = remote.abilities(of: size)
-    let isBegun = book.hasChunks || book.progress.session != nil
+    let begun = book.progress.session?.chunkSize ?? (book.hasChunks ? book.progress.automaticChunk : nil)
     var configured = settings.chunkSize.bytes(
-      of: size, chosen: isBegun ? book.progress.automaticChunk : nil, rate: context.rate(for: book.transfer),
+      of: size, chosen: begun, rate: context.rate(for: book.transfer),
       least: abilities.minimumChunk, most: abilities.maximumChunks)
+    if settings.chunkSize == .auto, begun == nil, let limit = context.chunkLimits[remote.url.origin] {
+      configured = min(configured, limit)
+    }
     if let most = mostUnderBudget(abilities), most < min(configured, size) {
       book.warn(
         "chunks are \(most) bytes in place of \(configured): a spent budget throws away those under way")
@@ -236,7 +239,6 @@ actor Upload {
         "chunks are \(taken) bytes, as the protocol demands, in place of \(configured)",
         hint: "set `chunk_size: \(taken)` to say so yourself")
     }
-    if settings.chunkSize == .auto { book.note(.chosen(chunk: taken)) }
     return taken
   }
 
