@@ -336,7 +336,7 @@ extension JobLedger {
       try db.execute(sql: "UPDATE progress SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
       try db.execute(sql: "UPDATE chunk SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
       try db.execute(
-        sql: "UPDATE session_intent SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+        sql: "UPDATE OR IGNORE session_intent SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
     }
   }
 }

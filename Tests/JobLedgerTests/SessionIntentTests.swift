@@ -65,4 +65,32 @@ struct SessionIntentTests {
     try writer.close()
     withExtendedLifetime(folder) {}
   }
+
+  /// One asking for each key: the heir's own stays.
+  @Test func whatAnHeirAskedForStays() async throws {
+    let (folder, ledger, writer) = try open()
+    writer.submit(.intent(seq: 1, intent("old", at: nil)))
+    writer.submit(.intent(seq: 2, intent("own", at: nil)))
+    try await writer.barrier()
+    try ledger.handOver(from: 1, to: 2)
+    #expect(try ledger.intents(of: 2) == [intent("own", at: nil)])
+    try writer.close()
+    withExtendedLifetime(folder) {}
+  }
+
+  /// A clock that is set back between two tries makes no span that ends before it begins.
+  @Test func theLastTryIsNeverBeforeTheFirst() async throws {
+    let (folder, ledger, writer) = try open()
+    #expect(intent("k", at: 1000, last: 500).lastAskedAt == 1000)
+    var asked = intent("k", at: 1000)
+    asked.askedAgain(at: 900)
+    #expect(asked.lastAskedAt == 1000)
+    asked.askedAgain(at: 1100)
+    #expect(asked.lastAskedAt == 1100)
+    writer.submit(.intent(seq: 1, asked))
+    try await writer.barrier()
+    #expect(try ledger.intents(of: 1) == [asked])
+    try writer.close()
+    withExtendedLifetime(folder) {}
+  }
 }

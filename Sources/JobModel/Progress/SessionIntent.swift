@@ -9,8 +9,8 @@ package struct SessionIntent: Sendable, Hashable {
   package var chunkSize: Int64
   /// When it was first asked for, in seconds since 1970, where the time is what tells it from others at its destination.
   package var askedAt: Double?
-  /// When it was last asked for, as far as that is on record.
-  package var lastAskedAt: Double?
+  /// When it was last asked for, as far as that is on record; never before the first time, whatever the clock did.
+  package private(set) var lastAskedAt: Double?
 
   package init(
     key: String, size: Int64, contentType: String, chunkSize: Int64, askedAt: Double? = nil,
@@ -21,6 +21,10 @@ package struct SessionIntent: Sendable, Hashable {
     self.contentType = contentType
     self.chunkSize = chunkSize
     self.askedAt = askedAt
-    self.lastAskedAt = lastAskedAt ?? askedAt
+    self.lastAskedAt = askedAt
+    if let lastAskedAt { askedAgain(at: lastAskedAt) }
   }
+
+  /// - Parameter time: seconds since 1970.
+  package mutating func askedAgain(at time: Double) { lastAskedAt = max(time, askedAt ?? time) }
 }

@@ -220,9 +220,9 @@ package struct HostHealth: Sendable {
   private var dead: Failure {
     var failure = lastFailure ?? Failure(.networkUnreachable, "the host does not answer")
     failure.class = .deferred
+    // One wording for any number: transfers of one dead host are one cause.
     failure.message =
-      "not tried: \(failures == 1 ? "the last request" : "the last \(failures) requests") to this host failed: "
-      + failure.message
+      "not tried: requests to this host that failed in a row: \(failures), the last: " + failure.message
     return failure
   }
 }

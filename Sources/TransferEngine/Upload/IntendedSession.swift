@@ -55,7 +55,8 @@ enum IntendedSession {
   /// By then all that can have been opened for it is old enough.
   static func isDue(_ intent: SessionIntent, now: Double) -> Bool {
     guard let last = intent.lastAskedAt else { return true }
-    return now >= last + span + patience
+    // A record of a clock that was ahead would never be due; nothing of the future is found for it.
+    return now >= last + span + patience || last > now + span + patience
   }
 
   /// Those among the open ones that were opened when it was asked for, hold no finished part (parts are sent behind the

@@ -36,11 +36,14 @@ extension Upload {
     if tries > 1, intent.askedAt != nil { noteAskedAgain(intent) } else { forget(intent) }
   }
 
-  /// No session came of it. Only a first refusal says that none was opened.
+  /// No session came of it. Only a first try says that none was opened.
   func settle(_ intent: SessionIntent, asked tries: Int, failure error: any Error) {
     guard intent.askedAt != nil else { return }
-    let status = Failure(error).httpStatus ?? 0
-    if tries == 1, (400..<500).contains(status), ![408, 409, 425, 429].contains(status) {
+    let failure = Failure(error)
+    let status = failure.httpStatus ?? 0
+    let isRefused = (400..<500).contains(status) && ![408, 409, 425, 429].contains(status)
+    // Nothing was sent where no connection was made, or where others had found the host silent.
+    if tries == 1, isRefused || failure.isUnconnected || failure.class == .deferred {
       forget(intent)
     } else {
       noteAskedAgain(intent)
@@ -50,7 +53,7 @@ extension Upload {
   /// What was asked for up to now may have been opened: a later run, or `haul gc`, looks for it.
   private func noteAskedAgain(_ intent: SessionIntent) {
     var intent = intent
-    intent.lastAskedAt = context.clock.now()
+    intent.askedAgain(at: context.clock.now())
     context.writer.submit(.intent(seq: book.transfer.seq, intent))
   }
 
