@@ -11,14 +11,13 @@ package struct Backoff: Sendable, Hashable {
 
   /// The longest rest, in seconds, that is waited for within a request's tries when a server asks for it. For a longer
   /// one the transfer is paused until it is over.
-  package var longestRest: Double
+  package var longestRest: Double { max(60, maximum * 10) }
 
   package init(_ policy: EffectivePolicy) {
     initial = policy.retryInitial
     maximum = policy.retryMax
     multiplier = policy.retryMultiplier
     jitter = policy.retryJitter
-    longestRest = max(60, policy.retryMax * 10)
   }
 
   /// Seconds before try number `attempt` + 1, where `attempt` counts from 1 and `random` is in 0 ..< 1.

@@ -119,8 +119,9 @@ extension Download {
 
   private func fetch() async throws {
     if let request = remote.describe(object), object == RemoteObject() || map.have.total > 0 {
-      let seen = try value(
-        remote.described(try await requester.call(request, asksWhy: true), now: context.clock.now()))
+      let seen = try remote.described(
+        try await requester.call(request, asksWhy: true), now: context.clock.now()
+      ).get()
       if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw changed(seen) }
       try learn(seen)
     }

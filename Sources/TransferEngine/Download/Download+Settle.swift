@@ -233,14 +233,7 @@ extension Download {
 
   /// What an answer says of the object; a validator that repeats a secret is none.
   private func known(_ answer: Answer) throws -> RemoteObject {
-    try value(remote.probed(answer, now: context.clock.now())).without(context.mask)
-  }
-
-  func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
-    switch verdict {
-    case .value(let value): return value
-    case .failure(let failure): throw failure
-    }
+    try remote.probed(answer, now: context.clock.now()).get().without(context.mask)
   }
 
   func requireFolder() throws -> Folder {

@@ -189,12 +189,9 @@ actor Authenticator {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
     let answer = Answer(head: head, body: sink.bytes, url: request.url)
-    switch signer.keys(of: role, in: answer, now: clock.now()) {
-    case .value(let keys):
-      mask.learn(keys)
-      return keys
-    case .failure(let failure): throw failure
-    }
+    let found = try signer.keys(of: role, in: answer, now: clock.now()).get()
+    mask.learn(found)
+    return found
   }
 
   private func text(_ value: TextOrSecret) async throws -> String {

@@ -187,10 +187,7 @@ final class Requester {
   }
 
   private nonisolated(nonsending) func renew(_ credential: inout CredentialRenewal.Use) async {
-    guard let diagnostic = await renewal.renew(&credential) else { return }
-    // A listing belongs to no run.
-    if context.run > 0 { context.writer.submit(.diagnostic(run: context.run, diagnostic)) }
-    context.events(.diagnostic(diagnostic))
+    if let diagnostic = await renewal.renew(&credential) { context.remark(diagnostic) }
   }
 
   /// Waits before an upload opens another session, after so many were lost.

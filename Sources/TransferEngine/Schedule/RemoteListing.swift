@@ -29,10 +29,7 @@ package actor RemoteListing {
       live: LiveTransfer(seq: 0, id: prefix, direction: .download))
     do {
       let answer = try await requester.call(remote.list(prefix, page: page))
-      switch remote.listed(answer, prefix: prefix, now: context.clock.now()) {
-      case .value(let page): return page
-      case .failure(let failure): throw failure
-      }
+      return try remote.listed(answer, prefix: prefix, now: context.clock.now()).get()
     } catch let failure as Failure {
       throw failure.without(context.mask)
     }

@@ -171,7 +171,7 @@ extension Upload {
         throw Failure(.protocolViolation, "\(url) did not answer a chunk")
       }
       let answer = Answer(head: head, body: sink.bytes, url: url)
-      let receipt = try value(remote.accepted(answer, chunk: chunk, now: context.clock.now()))
+      let receipt = try remote.accepted(answer, chunk: chunk, now: context.clock.now()).get()
       try compare(receipt, chunk)
       if let token = receipt.token, context.mask.finds(in: token) {
         throw Failure(

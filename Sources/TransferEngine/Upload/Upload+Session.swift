@@ -96,7 +96,7 @@ extension Upload {
 
   private func askWhatIsHeld(_ session: RemoteSession) async throws {
     guard let told = try await holdings(of: session) else { return }
-    try await takeOver(try value(told), session)
+    try await takeOver(try told.get(), session)
   }
 
   /// Says so before the bytes are sent, where `verify: required` could not be met behind them.
@@ -296,7 +296,7 @@ extension Upload {
     var facts: [String: String] = [:]
     if let survey = remote.survey() {
       let answer = try await requester.call(survey)
-      facts = try value(remote.surveyed(answer, source: source, now: context.clock.now()))
+      facts = try remote.surveyed(answer, source: source, now: context.clock.now()).get()
     }
     var intent: SessionIntent?
     if canFindAgain, let key = source.key { intent = try await intend(key) }
@@ -306,12 +306,12 @@ extension Upload {
       answer = try await requester.call(request)
       if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
         source.chunkSize = limit
-        context.chunkLimits.note(remote.url.origin, limit)
+        context.chunkLimits.note(remote.url.origin, limit, size: source.size)
         source.key = isFoundAgain ? try creationKey() : nil
         if canFindAgain, let key = source.key { intent = try await intend(key) }
         if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
       }
-      session = try value(remote.opened(answer, source: source, now: context.clock.now()))
+      session = try remote.opened(answer, source: source, now: context.clock.now()).get()
     } catch {
       if let intent { settle(intent, asked: 1 + requester.tally.retries - retries, failure: error) }
       throw error
@@ -324,7 +324,9 @@ extension Upload {
         httpStatus: answer.status)
     }
     isReplayed = answer.status == 200 && remote.keysSessions && source.key != nil
-    if session.chunkSize < source.chunkSize { context.chunkLimits.note(remote.url.origin, session.chunkSize) }
+    if old == nil, session.chunkSize < source.chunkSize {
+      context.chunkLimits.note(remote.url.origin, session.chunkSize, size: source.size)
+    }
     if settings.chunkSize == .auto {
       book.note(.chosen(chunk: session.chunkSize))
     } else if session.chunkSize != source.chunkSize, old == nil {

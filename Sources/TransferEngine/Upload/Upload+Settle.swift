@@ -22,7 +22,7 @@ extension Upload {
     if answer.status == 404 || answer.status == 410 { return nil }
     // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
     if answer.status >= 300, settings.ifExists == .replace { return nil }
-    let object = try value(remote.inspected(answer, now: context.clock.now()))
+    let object = try remote.inspected(answer, now: context.clock.now()).get()
     let told = told(object)
     if object.size == source.size, !told.isEmpty {
       let mine = try await wholeDigests(also: told.keys)
@@ -110,7 +110,7 @@ extension Upload {
       let answer = try await requester.call(request, asksWhy: true)
       if answer.status == 404 || answer.status == 410 { return nil }
       if ![401, 403, 405, 501].contains(answer.status) {
-        let seen = try value(remote.inspected(answer, now: context.clock.now()))
+        let seen = try remote.inspected(answer, now: context.clock.now()).get()
         if let size = seen.size, size != source.size { return nil }
         let known = book.progress.digests
         let told = seen.digests.filter { known[$0.key] != nil }

@@ -17,7 +17,7 @@ extension Upload {
       let task = Task {
         defer { ticketTask = nil }
         let answer = try await requester.call(request)
-        let found = try value(remote.ticketed(answer, session: session, now: context.clock.now()))
+        let found = try remote.ticketed(answer, session: session, now: context.clock.now()).get()
         tickets.merge(found) { _, new in new }
         guard tickets[index] != nil else {
           throw Failure(.protocolViolation, "\(request.url) gave no URL for part \(index + 1)")

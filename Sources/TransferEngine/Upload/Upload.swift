@@ -339,13 +339,6 @@ actor Upload {
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     return ranges.contiguous >= source.size ? layout.count : Int(ranges.contiguous / layout.chunkSize)
   }
-
-  func value<Value>(_ verdict: Verdict<Value>) throws -> Value {
-    switch verdict {
-    case .value(let value): return value
-    case .failure(let failure): throw failure
-    }
-  }
 }
 
 extension FileFacts {
