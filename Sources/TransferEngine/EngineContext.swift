@@ -1,6 +1,6 @@
+package import Endpoints
 package import JobLedger
 package import JobModel
-package import Endpoints
 
 /// What all transfers of a run share.
 package struct EngineContext: Sendable {

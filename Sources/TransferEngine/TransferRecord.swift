@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// One transfer's state and progress while it is worked on, and the way both get into the ledger: nothing else changes
 /// either.

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 
 /// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
 enum AWSCredentialSource {

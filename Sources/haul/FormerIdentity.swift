@@ -1,5 +1,5 @@
-import JobLedger
 import Endpoints
+import JobLedger
 import JobModel
 
 /// Endpoints that are provably the stores which a plan of the version before was made for: what is completed there is

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import TransferEngine
 
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.

@@ -1,5 +1,5 @@
-import Endpoints
 import ArgumentParser
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel

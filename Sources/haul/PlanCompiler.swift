@@ -1,9 +1,9 @@
 import Digests
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
 import Planner
-import Endpoints
 
 /// Compiles a job into its ledger: all of it, or nothing where a fault is found.
 enum PlanCompiler {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// Numbers of bytes that a server may write: none of them may overflow a sum.

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Testing
 
 /// What headers mean: Content-Range, digests, Content-Disposition, dates, lists.

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Testing
 
 struct KiiTests {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// Grants and tokens (RFC 6749, RFC 7523), and the `.netrc` format.

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// The background uploader's contract (wire facts, B), request by request.

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// Every kind of answer to a GET, and what may be done with its body.

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Testing
 
 /// Names that URLs have opinions about.

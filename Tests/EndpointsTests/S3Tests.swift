@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Testing
 
 private func settings(_ change: (inout S3Settings) -> Void = { _ in }) -> S3Settings {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// Salesforce Files: queries, places, and what an answer may be in place of bytes (wire facts, D).

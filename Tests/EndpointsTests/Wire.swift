@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// Answers as tests make them, and what became of them.
 enum Wire {

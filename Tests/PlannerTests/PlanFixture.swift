@@ -1,5 +1,5 @@
-import Foundation
 import Endpoints
+import Foundation
 import JobManifest
 import JobModel
 import Planner

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 import Testing
 
 /// Answers that a download must not use, and objects that change or come damaged.

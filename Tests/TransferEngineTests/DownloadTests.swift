@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 import Synchronization
 import Testing
 import TransferEngine

@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Synchronization
 
 /// A web server in memory: `/f/NAME` are files with ranges, `/api` is the chunk-session API.

@@ -1,6 +1,6 @@
+import Endpoints
 import Foundation
 import JobLedger
-import Endpoints
 import JobModel
 import Synchronization
 import Testing

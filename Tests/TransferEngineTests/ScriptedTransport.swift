@@ -1,6 +1,6 @@
 import Dispatch
-import JobModel
 import Endpoints
+import JobModel
 import Synchronization
 import TransferEngine
 

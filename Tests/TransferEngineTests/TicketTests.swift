@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import Foundation
 import JobModel
-import Endpoints
 import Synchronization
 import Testing
 

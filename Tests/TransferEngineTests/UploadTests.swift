@@ -1,7 +1,7 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
-import Endpoints
 import Synchronization
 import Testing
 import TransferEngine

@@ -1,5 +1,5 @@
-import JobLedger
 import Endpoints
+import JobLedger
 import JobModel
 
 /// Where a transfer's bytes go over the wire: the protocol's word, and its URL where it can be told.

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// Judging an answer by its head, before a byte of it is used.
 extension Download {

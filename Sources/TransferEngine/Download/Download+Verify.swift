@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Proving that what is in the part file is what was promised, and putting it in its place.
 extension Download {

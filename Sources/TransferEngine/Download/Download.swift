@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// One download, from wherever its record stands to the verified file at its destination.
 actor Download {

@@ -1,8 +1,8 @@
 import CPosix
 import Digests
+import Endpoints
 import Glibc
 import JobModel
-import Endpoints
 
 /// Where the body of an answer goes, decided at its head.
 enum BodyPlace {

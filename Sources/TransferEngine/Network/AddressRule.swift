@@ -1,6 +1,6 @@
 import Curl
-import JobModel
 import Endpoints
+import JobModel
 
 /// What a policy says about the addresses that are connected to.
 struct AddressRule: Sendable {

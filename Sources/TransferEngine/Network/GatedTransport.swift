@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// A transport behind a gate.
 package struct GatedTransport<Inner: Transport>: Transport {

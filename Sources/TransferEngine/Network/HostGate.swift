@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Stands before the network: lets requests through as their host and their policy's `connections` allow.
 ///

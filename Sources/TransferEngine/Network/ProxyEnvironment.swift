@@ -1,5 +1,5 @@
-import JobModel
 package import Endpoints
+import JobModel
 
 /// The proxies that an environment names, read as libcurl reads them (curl(1), ENVIRONMENT).
 package struct ProxyEnvironment: Sendable, Hashable {

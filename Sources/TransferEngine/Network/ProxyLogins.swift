@@ -1,6 +1,6 @@
+import Endpoints
 import JobModel
 import Locks
-import Endpoints
 
 /// Addresses of proxies with the user and the password that they ask for, as libcurl takes them.
 final class ProxyLogins: Sendable {

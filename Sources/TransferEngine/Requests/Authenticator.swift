@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// Puts an endpoint's credentials and the configured headers on requests. Secrets are resolved when they are first
 /// used, and again when the server refuses them.

@@ -1,6 +1,6 @@
 import Digests
-import JobModel
 import Endpoints
+import JobModel
 
 /// Collects a small answer. Used on the transport's executor alone, hence sendable to it.
 final class CollectingSink: AnswerSink, @unchecked Sendable {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// The credential that one transfer's requests are made with, and its renewal: once for each request, and for all
 /// transfers of the endpoint together.

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// Looks at an answer's head before the real sink does: redirects and refused credentials are not for it.
 ///

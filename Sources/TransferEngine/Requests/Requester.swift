@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Makes requests of one transfer: credentials, headers, redirects, the renewal of a refused credential, counts.
 ///

@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// The URL of a transfer whose query may be a signature: where it is refused, the transfer's row may have a new one.
 ///

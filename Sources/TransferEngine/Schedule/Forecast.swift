@@ -1,6 +1,6 @@
+package import Endpoints
 package import JobLedger
 package import JobModel
-package import Endpoints
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct Forecast: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import JobModel
 package import Endpoints
+package import JobModel
 
 /// Asks an endpoint what lies below a prefix, a page at a time.
 package actor RemoteListing {

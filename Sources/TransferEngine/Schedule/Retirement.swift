@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Ends what is left of transfers that are no longer wanted: remote sessions, part files.
 struct Retirement {

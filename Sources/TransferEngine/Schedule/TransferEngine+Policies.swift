@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 package import JobModel
-import Endpoints
 
 /// What policies say about time, money and failures, kept to while the engine runs.
 extension TransferEngine {

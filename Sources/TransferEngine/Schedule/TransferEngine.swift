@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 package import JobModel
-import Endpoints
 
 /// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
 package actor TransferEngine {

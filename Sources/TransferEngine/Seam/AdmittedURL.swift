@@ -1,5 +1,5 @@
-package import JobModel
 package import Endpoints
+package import JobModel
 
 /// A URL that a policy's `hosts` let a request go to. No request is made without one, and no secret is resolved for a
 /// request before it is there.

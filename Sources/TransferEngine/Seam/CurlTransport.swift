@@ -1,6 +1,6 @@
 package import Curl
-import JobModel
 import Endpoints
+import JobModel
 
 /// The transport over libcurl, on one network thread.
 package struct CurlTransport: Transport {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// How small is kept what lies between a rate limit and its server: bytes in the sockets' buffers count as sent there.
 struct ReceiveFit {

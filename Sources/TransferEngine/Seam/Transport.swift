@@ -1,5 +1,5 @@
-package import JobModel
 package import Endpoints
+package import JobModel
 
 /// The network, as the engine sees it: one request, one answer. The only seam that tests replace.
 package protocol Transport: Sendable {

@@ -1,6 +1,6 @@
 import Curl
-import JobModel
 import Endpoints
+import JobModel
 
 /// What libcurl's faults mean in the one table of error codes.
 enum TransportFault {

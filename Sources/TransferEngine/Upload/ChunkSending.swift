@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// What is left to send of one chunk, and what its tries have come to.
 struct ChunkSending {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// Ends remote sessions that nobody goes on with: what they hold is paid for.
 enum SessionEnd {

@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// What answers to single bodies prove, where the store gives no digest of the whole.
 extension Upload {

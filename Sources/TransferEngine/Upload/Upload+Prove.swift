@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Proving that the server has what we have.
 extension Upload {

@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// The whole of the sending, with its repairs: sessions that are gone, sources that changed, digests that differ.
 extension Upload {

@@ -1,7 +1,7 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// Sending: what is missing sent, a few chunks at once, each answer judged.
 extension Upload {

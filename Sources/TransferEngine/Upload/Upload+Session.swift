@@ -1,8 +1,8 @@
 import Digests
+import Endpoints
 import Foundation
 import JobLedger
 import JobModel
-import Endpoints
 
 /// The remote session of an upload: opened, recovered by the server's own word, renewed, finalized, abandoned.
 extension Upload {

@@ -1,6 +1,6 @@
+import Endpoints
 import JobLedger
 import JobModel
-import Endpoints
 
 /// What can be settled before a byte is sent: uploads that still stand, files that are there already.
 extension Upload {

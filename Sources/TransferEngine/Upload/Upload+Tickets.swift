@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// URLs that the server hands out for chunks, in batches.
 extension Upload {

@@ -1,9 +1,9 @@
 import CPosix
 import Digests
+import Endpoints
 import Glibc
 import JobLedger
 import JobModel
-import Endpoints
 
 /// One upload, from wherever its record stands to the file that the server has confirmed.
 actor Upload {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, or of S3, at every step.
 enum AnswersTarget {

@@ -1,5 +1,5 @@
-import JobModel
 import Endpoints
+import JobModel
 
 /// `STATUS FIRST END SIZE ETAG`, then header lines: the head of an answer, and what was asked and known before.
 enum HeadersTarget {

@@ -1,5 +1,5 @@
-import Glibc
 import Endpoints
+import Glibc
 import JobManifest
 import JobModel
 
