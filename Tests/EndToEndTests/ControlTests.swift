@@ -49,16 +49,16 @@ struct ControlTests {
       #expect(end.status == 0 && end.errors.contains("\(verb): 1 transfer of"), "\(end.errors)")
     }
     #expect(try await bench.haul(["pause", "slow"]).status == 0)
-    let first = try await HaulRun(running.wait(.seconds(10)), reportPath: bench.reportPath)
+    let first = try await HaulRun(running.wait(), reportPath: bench.reportPath)
     #expect(first.status == 75)
     #expect(first.state("down") == "paused user" && first.state("up") == "paused user")
-    // Within a second, by the run's own record: a busy machine may hold up the slowest two of five.
+    // Within a second, by the run's own record: a busy machine may double it, and hold up the slowest two of five.
     let waits = try Sums.shell(
       "sqlite3 plan.sqlite 'SELECT applied_at - requested_at FROM control ORDER BY 1'",
       in: bench.state + "/slow")
     let seconds = waits.split(separator: "\n").compactMap { Double($0) }
-    #expect(seconds.count == 5 && seconds[2] < 1, "\(waits)")
-    let seen = try await watching.wait(.seconds(10))
+    #expect(seconds.count == 5 && seconds[2] < 2, "\(waits)")
+    let seen = try await watching.wait()
     #expect(
       seen.status == 0 && seen.output.contains("running") && seen.output.contains("2 paused"), "\(seen)")
     // A user's pause outlives the run, and a new one.
@@ -101,7 +101,7 @@ struct ControlTests {
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await untilUnderWay(events)
     #expect(try await bench.haul(["cancel", "slow"]).status == 0)
-    let run = try await HaulRun(running.wait(.seconds(10)), reportPath: bench.reportPath)
+    let run = try await HaulRun(running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 0 && run.outcome == "canceled", "\(run.errors)")
     #expect(bench.parts() == [] && !bench.exists("a.bin"))
     #expect(try await depot.log().contains { $0.method == "DELETE" && $0.status == 204 })
@@ -134,12 +134,12 @@ struct ControlTests {
     if isRunning {
       depot.process.signal(SIGSTOP)
       #expect(try await bench.haul(["cancel", "silent"], limit: .seconds(30)).status == 0)
-      let run = try await HaulRun(running.wait(.seconds(30)), reportPath: bench.reportPath)
+      let run = try await HaulRun(running.wait(), reportPath: bench.reportPath)
       #expect(run.status == 0 && run.outcome == "canceled", "\(run.errors)")
       words = run.remarks + run.errors
     } else {
       running.signal(SIGINT)
-      #expect(try await running.wait(.seconds(20)).status == 75)
+      #expect(try await running.wait().status == 75)
       depot.process.signal(SIGSTOP)
       let cancel = try await bench.haul(["cancel", "silent"], limit: .seconds(30))
       #expect(cancel.status == 0, "\(cancel.errors)")
@@ -261,7 +261,7 @@ struct ControlTests {
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await untilUnderWay(events)
     running.signal(SIGINT)
-    let stopped = try await running.wait(.seconds(10))
+    let stopped = try await running.wait()
     #expect(stopped.status == 75, "\(stopped.errors)")
     try bench.source("s.bin", size: 3 << 20, seed: 9)
     try FileManager.default.moveItem(atPath: bench.job + "/m.bin", toPath: bench.job + "/n.bin")

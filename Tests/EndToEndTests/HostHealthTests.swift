@@ -129,7 +129,8 @@ struct HostHealthTests {
     if isMeasured {
       print("\(death): \(without) s, with a dead host \(with) s: \((with / without - 1) * 100) %")
     }
-    #expect(with <= without * (isMeasured ? 1.05 : 1.5), "\(without) s, with a dead host \(with) s")
+    // Elsewhere the eighteen requests would take as long as all else, and as long again.
+    #expect(with <= without * (isMeasured ? 1.05 : 2.5), "\(without) s, with a dead host \(with) s")
   }
 
   /// A place that a silent host's transfer lent is not used twice once the host speaks.

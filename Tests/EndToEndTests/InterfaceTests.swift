@@ -56,7 +56,7 @@ struct InterfaceTests {
     try await Task.sleep(for: .seconds(2))
     #expect(try links.received("left") - left < 2000 && running.isAlive)
     try await links.up("right")
-    let run = try await HaulRun(try await running.wait(.seconds(60)), reportPath: bench.reportPath)
+    let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 0, "\(run.errors)")
     #expect(try bench.isSame("a", "f"))
     #expect(JSON.lines(events)[atPause...].contains { $0["to"].string == "completed" })

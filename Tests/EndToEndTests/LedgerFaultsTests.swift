@@ -115,7 +115,7 @@ struct LedgerFaultsTests {
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await Midway.chunks(6, of: ["down", "up"], in: events, running)
     running.signal(SIGKILL)
-    return try await running.wait(.seconds(10))
+    return try await running.wait()
   }
 
   /// The plan itself is gone, or an older copy of it took its place.
@@ -165,7 +165,7 @@ struct LedgerFaultsTests {
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await Midway.chunks(4, of: ["down", "up"], in: events, running)
     _ = try? Sums.shell("cat /dev/zero > \(bench.state)/filler 2>/dev/null", in: "/")
-    let end = try await running.wait(.seconds(60))
+    let end = try await running.wait()
     #expect(end.status == 73, "\(end.errors)")
     for words in ["plan.sqlite", "full", "run the same command again"] {
       #expect(end.errors.contains(words), "\(end.errors)")

@@ -22,7 +22,7 @@ enum Midway {
     let running = try bench.start(bench.runArguments(["--events", events]))
     try await chunks(count, of: ids, in: events, running)
     running.signal(signal)
-    return try await HaulRun(try await running.wait(.seconds(20)), reportPath: bench.reportPath)
+    return try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
   }
 
   /// Starts the job, does something to it when each transfer has so many chunks, and waits for its end.

@@ -35,7 +35,7 @@ struct MovedStateTests {
       try await Task.sleep(for: .milliseconds(20))
     }
     running.signal(SIGKILL)
-    try await running.wait(.seconds(10))
+    try await running.wait()
     // What was under way is logged when depot notices the end.
     try await Task.sleep(for: .milliseconds(1500))
     var moved = MovedAgain()
@@ -49,7 +49,7 @@ struct MovedStateTests {
       Programs.haul,
       bench.runArguments(["--adopt"]) + ["--state-dir", bench.scratch.path + "/state2"],
       environment: bench.environment(), folder: bench.scratch.path + "/job2", scratch: bench.scratch.path
-    ).wait(.seconds(60))
+    ).wait()
     let run = try await HaulRun(end, reportPath: bench.reportPath)
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.faults == "")

@@ -78,7 +78,7 @@ struct OutageTests {
       }
       run.signal(SIGTERM)
     }
-    let end = try await run.wait(.seconds(60))
+    let end = try await run.wait()
     #expect(end.status == 75, "\(end.errors)")
     #expect(server.log().count == 1)
   }

@@ -27,7 +27,7 @@ struct OutputTests {
       "/bin/sh",
       ["-c", "exec \"$@\" > /dev/full", "sh", Programs.haul] + arguments + ["--state-dir", bench.state],
       environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
-    return try await running.wait(.seconds(60))
+    return try await running.wait()
   }
 
   @Test func standardOutputIsFull() async throws {

@@ -52,7 +52,7 @@ struct PartFileTests {
       close(descriptor)
       names.insert(part)
       running.signal(SIGKILL)
-      try await running.wait(.seconds(10))
+      try await running.wait()
       _ = try Sums.shell("rm -f out/.a.bin.*", in: bench.job)
     }
     #expect(names.count == 2, "\(names)")

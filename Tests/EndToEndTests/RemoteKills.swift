@@ -76,7 +76,7 @@ enum RemoteKills {
       try await Task.sleep(for: .milliseconds(isLate ? instant / 10 : instant))
       running.signal(SIGKILL)
       // One that came to its end before is no kill.
-      guard try await running.wait(.seconds(10)).status == 128 + SIGKILL else { return count }
+      guard try await running.wait().status == 128 + SIGKILL else { return count }
     }
     return most
   }

@@ -25,7 +25,7 @@ struct S3AbandonedTests {
     let running = try bench.start(bench.runArguments(), environment: Self.environment)
     try await RemoteKills.wait(while: { !s3.log().contains { $0.op == "part" && $0.status == 200 } })
     running.signal(SIGTERM)
-    #expect(try await running.wait(.seconds(10)).status == 75)
+    #expect(try await running.wait().status == 75)
     return (bench, s3)
   }
 

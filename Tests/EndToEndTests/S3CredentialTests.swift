@@ -86,7 +86,7 @@ struct S3CredentialTests {
       !s3.log().dropFirst(before).contains { $0.op == "get" && $0.who == "AKIDTWO" } && running.isAlive
     })
     running.signal(SIGKILL)
-    let killed = try await running.wait(.seconds(10))
+    let killed = try await running.wait()
     #expect(killed.status == 128 + SIGKILL)
     func search(_ end: Finished) throws {
       for secret in [Self.secret, Self.token, Self.next, Self.nextToken] {

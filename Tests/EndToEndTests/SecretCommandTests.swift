@@ -27,7 +27,7 @@ struct SecretCommandTests {
     let running = try bench.start(bench.runArguments())
     while !FileManager.default.fileExists(atPath: begun) { try await Task.sleep(for: .milliseconds(20)) }
     running.signal(SIGTERM)
-    let run = try await HaulRun(try await running.wait(.seconds(20)), reportPath: bench.reportPath)
+    let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 75 && run.faults == "", "\(run.errors)")
     #expect(run.state("a") == "paused interrupted" && run.state("b") == "paused interrupted")
   }

@@ -42,9 +42,9 @@ struct SessionIntentTests {
       try await Task.sleep(for: .milliseconds(20))
     }
     running.signal(SIGKILL)
-    try await running.wait(.seconds(10))
+    try await running.wait()
     depot.process.signal(SIGKILL)
-    try await depot.process.wait(.seconds(10))
+    try await depot.process.wait()
     return (bench, depot)
   }
 

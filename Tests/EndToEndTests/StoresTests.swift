@@ -194,7 +194,7 @@ struct StoresTests {
       try await Task.sleep(for: .milliseconds(10))
     }
     running.signal(SIGKILL)
-    try await running.wait(.seconds(10))
+    try await running.wait()
     try proxy.set([])
     let run = try await bench.run(nil, environment: Self.environment)
     #expect(run.status == 0 && run.faults == "", "\(run.errors)")
@@ -231,7 +231,7 @@ struct StoresTests {
         try await Task.sleep(for: .milliseconds(10))
       }
       running.signal(SIGKILL)
-      try await running.wait(.seconds(10))
+      try await running.wait()
       // Others' uploads of this moment: one with a part, one of a key that begins alike.
       strangers += try await open(
         store, "id = create()\nsend(id)\nprint(id, create('-more'))"
@@ -281,7 +281,7 @@ struct StoresTests {
       try await Task.sleep(for: .milliseconds(10))
     }
     running.signal(SIGKILL)
-    try await running.wait(.seconds(10))
+    try await running.wait()
   }
 
   private static let lostCreation = #"{"method": "POST", "match": "uploads=", "do": "gateway"}"#
@@ -303,7 +303,7 @@ struct StoresTests {
         try await Task.sleep(for: .milliseconds(10))
       }
       stranger = try await open(store, "print(create())").trimmingCharacters(in: .newlines)
-      #expect(try await running.wait(.seconds(60)).status == 0, "\(running.errors)")
+      #expect(try await running.wait().status == 0, "\(running.errors)")
     } else {
       try await killed(bench, proxy, after: "uploads= 504")
       stranger = try await open(store, "print(create())").trimmingCharacters(in: .newlines)

@@ -78,7 +78,7 @@ struct TenNightsTests {
 
   private func night(_ number: Int, _ expected: Expected) async throws {
     try? FileManager.default.removeItem(atPath: report)
-    try await judge(number, try await HaulRun(start().wait(.seconds(60)), reportPath: report), expected)
+    try await judge(number, try await HaulRun(start().wait(), reportPath: report), expected)
   }
 
   private func judge(_ number: Int, _ run: HaulRun, _ expected: Expected) async throws {
@@ -267,16 +267,16 @@ struct TenNightsTests {
       try #require(long.isAlive, "\(long.errors)")
       try await Task.sleep(for: .milliseconds(10))
     }
-    let second = try await HaulRun(start().wait(.seconds(60)), reportPath: report)
+    let second = try await HaulRun(start().wait(), reportPath: report)
     #expect(second.status == 76 && second.outcome == "refused" && second.faults == "", "\(second.errors)")
     #expect(
       second.end.output == "" && second.errors.contains("the job `nightly` is running already"),
       "\(second.errors)")
-    let skipping = try await start("--if-running skip").wait(.seconds(60))
+    let skipping = try await start("--if-running skip").wait()
     #expect(skipping.status == 0 && skipping.errors == "" && skipping.output == "", "\(skipping.errors)")
     #expect(long.isAlive)
     try await judge(
-      10, try await HaulRun(long.wait(.seconds(60)), reportPath: report),
+      10, try await HaulRun(long.wait(), reportPath: report),
       Expected(
         totals: ["completed": 1, "up_to_date": 6], moved: ["rows/a0": "source_changed"], requests: [3, 3, 2]))
     try isSame(["a0", "a1", "b0", "b1", "b2", "c0", "c1"])

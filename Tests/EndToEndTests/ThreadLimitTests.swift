@@ -25,7 +25,7 @@ struct ThreadLimitTests {
         "run",
         "job.yaml", "--state-dir", bench.job + "/state", "--no-progress",
       ], environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
-    let end = try await run.wait(.seconds(30))
+    let end = try await run.wait()
     #expect(end.status == 75, "\(end.errors)")
     #expect(
       end.errors.contains("threads can't be started") && end.errors.contains("ulimit -u"), "\(end.errors)")

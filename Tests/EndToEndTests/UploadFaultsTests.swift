@@ -225,7 +225,7 @@ struct UploadFaultsTests {
     let running = try bench.start(bench.runArguments())
     while try await depot.log().chunks.count < 4 { try await Task.sleep(for: .milliseconds(20)) }
     depot.process.signal(SIGKILL)
-    try await depot.process.wait(.seconds(5))
+    try await depot.process.wait()
     try await Task.sleep(for: .milliseconds(300))
     let again = try await Depot(bench, faults: slow, port: depot.port)
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)

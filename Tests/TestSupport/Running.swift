@@ -74,7 +74,7 @@ package final class Running: Sendable {
   ///
   /// - Throws: `TestFault` when the time was up, with what it said so far.
   @discardableResult
-  package func wait(_ limit: Duration = .seconds(60)) async throws -> Finished {
+  package func wait(_ limit: Duration = .seconds(180)) async throws -> Finished {
     let deadline = ContinuousClock.now + limit
     while true {
       if let status = reap() { return finished(status) }

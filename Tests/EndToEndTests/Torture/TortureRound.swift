@@ -52,8 +52,8 @@ struct TortureRound {
       guard haul.isAlive else { break }
       if victim != .haul { depot.process.signal(SIGKILL) }
       if victim != .depot { haul.signal(SIGKILL) }
-      if victim != .haul { _ = try await depot.process.wait(.seconds(10)) }
-      if victim != .depot, try await haul.wait(.seconds(10)).status != 128 + SIGKILL { break }
+      if victim != .haul { _ = try await depot.process.wait() }
+      if victim != .depot, try await haul.wait().status != 128 + SIGKILL { break }
       result.kills[victim, default: 0] += 1
       try await Task.sleep(for: .milliseconds(rest))
       let log = try await depot.log()
