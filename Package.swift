@@ -107,13 +107,17 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: lifecycle),
       ]),
 
-    // The programs.
-    program(
-      "haul",
+    // What the commands of haul do.
+    layer(
+      "HaulCore",
       [
         "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
-        "Reporting", "TransferEngine", arguments, logging,
+        "Reporting", "TransferEngine", logging,
       ]),
+
+    // The programs.
+    program(
+      "haul", ["CPosix", "HaulCore", "JobModel", arguments]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.

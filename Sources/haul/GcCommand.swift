@@ -1,10 +1,6 @@
 import ArgumentParser
-import Foundation
-import JobLedger
-import JobManifest
+import HaulCore
 import JobModel
-import Reporting
-import TransferEngine
 
 struct GcCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,90 +23,17 @@ struct GcCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let state = try common.existingState()
-    let names = try job.map { [try state.resolve($0)] } ?? state.jobs
-    var items: [JSON] = []
-    var left = 0
-    var damaged: [(job: String, message: String)] = []
-    for name in names {
-      do {
-        do { try await clear(name, state, into: &items, left: &left) } catch let error as LedgerError {
-          throw End(.cannotCreate, error.description)
-        }
-      } catch let end as End where end.status == .cannotCreate {
-        // The others are cleared all the same.
-        let message = end.message ?? "the state can't be used"
-        damaged.append((name, message))
-        Terminal.error(message, hint: end.hint)
-      }
+    let console = CurrentProcess.console
+    let state = try common.stateFolder.checked()
+    let cleanup = StateCleanup(state, CurrentProcess.context, keeping: keep, isDryRun: dryRun)
+    let result = try await cleanup.run(try common.jobs(job, in: state)) { item in
+      if !common.json { console.out(item.text(isDryRun: dryRun)) }
     }
     if common.json {
-      let errors = damaged.map { JSON.object([.init("job", .string($0)), .init("message", .string($1))]) }
-      let json: JSON = [
-        "schema": "haul.gc/v1", "dry_run": .bool(dryRun), "items": .array(items), "errors": .array(errors),
-      ]
-      Terminal.out(json.text + "\n")
-    } else if items.isEmpty, left == 0, damaged.isEmpty {
-      Terminal.out("nothing to remove\n")
+      console.out(result.json(isDryRun: dryRun).text + "\n")
+    } else if result.isNothing {
+      console.out("nothing to remove\n")
     }
-    guard damaged.isEmpty else {
-      let names = damaged.map { "`\($0.job)`" }.joined(separator: ", ")
-      throw End(.cannotCreate, "nothing was removed of \(names)")
-    }
-    guard left == 0 else {
-      throw End(.incomplete, "\(left) of them are still there", hint: "run `haul gc` again later")
-    }
-  }
-
-  /// - Parameter left: counts what could not be removed.
-  private func clear(
-    _ name: String, _ state: StateFolder, into items: inout [JSON], left: inout Int
-  ) async throws {
-    guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-      Terminal.note("the job `\(name)` is running: left alone")
-      return
-    }
-    defer { withExtendedLifetime(lock) {} }
-    let ledger = try state.open(name, holding: lock)
-    for run in try ledger.forgetRuns(keeping: keep, remove: !dryRun) {
-      if !dryRun { state.removeReport(name, run: run.id) }
-      items.append(tell(name, "run", "run \(run.number)", transfer: nil, bytes: nil))
-    }
-    if !dryRun { state.prune(name) }
-    guard let path = try ledger.meta("manifest"), let file = try? ManifestFile(path),
-      let job = file.read(overrides: try ledger.lastRun()?.overrides ?? [:]).job
-    else {
-      Terminal.note("the manifest of `\(name)` can't be read: its part files and sessions are left alone")
-      return
-    }
-    let writer = LedgerWriter(ledger) { _ in }
-    let setUp = try EngineSetUp(
-      job: job, stateFolder: state.folder(name), ledger: ledger, writer: writer, run: 0, board: LiveBoard(),
-      events: DiagnosticText.tell)
-    defer { setUp.shutDown() }
-    for orphan in try await Orphans.clear(setUp.context, remove: !dryRun) {
-      if let obstacle = orphan.obstacle {
-        left += 1
-        Terminal.note(
-          "the \(orphan.kind.rawValue) of `\(name)` can't be removed now: \(orphan.place): \(obstacle)")
-        continue
-      }
-      items.append(
-        tell(name, orphan.kind.rawValue, orphan.place, transfer: orphan.transfer, bytes: orphan.bytes))
-    }
-    try writer.close()
-  }
-
-  private func tell(_ job: String, _ kind: String, _ place: String, transfer: String?, bytes: Int64?) -> JSON
-  {
-    if !common.json {
-      let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
-      Terminal.out(
-        "\(dryRun ? "would remove" : "removed") \(kind) of `\(job)`: \(DisplayText.safe(place))\(size)\n")
-    }
-    return [
-      "job": .string(job), "kind": .string(kind), "place": .string(place), "transfer": .text(transfer),
-      "bytes": .int(bytes),
-    ]
+    if let end = result.end { throw end }
   }
 }

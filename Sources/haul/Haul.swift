@@ -1,13 +1,11 @@
 import ArgumentParser
 import CPosix
 import Foundation
+import HaulCore
 import JobModel
-import Reporting
 
 @main
 struct Haul: AsyncParsableCommand {
-  static let version = "0.1.0"
-
   static let configuration = CommandConfiguration(
     commandName: "haul",
     abstract: "Runs file transfers from a manifest, resumably, and proves what it did.",
@@ -16,7 +14,7 @@ struct Haul: AsyncParsableCommand {
       Running again goes on where the last run stopped. Exit codes: \
       \(ExitStatus.allCases.map { "\($0.rawValue) \($0.meaning)" }.joined(separator: "; ")).
       """,
-    version: version,
+    version: ToolVersion.current,
     subcommands: [
       CheckCommand.self, PlanCommand.self, RunCommand.self, StatusCommand.self, ReportCommand.self,
       HistoryCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self,
@@ -33,26 +31,26 @@ struct Haul: AsyncParsableCommand {
       var command = try parseAsRoot()
       if var asynchronous = command as? any AsyncParsableCommand {
         try ThreadSupply.check()
-        ThreadSupply.watch()
+        ThreadSupply.watch { CurrentProcess.exit($0) }
         try await asynchronous.run()
       } else {
         try command.run()
       }
       exitIfUnwritten()
     } catch let end as End {
-      if let message = end.message { Terminal.error(message, hint: end.hint) }
+      CurrentProcess.console.print(end)
       exitIfUnwritten()
-      Terminal.exit(end.status)
+      CurrentProcess.exit(end.status)
     } catch {
       let code = exitCode(for: error)
       // What is no mistake on the command line, no help and no version is a defect of ours.
       guard code == .success || code == .validationFailure else {
-        Terminal.error("\(error)", hint: "this is a defect in haul; please report it")
-        Terminal.exit(.software)
+        CurrentProcess.console.error("\(error)", hint: "this is a defect in haul; please report it")
+        CurrentProcess.exit(.software)
       }
-      guard code != .success, Terminal.style.isJSON else { exit(withError: error) }
-      Terminal.error(message(for: error), hint: "`haul help` shows how it is used")
-      Terminal.exit(.usage)
+      guard code != .success, CurrentProcess.console.style.isJSON else { exit(withError: error) }
+      CurrentProcess.console.error(message(for: error), hint: "`haul help` shows how it is used")
+      CurrentProcess.exit(.usage)
     }
   }
 
@@ -88,22 +86,6 @@ struct Haul: AsyncParsableCommand {
 
   /// What was asked for and did not reach its reader is no success, whatever was done.
   private static func exitIfUnwritten() {
-    guard let failure = Terminal.outFailure else { return }
-    // Whoever closed a pipe knows it.
-    if !failure.isReaderGone { Terminal.error(failure.description) }
-    Terminal.exit(.cannotCreate)
-  }
-}
-
-/// How a command ends other than well.
-struct End: Error {
-  var status: ExitStatus
-  var message: String?
-  var hint: String?
-
-  init(_ status: ExitStatus, _ message: String? = nil, hint: String? = nil) {
-    self.status = status
-    self.message = message
-    self.hint = hint
+    if let end = CurrentProcess.console.unwritten { CurrentProcess.exit(end) }
   }
 }

@@ -1,7 +1,5 @@
 import ArgumentParser
-import JobLedger
-import JobModel
-import Reporting
+import HaulCore
 
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,16 +19,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let state = common.stateFolder
-    let name = try state.resolve(job)
-    do {
-      let history = History(job: name, runs: try state.openSettled(name).runs(limit: limit))
-      if common.json {
-        try history.writeJSON(toolVersion: Haul.version) { Terminal.out($0) }
-      } else {
-        Terminal.out(history.text)
-      }
-    } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
-    }
+    try RunRecords(try state.resolve(job, CurrentProcess.environment), state).writeHistory(
+      limit: limit, json: common.json, to: CurrentProcess.console)
   }
 }

@@ -1,8 +1,6 @@
 import ArgumentParser
-import Foundation
-import JobLedger
+import HaulCore
 import JobModel
-import Reporting
 
 struct LimitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,42 +16,14 @@ struct LimitCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let limit: Bandwidth?
-    if rate == "default" {
-      limit = nil
-    } else {
-      do {
-        let rate = try Units.rate(rate)
-        limit = Bandwidth(download: rate, upload: rate)
-      } catch {
-        throw End(.usage, "`haul limit`: \(error.message)", hint: "a rate like `5MB/s`, or `default`")
-      }
-    }
-    let state = common.stateFolder
-    let name = try state.resolve(job)
-    let ledger = try state.open(name)
-    let isRunning: Bool
-    do {
-      if let lock = try RunLock.take(state.folder(name), waiting: false) {
-        defer { withExtendedLifetime(lock) {} }
-        try ledger.setLimit(limit)
-        isRunning = false
-      } else {
-        let number = try ledger.request(limit: limit, at: Date().timeIntervalSince1970)
-        try await Controls.answer(number, ledger)
-        isRunning = true
-      }
-    } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
-    }
+    let (state, console) = (common.stateFolder, CurrentProcess.console)
+    let request = try LimitRequest(rate)
+    let name = try state.resolve(job, CurrentProcess.environment)
+    let isRunning = try await request.apply(to: name, state)
     if common.json {
-      let json: JSON = [
-        "job": .string(name), "bandwidth": CommonJSON.bandwidth(limit), "running": .bool(isRunning),
-      ]
-      Terminal.out(json.text + "\n")
+      console.out(request.json(name, isRunning: isRunning).text + "\n")
     } else {
-      let when = isRunning ? "" : " from its next run on"
-      Terminal.note("limit: \(Figures.bandwidth(limit)) for `\(name)`\(when)")
+      console.note(request.text(name, isRunning: isRunning))
     }
   }
 }

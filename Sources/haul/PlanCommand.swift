@@ -1,10 +1,5 @@
 import ArgumentParser
-import Endpoints
-import Foundation
-import JobLedger
-import JobModel
-import Reporting
-import TransferEngine
+import HaulCore
 
 struct PlanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -29,46 +24,9 @@ struct PlanCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let file = try ManifestFile(manifest)
-    let given = try Overrides.parse(overrides)
-    let (state, adopt, json) = (common.stateFolder, adopt, common.json)
-    let preview = try await OwnThread.run {
-      try PlanPreview.open(
-        file, given: given, state: state, adopt: adopt,
-        reports: ReportSink(path: nil, json: json, isPlan: true))
-    }
-    do { try await show(preview, file) } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
-    }
-  }
-
-  private func show(_ preview: PlanPreview, _ file: ManifestFile) async throws {
-    let setUp =
-      probe
-      ? try EngineSetUp(
-        job: preview.job, stateFolder: preview.draft.folder,
-        tokensIn: common.stateFolder.folder(preview.job.name), ledger: preview.draft.ledger,
-        writer: LedgerWriter(preview.draft.ledger) { _ in }, run: 0, board: LiveBoard(), events: { _ in })
-      : nil
-    defer { setUp?.shutDown() }
-    let prober = setUp.map { Prober($0.context) }
-    DiagnosticText.print(preview.diagnostics)
-    let gone = try preview.gone(limit: LeftManifest.limit)
-    if common.json {
-      let json = PlanJSON { Terminal.out($0) }
-      var head = ReportHead(toolVersion: Haul.version, jobName: preview.job.name)
-      head.manifest = file.path
-      head.manifestSHA256 = file.sha256
-      head.description = preview.job.description
-      head.diagnostics = preview.diagnostics.map(RecordedDiagnostic.init)
-      try json.begin(head)
-      try await preview.each(prober) { try json.add($0) }
-      try json.finish(gone: gone)
-    } else {
-      let isColoured = Terminal.isTerminal(STDOUT_FILENO) && Terminal.hasColour
-      let text = PlanText(isColoured: isColoured, showsAll: all) { Terminal.out($0) }
-      try await preview.each(prober) { try text.add($0) }
-      try text.finish(gone: gone)
-    }
+    let file = try ManifestFile(manifest, CurrentProcess.environment)
+    try await PlanOutput(file, common.stateFolder, CurrentProcess.context).write(
+      overrides: try Overrides.parse(overrides), adopt: adopt, probes: probe, showsAll: all, json: common.json
+    )
   }
 }

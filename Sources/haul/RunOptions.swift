@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulCore
 import JobModel
 
 /// What only `run` takes.
@@ -23,13 +24,11 @@ struct RunOptions: ParsableArguments {
     help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
   var onlyGlobs: [String] = []
 
-  var only: String? { onlyGlobs.first }
-
   @Option(help: "With `strict`, missing or changed sources stop the run before it starts.")
-  var precheck = Precheck.warn
+  var precheck = RunSettings.Precheck.warn
 
   @Option(help: "What to do where the job is running already: fail, wait or skip.")
-  var ifRunning = IfRunning.fail
+  var ifRunning = RunSettings.IfRunning.fail
 
   @Option(help: ArgumentHelp("Stop after so long, resumable: 90s, 30m, 6h.", valueName: "duration"))
   var deadline: String?
@@ -41,9 +40,41 @@ struct RunOptions: ParsableArguments {
   var failFast = false
 
   @Option(help: "With `full`, read everything that was recorded again before it counts.")
-  var resumeCheck = ResumeCheck.quick
+  var resumeCheck = RunSettings.ResumeCheck.quick
 
-  enum Precheck: String, ExpressibleByArgument, CaseIterable { case warn, strict }
-  enum IfRunning: String, ExpressibleByArgument, CaseIterable { case fail, wait, skip }
-  enum ResumeCheck: String, ExpressibleByArgument, CaseIterable { case quick, full }
+  /// - Throws: `End` with 64 where a value can't be read.
+  func settings(_ common: CommonOptions) throws -> RunSettings {
+    var settings = RunSettings()
+    settings.deadline = try deadline.map { text in try value("--deadline") { try Units.duration(text) } }
+    if let deadline = settings.deadline, deadline <= 0 {
+      throw End(.usage, "`--deadline` must be longer than 0", hint: "like `90s`, `30m` or `6h`")
+    }
+    guard onlyGlobs.count < 2 else {
+      throw End(
+        .usage, "`--only` is given \(onlyGlobs.count) times",
+        hint: "write one glob for all: `--only '{\(onlyGlobs.joined(separator: ","))}'`")
+    }
+    settings.only = onlyGlobs.first
+    settings.scope = try settings.only.map { text in try value("--only") { try Selection(text) } }
+    settings.overrides = try Overrides.parse(overrides)
+    (settings.report, settings.events, settings.json) = (report, events, common.json)
+    (settings.startsNew, settings.adopt) = (newRun, adopt)
+    (settings.precheck, settings.ifRunning, settings.resumeCheck) = (precheck, ifRunning, resumeCheck)
+    (settings.waits, settings.failFast) = (!noWait, failFast)
+    settings.showsProgress = !common.noProgress
+    (settings.log.level, settings.log.format, settings.log.isQuiet) = (
+      common.logLevel, common.logFormat, common.quiet
+    )
+    return settings
+  }
+
+  private func value<Value>(_ option: String, _ read: () throws -> Value) throws -> Value {
+    do { return try read() } catch let fault as ValueFault {
+      throw End(.usage, "`\(option)`: \(fault.message)", hint: fault.hint)
+    }
+  }
 }
+
+extension RunSettings.Precheck: ExpressibleByArgument {}
+extension RunSettings.IfRunning: ExpressibleByArgument {}
+extension RunSettings.ResumeCheck: ExpressibleByArgument {}

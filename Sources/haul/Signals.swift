@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HaulCore
 import JobModel
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end; one that comes a second later, or after, ends at once.
@@ -24,7 +25,7 @@ final class Signals {
           return first(number)
         }
         // What is recorded is recorded: leaving now loses nothing of it.
-        if now - start >= Self.grace { Terminal.exit(.incomplete) }
+        if now - start >= Self.grace { CurrentProcess.exit(.incomplete) }
       }
       source.resume()
       return source

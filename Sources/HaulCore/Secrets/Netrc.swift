@@ -5,10 +5,8 @@ import TransferEngine
 
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.
 enum Netrc {
-  static func login(for host: String) throws -> NetrcLogin {
-    let environment = ProcessInfo.processInfo.environment
-    let named = environment["NETRC"].flatMap { $0.isEmpty ? nil : $0 }
-    guard let path = named ?? environment["HOME"].map({ $0 + "/.netrc" }) else {
+  static func login(for host: String, _ environment: ProcessEnvironment) throws -> NetrcLogin {
+    guard let path = environment["NETRC"] ?? environment.variables["HOME"].map({ $0 + "/.netrc" }) else {
       throw Failure(.secretUnavailable, "neither `NETRC` nor `HOME` is set: there is no `.netrc` to read")
     }
     var status = stat()

@@ -5,16 +5,18 @@ import JobManifest
 import JobModel
 
 /// A manifest as the command line names it, read and checked.
-struct ManifestFile {
-  var path: String
-  var bytes: [UInt8]
-  var sha256: String
-  var directory: String
+package struct ManifestFile: Sendable {
+  let path: String
+  let bytes: [UInt8]
+  let sha256: String
+  let directory: String
+  private let environment: ProcessEnvironment
 
   /// - Parameter takesStandardInput: reads it where the path is `-`; relative paths then start in the working folder.
   /// - Throws: `End` with 66 where it can't be read.
-  init(_ path: String, takesStandardInput: Bool = false) throws {
+  package init(_ path: String, _ environment: ProcessEnvironment, takesStandardInput: Bool = false) throws {
     self.path = path
+    self.environment = environment
     if path == "-" {
       guard takesStandardInput else {
         throw End(
@@ -45,14 +47,17 @@ struct ManifestFile {
   func read(overrides: [String: String]) -> ManifestResult {
     ManifestReader.read(
       bytes, path: path, directory: directory, overrides: overrides,
-      environment: { ProcessInfo.processInfo.environment[$0] })
+      environment: { [environment] in environment.variables[$0] })
   }
 
   /// The job's name, as far as the manifest is sound enough to have one.
-  static func jobName(_ bytes: [UInt8], path: String) -> String? {
+  var jobName: String? { Self.jobName(bytes, path: path, environment) }
+
+  /// The job's name, as far as the manifest is sound enough to have one.
+  static func jobName(_ bytes: [UInt8], path: String, _ environment: ProcessEnvironment) -> String? {
     let directory = (Paths.real(path) as NSString).deletingLastPathComponent
     let result = ManifestReader.read(
-      bytes, path: path, directory: directory, environment: { ProcessInfo.processInfo.environment[$0] })
+      bytes, path: path, directory: directory, environment: { environment.variables[$0] })
     return (result.job ?? result.readable)?.name
   }
 }

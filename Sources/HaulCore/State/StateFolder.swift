@@ -1,12 +1,36 @@
 import Endpoints
 import Foundation
-import JobLedger
+package import JobLedger
 import JobModel
 import Planner
 
 /// Where the state of all jobs lies: one folder a job.
-struct StateFolder {
-  let path: String
+package struct StateFolder: Sendable {
+  package let path: String
+
+  package init(path: String) { self.path = path }
+
+  /// Where `--state-dir`, else the environment says.
+  package init(given: String?, _ environment: ProcessEnvironment) {
+    // A relative one is to be ignored (XDG Base Directory Specification).
+    let path =
+      given ?? environment["HAUL_STATE_DIR"]
+      ?? environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/haul" : nil }
+      ?? environment.home + "/.local/state/haul"
+    self.init(path: Paths.absolute(path))
+  }
+
+  /// The state folder of commands that look at all jobs.
+  ///
+  /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read.
+  package func checked() throws -> StateFolder {
+    guard FileManager.default.fileExists(atPath: path) else { return self }
+    do { _ = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+      throw End(
+        .cannotCreate, "the state folder `\(path)` can't be read", hint: "give a folder with --state-dir")
+    }
+    return self
+  }
 
   func folder(_ job: String) -> String { path + "/" + job }
 
@@ -18,7 +42,7 @@ struct StateFolder {
   }
 
   /// Names of the jobs that have state, sorted.
-  var jobs: [String] {
+  package var jobs: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.filter(exists).sorted()
   }
@@ -61,7 +85,7 @@ struct StateFolder {
         return try migrated(job)
       }
     } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
+      throw End(error)
     }
   }
 
@@ -96,7 +120,7 @@ struct StateFolder {
   }
 
   /// As `open`; what a runner that died left behind is settled first.
-  func openSettled(_ job: String) throws -> JobLedger {
+  package func openSettled(_ job: String) throws -> JobLedger {
     let ledger = try open(job)
     try settle(job, ledger)
     return ledger
@@ -107,7 +131,7 @@ struct StateFolder {
     guard let lock = try RunLock.take(folder(job), waiting: false) else { return }
     defer { withExtendedLifetime(lock) {} }
     do { try ledger.settleInterrupted() } catch let error as LedgerError {
-      throw End(.cannotCreate, error.description)
+      throw End(error)
     }
   }
 
@@ -115,7 +139,7 @@ struct StateFolder {
   func isRunning(_ job: String) throws -> Bool { try RunLock.take(folder(job), waiting: false) == nil }
 
   /// The job that a command means: a manifest's path, or the name of a job that has state.
-  func resolve(_ argument: String) throws -> String {
+  package func resolve(_ argument: String, _ environment: ProcessEnvironment) throws -> String {
     if exists(argument), !argument.contains("/") { return argument }
     guard let bytes = FileManager.default.contents(atPath: argument) else {
       throw End(
@@ -123,7 +147,7 @@ struct StateFolder {
         hint: jobs.isEmpty
           ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
     }
-    guard let name = ManifestFile.jobName(Array(bytes), path: argument) else {
+    guard let name = ManifestFile.jobName(Array(bytes), path: argument, environment) else {
       throw End(.invalidManifest, "`\(argument)` is not a valid manifest; `haul check` says why")
     }
     guard exists(name) else {

@@ -6,13 +6,14 @@ import JobModel
 import Reporting
 
 /// Where a run's report goes: its job's folder, the path that was asked for, and standard output.
-struct ReportSink {
+struct ReportSink: Sendable {
   /// `--report`.
   let path: String?
   /// `--json`.
   let json: Bool
   /// What `--json` of `plan` says of a job without a plan is shaped like a plan.
   var isPlan = false
+  let context: CommandContext
 
   /// Writes the report of a run that has a plan.
   func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
@@ -35,7 +36,7 @@ struct ReportSink {
   ) throws {
     guard path != nil || json else { return }
     let now = Date().timeIntervalSince1970
-    var head = ReportHead(toolVersion: Haul.version, jobName: job?.name)
+    var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
     head.manifest = file.path
     head.manifestSHA256 = file.sha256
     head.description = job?.description
@@ -47,7 +48,7 @@ struct ReportSink {
     head.endedAt = now
     head.diagnostics = diagnostics.prefix(1000).map(RecordedDiagnostic.init)
     if isPlan {
-      let plan = PlanJSON { Terminal.out($0) }
+      let plan = PlanJSON(context.console.out)
       try plan.begin(head)
       return try plan.finish()
     }
@@ -60,7 +61,7 @@ struct ReportSink {
   /// - Throws: `End` with 66, unless the list is empty.
   func refuse(_ absent: [Diagnostic], job: Job, file: ManifestFile) throws {
     guard !absent.isEmpty else { return }
-    DiagnosticText.print(absent)
+    context.console.print(absent)
     try writeEnd(job: job, file: file, outcome: .failed, status: .noInput, diagnostics: absent)
     let count = absent.count == 1 ? "1 secret is" : "\(absent.count) secrets are"
     throw End(
@@ -80,7 +81,7 @@ struct ReportSink {
   }
 
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
-    var head = ReportHead(toolVersion: Haul.version, jobName: job)
+    var head = ReportHead(toolVersion: ToolVersion.current, jobName: job)
     head.manifest = try ledger.meta("manifest_as_given")
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
@@ -103,20 +104,21 @@ struct ReportSink {
   }
 
   /// Sums a run up on standard error.
-  static func sumUp(_ job: String, _ ledger: JobLedger, _ number: Int, _ status: ExitStatus) throws {
-    guard status != .success || !Terminal.style.isQuiet else { return }
-    let isColoured = Terminal.hasColour && !Terminal.style.isJSON
+  func sumUp(_ job: String, _ ledger: JobLedger, _ number: Int, _ status: ExitStatus) throws {
+    let console = context.console
+    guard status != .success || !console.style.isQuiet else { return }
+    let isColoured = console.coloursErrors && !console.style.isJSON
     let text = ReportText(
-      try head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
-    guard Terminal.style.isJSON else { return Terminal.timed(try text.text()) }
+      try Self.head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
+    guard console.style.isJSON else { return console.timed(try text.text()) }
     let title = try text.text().split(separator: "\n").first.map(String.init) ?? job
-    Terminal.record(
+    console.record(
       status == .success ? "info" : status == .incomplete ? "warning" : "error", title, try text.json())
   }
 
   private func deliver(_ report: (_ sink: @escaping ByteSink) throws -> Void) throws {
     let file = Result { if let path, path != "-" { try ReportFile.write(path, report) } }
-    if path == "-" || json { try report { Terminal.out($0) } }
+    if path == "-" || json { try report { [console = context.console] in console.out($0) } }
     try file.get()
   }
 

@@ -21,17 +21,17 @@ final class ProgressTicker: Sendable {
   private let events: EventSink
   private let state = Locked(State())
 
-  init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink) {
-    let environment = ProcessInfo.processInfo.environment
+  init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink, _ context: CommandContext) {
+    let (console, environment) = (context.console, context.environment.variables)
     let form = ProgressForm(
-      isEnabled: isEnabled, isTerminal: Terminal.isTerminal(STDERR_FILENO) && !Terminal.style.isJSON,
+      isEnabled: isEnabled, isTerminal: console.isErrorTerminal && !console.style.isJSON,
       term: environment["TERM"],
       noColor: environment["NO_COLOR"])
     view = LiveView(
       form, board: board, standing: { try? ledger.standing() },
-      size: { TerminalSize.current(STDERR_FILENO, columnsVariable: environment["COLUMNS"]) },
-      write: { Terminal.talk($0) },
-      writeLine: { Terminal.style.isJSON ? Terminal.record("info", $0) : Terminal.timed($0 + "\n") })
+      size: { TerminalSize.current(console.errors, columnsVariable: environment["COLUMNS"]) },
+      write: { console.emit($0) },
+      writeLine: { console.style.isJSON ? console.record("info", $0) : console.timed($0 + "\n") })
     self.ledger = ledger
     self.board = board
     self.events = events

@@ -20,25 +20,19 @@ struct JobOpening: Sendable {
 
   /// Opens it on a thread of its own: compiling may have to wait for listings.
   static func openApart(
-    _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
-    only: String?, ifRunning: RunOptions.IfRunning, reports: ReportSink
+    _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) async throws -> JobOpening? {
-    try await OwnThread.run {
-      try open(
-        file, given: given, state: state, adopt: adopt, startsNew: startsNew, only: only,
-        ifRunning: ifRunning,
-        reports: reports)
-    }
+    try await OwnThread.run { try open(file, settings, state: state, reports: reports) }
   }
 
   /// - Returns: nil where the job is running already and `ifRunning` says to skip it.
   /// - Throws: `End`, with the diagnostics printed and the report that was asked for written.
   private static func open(
-    _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, startsNew: Bool,
-    only: String?, ifRunning: RunOptions.IfRunning, reports: ReportSink
+    _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) throws -> JobOpening? {
+    let (given, ifRunning, context) = (settings.overrides, settings.ifRunning, reports.context)
     var read = file.read(overrides: given)
-    let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
+    let named = file.jobName ?? read.readable?.name
     guard let name = named, read.job != nil || state.exists(name) else {
       throw try refuse(file, withRows(read), reports)
     }
@@ -50,16 +44,18 @@ struct JobOpening: Sendable {
     do {
       let ledger = try state.open(name, holding: lock)
       try ledger.settleInterrupted()
-      let continued = startsNew ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: only) ? $0 : nil }
+      let continued =
+        settings.startsNew
+        ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: settings.only) ? $0 : nil }
       let overrides = try overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
       guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
-      let takenOver = try checkOwner(job, ledger, file, adopt: adopt)
+      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt, context.environment)
       if let takenOver { read.diagnostics.append(takenOver) }
       let now = Date().timeIntervalSince1970
       let id = continued?.id ?? ULID.make(now: now)
-      try reports.refuse(SecretCheck(job).forListings(), job: job, file: file)
-      let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger)
+      try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
+      let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
       let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
@@ -68,7 +64,7 @@ struct JobOpening: Sendable {
         dependsOnEnvironment: !read.environment.isEmpty)
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: mark, former: former, into: ledger, lister: lister)
-      try remember(job, ledger, file)
+      try remember(job, ledger, file, context.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides,
@@ -98,7 +94,7 @@ struct JobOpening: Sendable {
         job: read.readable, file: file, outcome: mayPass ? .incomplete : .failed,
         status: mayPass ? .incomplete : .noInput, diagnostics: [Diagnostic(.error, message)])
       return End(mayPass ? .incomplete : .noInput, message, hint: failure.code.hint)
-    case let error as LedgerError: return End(.cannotCreate, error.description)
+    case let error as LedgerError: return End(error)
     default: return error
     }
   }
@@ -116,7 +112,7 @@ struct JobOpening: Sendable {
   }
 
   private static func alreadyRunning(
-    _ name: String, _ file: ManifestFile, _ read: ManifestResult, _ ifRunning: RunOptions.IfRunning,
+    _ name: String, _ file: ManifestFile, _ read: ManifestResult, _ ifRunning: RunSettings.IfRunning,
     _ reports: ReportSink
   ) throws -> JobOpening? {
     let message = "the job `\(name)` is running already"
@@ -125,7 +121,7 @@ struct JobOpening: Sendable {
       status: ifRunning == .skip ? .success : .alreadyRunning,
       diagnostics: [Diagnostic(ifRunning == .skip ? .note : .error, message)])
     if ifRunning == .skip {
-      Terminal.note("\(message): skipped")
+      reports.context.console.note("\(message): skipped")
       return nil
     }
     throw End(
@@ -134,8 +130,8 @@ struct JobOpening: Sendable {
   }
 
   /// What `--set` means for a run that goes on: the same, or nothing.
-  static func overrides(_ given: [String: String], of continued: RunRecord?) throws -> [String:
-    String]
+  static func overrides(_ given: [String: String], of continued: RunRecord?) throws
+    -> [String: String]
   {
     guard let continued else { return given }
     guard given.isEmpty || given == continued.overrides else {
@@ -150,11 +146,11 @@ struct JobOpening: Sendable {
   /// they are given: a link that leads elsewhere by now (`current/job.yaml`) is the same manifest still.
   ///
   /// - Returns: that the state was taken over from a manifest that is gone.
-  static func checkOwner(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool) throws
-    -> Diagnostic?
-  {
+  static func checkOwner(
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool, _ environment: ProcessEnvironment
+  ) throws -> Diagnostic? {
     guard let known = try ledger.meta("manifest"), !adopt else { return nil }
-    let given = Paths.logical(file.path)
+    let given = Paths.logical(file.path, shell: environment.variables["PWD"])
     // Versions before kept the path with its links resolved, and the given one apart.
     let names = try [known, ledger.meta("manifest_as_given") ?? known].map(ByteText.init)
     if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(file.path)) {
@@ -175,8 +171,10 @@ struct JobOpening: Sendable {
   }
 
   /// What reports say of the manifest, which they must not need again.
-  private static func remember(_ job: Job, _ ledger: JobLedger, _ file: ManifestFile) throws {
-    try ledger.setMeta("manifest", Paths.logical(file.path))
+  private static func remember(
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, _ environment: ProcessEnvironment
+  ) throws {
+    try ledger.setMeta("manifest", Paths.logical(file.path, shell: environment.variables["PWD"]))
     try ledger.setMeta("manifest_as_given", file.path)
     try ledger.setMeta("manifest_sha256", file.sha256)
     try ledger.setMeta("description", job.description ?? "")
@@ -186,7 +184,7 @@ struct JobOpening: Sendable {
   static func refuse(_ file: ManifestFile, _ read: ManifestResult, _ reports: ReportSink) throws
     -> End
   {
-    DiagnosticText.print(read.diagnostics)
+    reports.context.console.print(read.diagnostics)
     let errors = read.diagnostics.filter { $0.severity == .error }
     let status = ExitStatus.of(errors)
     try reports.writeEnd(

@@ -2,20 +2,29 @@ import Foundation
 import JobModel
 import TransferEngine
 
-/// Resolves secret references: the only place that reads the environment, files and commands for them.
-enum Secrets {
-  static let source = SecretSource(
-    resolve: { reference in
-      switch reference {
-      case .environment(let name):
-        return try variable(name)
-      case .file(let path): return try file(path)
-      case .command(let words): return try await command(words)
-      }
-    }, keys: { try await AWSCredentialSource.keys($0) }, netrc: { host in try Netrc.login(for: host) })
+/// Resolves secret references: from the environment, files and commands.
+struct Secrets: Sendable {
+  private let environment: ProcessEnvironment
 
-  static func variable(_ name: String) throws -> Secret {
-    guard let value = ProcessInfo.processInfo.environment[name] else {
+  init(_ environment: ProcessEnvironment) { self.environment = environment }
+
+  var aws: AWSCredentialSource { AWSCredentialSource(environment) }
+
+  var source: SecretSource {
+    SecretSource(
+      resolve: { reference in
+        switch reference {
+        case .environment(let name):
+          return try variable(name)
+        case .file(let path): return try Self.file(path)
+        case .command(let words): return try await Self.command(words)
+        }
+      }, keys: { try await aws.keys($0) },
+      netrc: { host in try Netrc.login(for: host, environment) })
+  }
+
+  func variable(_ name: String) throws -> Secret {
+    guard let value = environment.variables[name] else {
       throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
     }
     guard !value.isEmpty else {

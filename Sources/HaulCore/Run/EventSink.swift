@@ -10,7 +10,8 @@ struct EventSink: Sendable {
   private let failed = Latch<String>()
 
   /// - Throws: `End` with 73 where the file can't be opened.
-  init(_ path: String?, run: RunRecord) throws {
+  /// - Parameter output: the descriptor that `-` stands for.
+  init(_ path: String?, output: Int32, run: RunRecord) throws {
     guard let path else {
       log = nil
       return
@@ -21,8 +22,8 @@ struct EventSink: Sendable {
       (descriptor, first) =
         path == "-"
         ? (
-          STDOUT_FILENO,
-          EventFile.lastSeq(ofOutput: STDOUT_FILENO, run: run.id).map { $0 + 1 } ?? run.events + 1
+          output,
+          EventFile.lastSeq(ofOutput: output, run: run.id).map { $0 + 1 } ?? run.events + 1
         )
         : try EventFile.open(path, run: run.id, recorded: run.events)
     } catch {

@@ -10,11 +10,11 @@ struct AWSProfiles {
   private let paths: String
 
   /// Reads the files where the environment says they are, else in `~/.aws`; one that is not there is empty.
-  init(environment: [String: String]) {
-    let home = (environment["HOME"] ?? NSHomeDirectory()) + "/.aws/"
+  init(_ environment: ProcessEnvironment) {
+    let home = environment.home + "/.aws/"
     func path(_ name: String, _ usual: String) -> String {
-      let given = environment[name].flatMap { $0.isEmpty ? nil : $0 } ?? home + usual
-      return given.hasPrefix("~/") ? (environment["HOME"] ?? NSHomeDirectory()) + given.dropFirst() : given
+      let given = environment[name] ?? home + usual
+      return given.hasPrefix("~/") ? environment.home + given.dropFirst() : given
     }
     let (first, second) = (
       path("AWS_SHARED_CREDENTIALS_FILE", "credentials"), path("AWS_CONFIG_FILE", "config")

@@ -24,7 +24,7 @@ struct PlanPreview: Sendable {
     _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, reports: ReportSink
   ) throws -> PlanPreview {
     var read = file.read(overrides: given)
-    let named = ManifestFile.jobName(file.bytes, path: file.path) ?? read.readable?.name
+    let named = file.jobName ?? read.readable?.name
     guard let name = named, read.job != nil || state.exists(name) else {
       throw try JobOpening.refuse(file, JobOpening.withRows(read, sparing: state), reports)
     }
@@ -36,7 +36,10 @@ struct PlanPreview: Sendable {
       guard let job = read.job else {
         throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read, sparing: state).diagnostics)
       }
-      if let recorded, let takenOver = try JobOpening.checkOwner(job, recorded, file, adopt: adopt) {
+      if let recorded,
+        let takenOver = try JobOpening.checkOwner(
+          job, recorded, file, adopt: adopt, reports.context.environment)
+      {
         read.diagnostics.append(takenOver)
       }
       let now = Date().timeIntervalSince1970
@@ -59,7 +62,7 @@ struct PlanPreview: Sendable {
       }
       // A token that a server exchanges for another outlives the draft.
       let lister = try PrefixLister(
-        job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger)
+        job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger, reports.context)
       defer { lister?.shutDown() }
       let former = try recorded.flatMap {
         try FormerIdentity(

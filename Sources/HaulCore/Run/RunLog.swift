@@ -14,16 +14,16 @@ struct RunLog: Sendable {
   private let causes = LogCauses()
 
   /// - Parameter write: takes whole lines; the live view keeps clear of them.
-  init(_ common: CommonOptions, write: @escaping @Sendable (String) -> Void) {
-    var logger = Logger(label: "haul") { _ in LineLogHandler(format: common.logFormat, write: write) }
+  init(_ settings: LogSettings, write: @escaping @Sendable (String) -> Void) {
+    var logger = Logger(label: "haul") { _ in LineLogHandler(format: settings.format, write: write) }
     logger.logLevel =
-      switch common.logLevel {
+      switch settings.level {
       case .debug: .debug
       case .info: .info
       case .warning: .warning
       case .error: .error
       }
-    if common.quiet { logger.logLevel = .critical }
+    if settings.isQuiet { logger.logLevel = .critical }
     self.logger = logger
   }
 
@@ -103,10 +103,10 @@ struct RunLog: Sendable {
 private struct LineLogHandler: LogHandler {
   var logLevel = Logger.Level.warning
   var metadata: Logger.Metadata = [:]
-  let format: LogFormat
+  let format: LogSettings.Format
   let write: @Sendable (String) -> Void
 
-  init(format: LogFormat, write: @escaping @Sendable (String) -> Void) {
+  init(format: LogSettings.Format, write: @escaping @Sendable (String) -> Void) {
     self.format = format
     self.write = write
   }

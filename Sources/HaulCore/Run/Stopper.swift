@@ -2,7 +2,7 @@ import Locks
 import TransferEngine
 
 /// Brings a request to stop to all who must hear of it, also to those who come after it.
-final class Stopper: Sendable {
+package final class Stopper: Sendable {
   private struct State {
     var cause: StopCause?
     var deliver: [@Sendable (StopCause) -> Void] = []
@@ -10,6 +10,11 @@ final class Stopper: Sendable {
   private let state = Locked(State())
 
   var cause: StopCause? { state.withLock { $0.cause } }
+
+  package init() {}
+
+  /// A signal has asked for the stop.
+  package func interrupt() { stop(.interrupted) }
 
   func stop(_ cause: StopCause) {
     let deliver = state.withLock { state in
@@ -52,13 +57,6 @@ extension Stopper {
       }
     }
   }
-}
-
-/// A value that is set once.
-final class Latch<Value: Sendable>: Sendable {
-  private let content = Locked<Value?>(nil)
-  var value: Value? { content.withLock { $0 } }
-  func set(_ value: Value) { content.withLock { if $0 == nil { $0 = value } } }
 }
 
 /// A continuation that the first of several results resumes.

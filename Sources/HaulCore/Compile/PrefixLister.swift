@@ -13,11 +13,14 @@ struct PrefixLister {
   private let listing: RemoteListing
 
   /// nil where the job has nothing to list.
-  init?(_ job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger) throws {
+  init?(
+    _ job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger,
+    _ context: CommandContext
+  ) throws {
     let lists = job.templates.contains { if case .prefix = $0.fanOut { true } else { false } }
     guard lists else { return nil }
     setUp = try EngineSetUp(
-      job: job, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
+      job: job, context, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
       writer: LedgerWriter(ledger) { _ in }, run: 0,
       board: LiveBoard(), events: { _ in })
     listing = RemoteListing(setUp.context)

@@ -10,9 +10,9 @@ struct SecretCheck {
   /// What is not there, with the reason.
   private let absent: [(use: SecretUse, reason: String)]
 
-  init(_ job: Job) {
+  init(_ job: Job, _ secrets: Secrets) {
     self.job = job
-    absent = job.secrets.compactMap { use in Self.reason(use).map { (use, $0) } }
+    absent = job.secrets.compactMap { use in Self.reason(use, secrets).map { (use, $0) } }
   }
 
   /// One diagnostic a reference, for those that listings need.
@@ -73,15 +73,15 @@ struct SecretCheck {
   }
 
   /// Why the secret can't be had; nil where it can, or where only its use will tell.
-  private static func reason(_ use: SecretUse) -> String? {
+  private static func reason(_ use: SecretUse, _ secrets: Secrets) -> String? {
     do {
       switch use.source {
-      case .reference(.environment(let name)): _ = try Secrets.variable(name)
+      case .reference(.environment(let name)): _ = try secrets.variable(name)
       // A pipe can be read once.
       case .reference(.file(let path)) where Self.isStream(path): break
       case .reference(.file(let path)): _ = try Secrets.file(path)
       case .reference(.command): break
-      case .awsEnvironment: try AWSCredentialSource.checkEnvironment()
+      case .awsEnvironment: try secrets.aws.check()
       }
       return nil
     } catch {

@@ -1,35 +1,33 @@
-import JobModel
+package import JobModel
 import Reporting
 import TransferEngine
 
 /// Diagnostics as the user reads them: place, line, caret, and what would be right.
-enum DiagnosticText {
+extension Console {
   /// At most this many are printed, then a count.
-  static let limit = 100
+  private static let limit = 100
 
-  static func print(_ diagnostics: [Diagnostic]) {
-    let told = Terminal.style.isQuiet ? diagnostics.filter { $0.severity == .error } : diagnostics
-    for diagnostic in told.prefix(limit) { print(diagnostic) }
-    guard told.count > limit else { return }
-    let more = "… and \(told.count - limit) more"
-    if Terminal.style.isJSON { Terminal.record("info", more) } else { Terminal.talk(more + "\n") }
+  package func print(_ diagnostics: [Diagnostic]) {
+    let shown = style.isQuiet ? diagnostics.filter { $0.severity == .error } : diagnostics
+    for diagnostic in shown.prefix(Self.limit) { print(diagnostic) }
+    guard shown.count > Self.limit else { return }
+    let more = "… and \(shown.count - Self.limit) more"
+    if style.isJSON { record("info", more) } else { emit(more + "\n") }
   }
 
-  private static func print(_ diagnostic: Diagnostic) {
-    guard Terminal.style.isJSON else {
-      return Terminal.talk(text(diagnostic, colour: Terminal.hasColour))
-    }
+  /// What a command that is no run has to say of its work.
+  @Sendable func print(_ event: EngineEvent) {
+    if case .diagnostic(let diagnostic) = event { print([diagnostic]) }
+  }
+
+  private func print(_ diagnostic: Diagnostic) {
+    guard style.isJSON else { return emit(Self.text(diagnostic, colour: coloursErrors)) }
     let level = diagnostic.severity == .note ? "notice" : diagnostic.severity.rawValue
-    Terminal.record(
+    record(
       level, diagnostic.fullMessage,
       [
         .init("place", .text(diagnostic.mark?.text)), .init("hint", .text(diagnostic.hint.map(Masking.text))),
       ])
-  }
-
-  /// What a command that is no run has to say of its work.
-  @Sendable static func tell(_ event: EngineEvent) {
-    if case .diagnostic(let diagnostic) = event { print([diagnostic]) }
   }
 
   static func text(_ diagnostic: Diagnostic, colour: Bool) -> String {

@@ -12,8 +12,8 @@ struct EngineSetUp {
 
   /// - Parameter tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
   init(
-    job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger, writer: LedgerWriter,
-    run: Int, board: LiveBoard,
+    job: Job, _ command: CommandContext, stateFolder: String, tokensIn tokens: String? = nil,
+    ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
     checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
@@ -25,10 +25,11 @@ struct EngineSetUp {
     let most = max(16, policies.values.reduce(0) { $0 + $1 })
     thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
     writer.gathers { [thread] in thread.isBusy }
+    let secrets = command.secrets.source
     let curl = CurlTransport(
-      thread: thread, userAgent: "haul/\(Haul.version)",
-      proxies: ProxyEnvironment(ProcessInfo.processInfo.environment),
-      secrets: Secrets.source.teaching(writer.mask))
+      thread: thread, userAgent: "haul/\(ToolVersion.current)",
+      proxies: ProxyEnvironment(command.environment.variables),
+      secrets: secrets.teaching(writer.mask))
     let wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
     let remark: @Sendable (Diagnostic) -> Void = { diagnostic in
       // Without a run there is no report to put it in.
@@ -60,7 +61,7 @@ struct EngineSetUp {
     context = EngineContext(
       transport: GatedTransport(curl, gate: gate, rates: rates, wallClock: wallClock), ledger: ledger,
       writer: writer,
-      folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: Secrets.source,
+      folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: secrets,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
       events: events,
       clock: EngineClock(

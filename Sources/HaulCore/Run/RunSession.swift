@@ -9,25 +9,24 @@ import TransferEngine
 struct RunSession {
   let opened: JobOpening
   let state: StateFolder
-  let options: RunOptions
-  let common: CommonOptions
+  let settings: RunSettings
+  let context: CommandContext
   let reports: ReportSink
-  let scope: Selection?
-  /// Seconds.
-  let deadline: Double?
 
   private var job: Job { opened.job }
   private var ledger: JobLedger { opened.ledger }
+  private var scope: Selection? { settings.scope }
 
   func run(_ stopper: Stopper) async throws {
     let now = Date().timeIntervalSince1970
-    DiagnosticText.print(opened.diagnostics)
+    context.console.print(opened.diagnostics)
     try checkScope()
     try reports.refuse(
-      SecretCheck(job).forTransfers(ledger, scope: scope, isNewRun: opened.continued == nil), job: job,
+      SecretCheck(job, context.secrets).forTransfers(ledger, scope: scope, isNewRun: opened.continued == nil),
+      job: job,
       file: opened.file)
     let remarks = try await stopper.race { try precheck() }
-    DiagnosticText.print(remarks)
+    context.console.print(remarks)
     let run =
       if let continued = opened.continued {
         try ledger.startAttempt(run: continued.number, selecting: scope, at: now)
@@ -35,13 +34,13 @@ struct RunSession {
         try ledger.startRun(id: opened.runID, overrides: opened.overrides, selecting: scope, at: now)
       }
     try ledger.reopenUnsynced(boot: BootID.current)
-    if options.resumeCheck == .full { try ledger.reopenCompleted() }
+    if settings.resumeCheck == .full { try ledger.reopenCompleted() }
     let failed = Latch<String>()
     let writer = LedgerWriter(ledger) { error in
       failed.set("\(error)")
       stopper.stop(.ledger("\(error)"))
     }
-    let events = try EventSink(options.events, run: run)
+    let events = try EventSink(settings.events, output: context.console.output, run: run)
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = LiveBoard()
@@ -61,7 +60,7 @@ struct RunSession {
 
   /// A typing error in `--only` is no run of nothing.
   private func checkScope() throws {
-    guard let only = options.only, try !ledger.unknown([only]).isEmpty else { return }
+    guard let only = settings.only, try !ledger.unknown([only]).isEmpty else { return }
     let message = "`--only \(only)` matches no transfer of the job `\(job.name)`"
     try reports.writeEnd(
       job: job, file: opened.file, outcome: .failed, status: .noInput,
@@ -86,7 +85,7 @@ struct RunSession {
       let names = Self.named(Array(changed.prefix(PlanCompiler.missingLimit)), of: changed.count)
       messages.append("\(changed.count) local \(noun) changed since the upload began: \(names)")
     }
-    guard options.precheck == .strict, !messages.isEmpty else {
+    guard settings.precheck == .strict, !messages.isEmpty else {
       return messages.map { Diagnostic(.warning, $0) }
     }
     try reports.writeEnd(
@@ -105,13 +104,13 @@ struct RunSession {
     _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: Stopper, _ events: EventSink
   ) async throws -> StopCause? {
     let ticker = ProgressTicker(
-      ledger: ledger, board: board, isEnabled: !common.noProgress && !common.quiet,
-      events: events)
-    let log = RunLog(common) { ticker.note($0) }
+      ledger: ledger, board: board, isEnabled: settings.showsProgress && !settings.log.isQuiet,
+      events: events, context)
+    let log = RunLog(settings.log) { ticker.note($0) }
     var setUp = try EngineSetUp(
-      job: job, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
+      job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
       board: board,
-      checksEverything: options.resumeCheck == .full, waits: !options.noWait,
+      checksEverything: settings.resumeCheck == .full, waits: settings.waits,
       events: { event in
         events.write(.engine(event))
         log.tell(event)
@@ -121,11 +120,11 @@ struct RunSession {
     let values = RunValues(id: run.id, date: Timestamp.date(run.startedAt))
     if let rows = RowSources(job, values, ledger) { setUp.context.renewRows = { await rows.renew() } }
     let engine = TransferEngine(
-      setUp.context, scope: scope, failFast: options.failFast, waits: !options.noWait,
+      setUp.context, scope: scope, failFast: settings.failFast, waits: settings.waits,
       limit: try ledger.limit())
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let (sync, context) = (SyncPass(setUp.context), setUp.context)
-    let (deadline, ledger) = (deadline, ledger)
+    let (deadline, ledger) = (settings.deadline, ledger)
     let timer = Task {
       guard let deadline else { return }
       try await Task.sleep(for: .seconds(deadline))
@@ -228,16 +227,16 @@ struct RunSession {
     try ledger.endAttempt(
       run: run.number, outcome: outcome, exitCode: status.rawValue,
       isOver: whole.isOver(endedByFailFast: cause == .failFast), bytesTransferred: Int64(board.moved),
-      scope: options.only, at: Date().timeIntervalSince1970)
+      scope: settings.only, at: Date().timeIntervalSince1970)
     let stored = state.folder(job.name) + "/reports/\(run.id).json"
-    events.write(.runEnded(outcome, exitCode: status.rawValue, report: options.report ?? stored))
+    events.write(.runEnded(outcome, exitCode: status.rawValue, report: settings.report ?? stored))
     events.flush()
     var unwritten: End?
     do { try reports.write(job: job.name, ledger: ledger, run: run.number, storedAt: stored) } catch let end
       as End
     { unwritten = end }
     state.prune(job.name)
-    try ReportSink.sumUp(job.name, ledger, run.number, status)
+    try reports.sumUp(job.name, ledger, run.number, status)
     try ledger.checkpoint()
     if let unwritten { throw unwritten }
     if let message = events.failure { throw End(.cannotCreate, message) }

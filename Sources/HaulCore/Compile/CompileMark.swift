@@ -17,7 +17,7 @@ enum CompileMark {
   ) -> String? {
     guard read.diagnostics.isEmpty else { return nil }
     var parts = [
-      Haul.version, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
+      ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
     ]
     parts += pairs(overrides) + pairs(read.environment)
     for template in job.templates {

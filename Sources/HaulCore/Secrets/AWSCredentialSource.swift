@@ -3,8 +3,12 @@ import Foundation
 import JobModel
 
 /// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
-enum AWSCredentialSource {
-  static func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
+struct AWSCredentialSource: Sendable {
+  private let environment: ProcessEnvironment
+
+  init(_ environment: ProcessEnvironment) { self.environment = environment }
+
+  func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
     let found = try await find(credentials)
     let texts = [found.accessKeyID, found.secretAccessKey.reveal(), found.sessionToken?.reveal() ?? ""]
     guard !texts.contains(where: { $0.utf8.contains { $0 < 0x21 || $0 == 0x7F } }) else {
@@ -14,13 +18,12 @@ enum AWSCredentialSource {
   }
 
   /// - Throws: `Failure` where the environment has neither keys nor a profile's name.
-  static func checkEnvironment() throws {
-    let environment = ProcessInfo.processInfo.environment
-    if keys(environment) == nil { _ = try profileName(environment) }
+  func check() throws {
+    if environmentKeys == nil { _ = try profileName() }
   }
 
-  private static func profileName(_ environment: [String: String]) throws -> String {
-    guard let profile = environment["AWS_PROFILE"], !profile.isEmpty else {
+  private func profileName() throws -> String {
+    guard let profile = environment["AWS_PROFILE"] else {
       throw Failure(
         .secretUnavailable,
         "the environment has neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor AWS_PROFILE")
@@ -28,43 +31,39 @@ enum AWSCredentialSource {
     return profile
   }
 
-  private static func find(_ credentials: AWSCredentials) async throws -> AWSKeys {
-    let environment = ProcessInfo.processInfo.environment
+  private func find(_ credentials: AWSCredentials) async throws -> AWSKeys {
     switch credentials {
     case .environment:
-      if let found = keys(environment) { return found }
-      return try await profile(try profileName(environment), environment)
-    case .profile(let name): return try await profile(name, environment)
-    case .command(let words): return try await command(words)
+      if let environmentKeys { return environmentKeys }
+      return try await profile(try profileName())
+    case .profile(let name): return try await profile(name)
+    case .command(let words): return try await Self.command(words)
     case .keys: throw Failure(.internal, "keys of the manifest are resolved one by one")
     }
   }
 
-  private static func keys(_ environment: [String: String]) -> AWSKeys? {
-    guard let id = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"],
-      !id.isEmpty, !secret.isEmpty
+  private var environmentKeys: AWSKeys? {
+    guard let id = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"]
     else { return nil }
     return AWSKeys(
       accessKeyID: id, secretAccessKey: Secret(secret),
-      sessionToken: environment["AWS_SESSION_TOKEN"].flatMap { $0.isEmpty ? nil : Secret($0) })
+      sessionToken: environment["AWS_SESSION_TOKEN"].map { Secret($0) })
   }
 
-  private static func profile(_ name: String, _ environment: [String: String]) async throws -> AWSKeys {
-    try await keys(of: AWSProfiles(environment: environment).source(name), name, environment)
+  private func profile(_ name: String) async throws -> AWSKeys {
+    try await keys(of: AWSProfiles(environment).source(name), name)
   }
 
-  private static func keys(
-    of source: AWSProfiles.Source, _ name: String, _ environment: [String: String]
-  ) async throws -> AWSKeys {
+  private func keys(of source: AWSProfiles.Source, _ name: String) async throws -> AWSKeys {
     switch source {
-    case .command(let words): return try await command(words)
+    case .command(let words): return try await Self.command(words)
     case .role(let section, let source):
-      var found = try await keys(of: source, section["source_profile"] ?? name, environment)
-      func text(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+      var found = try await keys(of: source, section["source_profile"] ?? name)
       found.role = AWSRole(
         arn: section["role_arn"] ?? "", sessionName: section["role_session_name"] ?? "haul",
         externalID: section["external_id"], duration: section["duration_seconds"].flatMap { Int($0) },
-        endpoint: text("AWS_ENDPOINT_URL_STS") ?? text("AWS_ENDPOINT_URL"), region: section["region"])
+        endpoint: environment["AWS_ENDPOINT_URL_STS"] ?? environment["AWS_ENDPOINT_URL"],
+        region: section["region"])
       return found
     case .keys(let section):
       guard let id = section["aws_access_key_id"], let secret = section["aws_secret_access_key"],

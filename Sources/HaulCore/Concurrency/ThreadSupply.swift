@@ -5,7 +5,7 @@ import Synchronization
 
 /// The threads that this process may still start. Where the limit of processes leaves none, work that was handed to another
 /// thread would wait for ever.
-enum ThreadSupply {
+package enum ThreadSupply {
   /// As many as a run has at once, and some: the network's, the ledger's, one a core for tasks and one for blocking work.
   private static var needed: Int { min(64, 8 + 2 * ProcessInfo.processInfo.activeProcessorCount) }
   /// Seconds for which tasks may stand still before it is asked why.
@@ -13,12 +13,12 @@ enum ThreadSupply {
   private static let lastBeat = Atomic<UInt64>(0)
 
   /// Throws where too few threads can be started.
-  static func check() throws {
+  package static func check() throws {
     guard haul_try_threads(Int32(needed)) == 0 else { throw shortage("\(needed) threads can't be started") }
   }
 
-  /// Ends the process once its tasks stand still and no thread can be started.
-  static func watch() {
+  /// Calls `ended` once tasks stand still and no thread can be started.
+  package static func watch(_ ended: @escaping @Sendable (End) -> Void) {
     beat()
     Task.detached {
       while true {
@@ -34,9 +34,7 @@ enum ThreadSupply {
         // Another processor's beat may be a little ahead of this one's clock.
         let stood = now > last ? Double(now - last) / 1e9 : 0
         guard stood > patience, haul_try_threads(1) != 0 else { continue }
-        let end = shortage("no thread can be started, and work waits for one")
-        Terminal.error(end.message ?? "", hint: end.hint)
-        Terminal.exit(end.status)
+        ended(shortage("no thread can be started, and work waits for one"))
       }
     }
   }

@@ -1,0 +1,97 @@
+import Foundation
+import JobModel
+import Reporting
+
+/// Where a command prints: data to its output, messages to its errors.
+package final class Console: Sendable {
+  /// How messages are written: by the words of the command line, which may be too wrong to be parsed.
+  package struct Style: Sendable {
+    package let isJSON: Bool
+    package let isQuiet: Bool
+
+    package init(_ arguments: [String]) {
+      isQuiet = arguments.contains("--quiet")
+      isJSON =
+        arguments.contains("--log-format=json")
+        || zip(arguments, arguments.dropFirst()).contains { $0 == ("--log-format", "json") }
+    }
+  }
+
+  package let style: Style
+  /// The descriptors of standard output and standard error.
+  let output: Int32
+  let errors: Int32
+  private let environment: ProcessEnvironment
+  private let failed = Latch<OutputFileError>()
+
+  package init(output: Int32, errors: Int32, style: Style, environment: ProcessEnvironment) {
+    self.output = output
+    self.errors = errors
+    self.style = style
+    self.environment = environment
+  }
+
+  /// Why standard output could not be written; what follows the first failure is not written either.
+  var outFailure: OutputFileError? { failed.value }
+
+  /// How a command ends whose output did not reach its reader, whatever else it did; nil where it did.
+  package var unwritten: End? {
+    // Whoever closed a pipe knows it.
+    outFailure.map { End(.cannotCreate, $0.isReaderGone ? nil : $0.description) }
+  }
+
+  package func out(_ text: String) { out(Array(text.utf8)) }
+
+  package func out(_ bytes: [UInt8]) {
+    guard outFailure == nil else { return }
+    do { try Descriptor.write(bytes, to: output, path: "standard output") } catch { failed.set(error) }
+  }
+
+  /// Says what was done; nothing under `--quiet`.
+  package func note(_ message: String) {
+    guard !style.isQuiet else { return }
+    if style.isJSON { record("info", message) } else { emit("haul: \(shown(message))\n") }
+  }
+
+  /// A plain line of progress or the summary, with its time where no terminal shows it as it comes.
+  func timed(_ text: String) {
+    let time = isErrorTerminal ? "" : Timestamp.text(Date().timeIntervalSince1970) + " "
+    emit(time + text)
+  }
+
+  /// A line of `--log-format json`.
+  func record(_ level: String, _ message: String, _ more: [JSON.Member] = []) {
+    let line = JSON.object(
+      [
+        .init("at", .string(Timestamp.text(Date().timeIntervalSince1970))), .init("level", .string(level)),
+        .init("message", .string(Masking.text(message))),
+      ] + more)
+    emit(line.text + "\n")
+  }
+
+  package func error(_ message: String, hint: String? = nil) {
+    guard !style.isJSON else {
+      return record("error", message, [.init("hint", .text(hint.map(Masking.text)))])
+    }
+    emit("haul: \(shown(message))\n" + (hint.map { "hint: \(shown($0))\n" } ?? ""))
+  }
+
+  package func print(_ end: End) {
+    if let message = end.message { error(message, hint: end.hint) }
+  }
+
+  /// Writes to standard error as it is. Nobody can be told that standard error can't be written.
+  func emit(_ text: String) { try? Descriptor.write(Array(text.utf8), to: errors, path: "standard error") }
+
+  private func shown(_ text: String) -> String {
+    DisplayText.safe(Masking.text(text), keepingNewlines: true)
+  }
+
+  package var isOutputTerminal: Bool { isatty(output) == 1 }
+  var isErrorTerminal: Bool { isatty(errors) == 1 }
+
+  /// Colour: only on a terminal, never under NO_COLOR (no-color.org).
+  package var coloursOutput: Bool { isOutputTerminal && mayColour }
+  package var coloursErrors: Bool { isErrorTerminal && mayColour }
+  private var mayColour: Bool { environment["NO_COLOR"] == nil && environment.variables["TERM"] != "dumb" }
+}

@@ -1,0 +1,27 @@
+import Endpoints
+import Foundation
+import JobModel
+
+/// Paths as the command line gives them, made absolute.
+package enum Paths {
+  package static func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// Absolute, with links left as they are: below the shell's idea of where it is (`pwd -L`), where that is right.
+  ///
+  /// - Parameter shell: the variable `PWD`.
+  static func logical(_ path: String, shell: String?) -> String {
+    guard !path.hasPrefix("/") else { return RelativePath.tidy(path) }
+    let here = FileManager.default.currentDirectoryPath
+    let given = shell.flatMap { RelativePath.isAbsolute($0) && real($0) == real(here) ? $0 : nil }
+    return RelativePath.tidy((given ?? here) + "/" + path)
+  }
+
+  /// Links resolved, so that one file has one name.
+  static func real(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return absolute(path) }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+}

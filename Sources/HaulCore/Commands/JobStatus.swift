@@ -1,0 +1,89 @@
+import Endpoints
+import Foundation
+import JobLedger
+import JobModel
+import Reporting
+
+/// What `haul status` shows: where jobs stand, from their ledgers.
+package struct JobStatus {
+  private let state: StateFolder
+  private let console: Console
+  private let json: Bool
+  /// Totals alone, without the transfers.
+  private let isSummary: Bool
+  /// Goes on until the job no longer runs.
+  private let watches: Bool
+
+  package init(
+    _ state: StateFolder, _ console: Console, json: Bool, isSummary: Bool, watches: Bool
+  ) {
+    self.state = state
+    self.console = console
+    self.json = json
+    self.isSummary = isSummary
+    self.watches = watches
+  }
+
+  /// Shows one job.
+  ///
+  /// - Throws: `End` where its state can't be used; as JSON, that is put out before.
+  package func show(_ name: String) async throws {
+    do {
+      do { try await follow(name) } catch let error as LedgerError { throw End(error) }
+    } catch let end as End {
+      if json { try showUnreadable(name, end) }
+      throw end
+    }
+  }
+
+  /// Shows several, as one JSON array; those that can't be read after the others.
+  package func show(all names: [String]) async throws {
+    if json { console.out("[") }
+    var damaged: [End] = []
+    for (index, name) in names.enumerated() {
+      if json, index > 0 { console.out(",\n") }
+      do { try await show(name) } catch let end as End {
+        damaged.append(end)
+        if let message = end.message { console.error(message, hint: end.hint) }
+      }
+    }
+    if json { console.out("]\n") }
+    guard !damaged.isEmpty else { return }
+    throw End(
+      damaged.contains { $0.status != .alreadyRunning } ? .cannotCreate : .alreadyRunning,
+      "the state of \(Figures.count(damaged.count, "job")) can't be read")
+  }
+
+  private func follow(_ name: String) async throws {
+    let ledger = try state.open(name)
+    var meter = watches ? RateMeter() : nil
+    while true {
+      let isRunning = try state.isRunning(name)
+      if !isRunning { try state.settle(name, ledger) }
+      try show(ReportSink.head(name, ledger, try ledger.lastRun()), ledger, &meter)
+      guard watches, isRunning, console.outFailure == nil else { return }
+      try await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  private func show(_ head: ReportHead, _ ledger: JobLedger, _ meter: inout RateMeter?) throws {
+    if json {
+      let spool = try Spool()
+      try ReportSink.writer(head, ledger, isSummary: isSummary).write(to: spool.add)
+      try spool.read(console.out)
+    } else {
+      let clear = watches && console.isOutputTerminal ? "\u{1b}[H\u{1b}[2J" : ""
+      let text = try StatusText(head, ledger: ledger, isColoured: console.coloursOutput)
+        .text(now: Date().timeIntervalSince1970, meter: &meter)
+      console.out(clear + text)
+    }
+  }
+
+  /// A report of its own kind, so that the JSON is whole: no plan, and why.
+  private func showUnreadable(_ name: String, _ end: End) throws {
+    var head = ReportHead(toolVersion: ToolVersion.current, jobName: name)
+    head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, end.message ?? "the state can't be read"))]
+    try ReportWriter(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
+      .write(to: console.out)
+  }
+}

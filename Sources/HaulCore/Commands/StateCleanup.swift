@@ -1,0 +1,142 @@
+import Endpoints
+import JobLedger
+import JobManifest
+package import JobModel
+import Reporting
+import TransferEngine
+
+/// What `haul gc` does: removes old runs, orphaned partial files and orphaned remote sessions of jobs.
+package struct StateCleanup: Sendable {
+  /// One thing that was removed, or would be.
+  package struct Item: Sendable, Hashable {
+    package var job: String
+    /// `run`, `part` or `session`.
+    package var kind: String
+    package var place: String
+    package var transfer: String?
+    package var bytes: Int64?
+
+    package func text(isDryRun: Bool) -> String {
+      let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
+      return
+        "\(isDryRun ? "would remove" : "removed") \(kind) of `\(job)`: \(DisplayText.safe(place))\(size)\n"
+    }
+  }
+
+  package struct Result: Sendable {
+    package var items: [Item] = []
+    /// What could not be removed.
+    package var left = 0
+    /// Jobs whose state can't be used.
+    package var damaged: [(job: String, message: String)] = []
+
+    package func json(isDryRun: Bool) -> JSON {
+      let items = items.map { item -> JSON in
+        [
+          "job": .string(item.job), "kind": .string(item.kind), "place": .string(item.place),
+          "transfer": .text(item.transfer), "bytes": .int(item.bytes),
+        ]
+      }
+      let errors = damaged.map { JSON.object([.init("job", .string($0)), .init("message", .string($1))]) }
+      return [
+        "schema": "haul.gc/v1", "dry_run": .bool(isDryRun), "items": .array(items), "errors": .array(errors),
+      ]
+    }
+
+    package var isNothing: Bool { items.isEmpty && left == 0 && damaged.isEmpty }
+
+    /// Nil where all was removed.
+    package var end: End? {
+      if !damaged.isEmpty {
+        let names = damaged.map { "`\($0.job)`" }.joined(separator: ", ")
+        return End(.cannotCreate, "nothing was removed of \(names)")
+      }
+      return left == 0
+        ? nil : End(.incomplete, "\(left) of them are still there", hint: "run `haul gc` again later")
+    }
+  }
+
+  private let state: StateFolder
+  private let context: CommandContext
+  /// How many of the newest runs are kept.
+  private let keep: Int
+  /// Only says what would be removed.
+  private let isDryRun: Bool
+
+  package init(_ state: StateFolder, _ context: CommandContext, keeping keep: Int, isDryRun: Bool) {
+    self.state = state
+    self.context = context
+    self.keep = keep
+    self.isDryRun = isDryRun
+  }
+
+  /// Clears one job after the other; one whose state can't be used does not keep the others from it.
+  ///
+  /// - Parameter removed: told of each item as it is removed.
+  package func run(_ jobs: [String], removed: (Item) -> Void) async throws -> Result {
+    var result = Result()
+    for name in jobs {
+      do {
+        do { try await clear(name, &result, removed) } catch let error as LedgerError { throw End(error) }
+      } catch let end as End where end.status == .cannotCreate {
+        let message = end.message ?? "the state can't be used"
+        result.damaged.append((name, message))
+        context.console.error(message, hint: end.hint)
+      }
+    }
+    return result
+  }
+
+  private func clear(_ name: String, _ result: inout Result, _ removed: (Item) -> Void) async throws {
+    guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
+      context.console.note("the job `\(name)` is running: left alone")
+      return
+    }
+    defer { withExtendedLifetime(lock) {} }
+    let ledger = try state.open(name, holding: lock)
+    for run in try ledger.forgetRuns(keeping: keep, remove: !isDryRun) {
+      if !isDryRun { state.removeReport(name, run: run.id) }
+      let item = Item(job: name, kind: "run", place: "run \(run.number)")
+      result.items.append(item)
+      removed(item)
+    }
+    if !isDryRun { state.prune(name) }
+    guard let job = try ledger.recordedJob(context.environment) else {
+      context.console.note(
+        "the manifest of `\(name)` can't be read: its part files and sessions are left alone")
+      return
+    }
+    for orphan in try await orphans(of: job, ledger) {
+      if let obstacle = orphan.obstacle {
+        result.left += 1
+        context.console.note(
+          "the \(orphan.kind.rawValue) of `\(name)` can't be removed now: \(orphan.place): \(obstacle)")
+        continue
+      }
+      let item = Item(
+        job: name, kind: orphan.kind.rawValue, place: orphan.place, transfer: orphan.transfer,
+        bytes: orphan.bytes)
+      result.items.append(item)
+      removed(item)
+    }
+  }
+
+  private func orphans(of job: Job, _ ledger: JobLedger) async throws -> [Orphan] {
+    let writer = LedgerWriter(ledger) { _ in }
+    let setUp = try EngineSetUp(
+      job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: 0,
+      board: LiveBoard(), events: context.console.print)
+    defer { setUp.shutDown() }
+    let orphans = try await Orphans.clear(setUp.context, remove: !isDryRun)
+    try writer.close()
+    return orphans
+  }
+}
+
+extension JobLedger {
+  /// The job by its manifest, read again as the last run read it; nil where that can't be read any more.
+  func recordedJob(_ environment: ProcessEnvironment) throws -> Job? {
+    guard let path = try meta("manifest"), let file = try? ManifestFile(path, environment) else { return nil }
+    return file.read(overrides: try lastRun()?.overrides ?? [:]).job
+  }
+}
