@@ -30,7 +30,7 @@ test: imports
 
 check: lint test
 
-## Writes what schemas/job.schema.json says of endpoints from their key tables.
+## Writes what schemas/job.schema.json says of endpoints and policies from their key tables.
 schema: imports
 	HAUL_WRITE_SCHEMA=1 swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error \
 	--filter JobSchemaTests

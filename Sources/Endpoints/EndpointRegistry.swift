@@ -26,8 +26,8 @@ package enum EndpointRegistry {
 }
 
 extension EndpointDriver {
-  package static var keyNames: [String] { keys.keys.map(\.name) }
-  package static var requiredKeys: [String] { keys.keys.filter(\.isRequired).map(\.name) }
+  package static var keyNames: [String] { keys.names }
+  package static var requiredKeys: [String] { keys.required }
 
   /// Reads the kind's own keys; what is wrong with them goes to the fields' faults.
   package static func read(_ fields: Fields) -> any EndpointDriver {

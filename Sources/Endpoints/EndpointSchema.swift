@@ -1,4 +1,5 @@
 package import JobModel
+internal import ManifestFields
 
 /// The part of `schemas/job.schema.json` that describes an endpoint, made from the kinds' key tables.
 package enum EndpointSchema {
@@ -14,26 +15,21 @@ package enum EndpointSchema {
 extension EndpointDriver {
   fileprivate static var schema: JSON {
     let type: JSON = ["const": .string(word)]
-    let own = keys.keys.map { JSON.Member($0.name, $0.schema) }
-    var then: [JSON.Member] = [
-      .init("type", "object"), .init("properties", .object([.init("type", type)] + common + own)),
-      .init("patternProperties", ["^x-": .bool(true)]), .init("additionalProperties", .bool(false)),
-    ]
-    if !requiredKeys.isEmpty { then.append(.init("required", requiredKeys.asJSON)) }
     return [
-      "if": ["properties": ["type": type], "required": ["type"].asJSON], "then": .object(then),
+      "if": ["properties": ["type": type], "required": ["type"].asJSON],
+      "then": KeySchema.mapping([.init("type", type)] + common + keys.properties, required: requiredKeys),
     ]
   }
 
   /// `KeyShape.endpointCommon` but `type`.
   private static var common: [JSON.Member] {
-    let auth: JSON = ["$ref": "#/$defs/auth"]
+    let auth: JSON = KeySchema.shared("auth")
     let unsigned: JSON = ["not": ["type": "object", "required": ["aws"].asJSON]]
     return [
       .init("url", KeySchema.url),
       .init("auth", Self().signer == nil ? ["allOf": .array([auth, unsigned])] : auth),
-      .init("policy", ["anyOf": .array([["type": "string"], ["$ref": "#/$defs/policy"]])]),
-      .init("headers", ["$ref": "#/$defs/headers"]), .init("tls", ["$ref": "#/$defs/tls"]),
+      .init("policy", ["anyOf": .array([["type": "string"], KeySchema.shared("policy")])]),
+      .init("headers", KeySchema.shared("headers")), .init("tls", KeySchema.shared("tls")),
     ]
   }
 }

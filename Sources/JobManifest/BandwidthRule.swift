@@ -4,8 +4,17 @@ internal import YAML
 
 /// `bandwidth`: one rate for both ways, or one for each.
 enum BandwidthRule {
+  /// - Parameter put: takes the rates of both ways.
+  static func key<Value>(
+    isRequired: Bool = false, _ put: @escaping @Sendable (inout Value, Rate?, Rate?) -> Void
+  ) -> KeyTable<Value>.Key {
+    .own("bandwidth", isRequired: isRequired, schema: KeySchema.shared("bandwidth")) { fields, value in
+      if let rates = read(fields) { put(&value, rates.download, rates.upload) }
+    }
+  }
+
   /// A direction that the mapping leaves out is nil.
-  static func read(_ parent: Fields) -> (download: Rate?, upload: Rate?)? {
+  private static func read(_ parent: Fields) -> (download: Rate?, upload: Rate?)? {
     guard let node = parent.node("bandwidth") else { return nil }
     guard node.mapping != nil else {
       return parent.value("bandwidth", Units.rate).map { ($0, $0) }

@@ -5,15 +5,73 @@ internal import YAML
 
 /// `timezone`, `schedule`, `window` and `budget`: what a policy says about hours and days.
 enum CalendarRule {
-  static func read(_ fields: Fields, into policy: inout Policy) {
-    policy.timezone = fields.value("timezone", zone)
-    policy.schedule = entries("schedule", ["days", "from", "to", "bandwidth"], fields, scheduleEntry)
-    policy.window = entries("window", ["days", "from", "to"], fields, window)
-    guard let budget = fields.fields("budget", .policyPart("budget", ["bytes", "per"])) else { return }
-    budget.require("bytes", "per")
-    let period: Budget.Period? = budget.choice("per")
-    if let bytes = budget.size("bytes"), let period { policy.budget = Budget(bytes: bytes, period: period) }
+  static let timezone = KeyTable<Policy>.Key.parsed(
+    "timezone", \.timezone, schema: ["type": "string"]
+  ) { text throws(ValueFault) in try zone(text) }.described("An IANA name, of schedule, window and budget")
+
+  static let schedule = KeyTable<Policy>.Key.own(
+    "schedule", schema: KeySchema.list(of: entry.schema)
+  ) { fields, policy in
+    policy.schedule = entries("schedule", entry, fields) { entry in
+      guard let hours = entry.hours, entry.download != nil || entry.upload != nil else { return nil }
+      return ScheduleEntry(window: hours, download: entry.download, upload: entry.upload)
+    }
   }
+
+  static let window = KeyTable<Policy>.Key.own(
+    "window", schema: KeySchema.list(of: hours.schema)
+  ) { fields, policy in policy.window = entries("window", hours, fields, \.hours) }
+
+  static let budget = KeyTable<Policy>.Key.own("budget", schema: budgetKeys.schema) { parent, policy in
+    guard let fields = parent.fields("budget", KeyShape(name: "`budget`", keys: budgetKeys.names)) else {
+      return
+    }
+    var budget = BudgetParts()
+    budgetKeys.read(fields, into: &budget)
+    if let bytes = budget.bytes, let period = budget.period {
+      policy.budget = Budget(bytes: bytes, period: period)
+    }
+  }
+
+  private struct BudgetParts {
+    var bytes: Int64?
+    var period: Budget.Period?
+  }
+
+  private static let budgetKeys: KeyTable<BudgetParts> = [
+    .size("bytes", \.bytes, isRequired: true), .choice("per", \.period, isRequired: true),
+  ]
+
+  /// An entry of `window` or `schedule` as it is written.
+  private struct Entry {
+    var days: Set<Weekday>? = Set(Weekday.allCases)
+    var from: Int?
+    var to: Int?
+    var download: Rate?
+    var upload: Rate?
+
+    var hours: TimeWindow? {
+      guard let days, let from, let to else { return nil }
+      return TimeWindow(days: days, from: from, to: to)
+    }
+  }
+
+  private static let clockSchema = KeySchema.shared("clock")
+  private static let hours: KeyTable<Entry> = [
+    .own("days", schema: KeySchema.shared("days")) { fields, entry in
+      if fields.has("days") { entry.days = days(fields) }
+    },
+    .parsed("from", \.from, isRequired: true, schema: clockSchema) { text throws(ValueFault) in
+      try clock(text, latest: 1439)
+    },
+    .parsed("to", \.to, isRequired: true, schema: clockSchema) { text throws(ValueFault) in
+      try clock(text, latest: 1440)
+    },
+  ]
+  private static let entry = hours.and(
+    BandwidthRule.key(isRequired: true) {
+      $0.download = $1; $0.upload = $2
+    })
 
   /// IANA's names without a region that mean one zone everywhere.
   private static let plainZones: Set<String> = [
@@ -28,32 +86,18 @@ enum CalendarRule {
     return text
   }
 
-  private static func entries<Entry>(
-    _ key: String, _ keys: [String], _ parent: Fields, _ read: (Fields) -> Entry?
-  ) -> [Entry]? {
+  private static func entries<Made>(
+    _ key: String, _ table: KeyTable<Entry>, _ parent: Fields, _ make: (Entry) -> Made?
+  ) -> [Made]? {
     guard let items = parent.items(key) else { return nil }
+    let shape = KeyShape(name: "an entry of `\(key)`", keys: table.names)
     return items.enumerated().compactMap { index, item in
-      let shape = KeyShape(name: "an entry of `\(key)`", keys: keys)
-      return Fields(item, shape: shape, path: "\(parent.path(key))[\(index + 1)]", scope: parent.scope)
-        .flatMap(read)
+      let path = "\(parent.path(key))[\(index + 1)]"
+      guard let fields = Fields(item, shape: shape, path: path, scope: parent.scope) else { return nil }
+      var entry = Entry()
+      table.read(fields, into: &entry)
+      return make(entry)
     }
-  }
-
-  private static func scheduleEntry(_ fields: Fields) -> ScheduleEntry? {
-    fields.require("bandwidth")
-    let hours = window(fields)
-    let rates = BandwidthRule.read(fields)
-    guard let hours, let rates else { return nil }
-    return ScheduleEntry(window: hours, download: rates.download, upload: rates.upload)
-  }
-
-  private static func window(_ fields: Fields) -> TimeWindow? {
-    fields.require("from", "to")
-    let days = fields.has("days") ? days(fields) : Set(Weekday.allCases)
-    let from = fields.value("from") { text throws(ValueFault) in try clock(text, latest: 1439) }
-    let to = fields.value("to") { text throws(ValueFault) in try clock(text, latest: 1440) }
-    guard let days, let from, let to else { return nil }
-    return TimeWindow(days: days, from: from, to: to)
   }
 
   /// Minutes since midnight.

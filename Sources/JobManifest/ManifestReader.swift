@@ -28,7 +28,8 @@ package enum ManifestReader {
     var readable: Job?
     var used: [String: String] = [:]
     if let root = document.root {
-      let scope = Scope(faults: faults, directory: directory, environment: environment)
+      let scope = Scope(
+        faults: faults, directory: directory, policies: PolicyRule.shapes, environment: environment)
       readable = JobRule.read(root, path: path, overrides: overrides, scope: scope)
       used = scope.environmentUsed
     } else if document.faults.isEmpty {

@@ -4,22 +4,40 @@ internal import YAML
 
 /// `network` of a policy.
 enum NetworkRule {
-  private static let keys = ["metered", "interface", "hosts", "addresses", "ip", "proxy"]
+  static let key = KeyTable<Policy>.Key.part(
+    "network",
+    [
+      .choice("metered", \.metered),
+      .parsed("interface", \.interface, schema: KeySchema.matching(#"^[^/\s]{1,15}$"#)) {
+        text throws(ValueFault) in try interface(text)
+      },
+      .part(
+        "hosts", as: "network.hosts",
+        [
+          .list("allow", \.allowedHosts, of: hostSchema) { text throws(ValueFault) in try host(text) },
+          .list("deny", \.deniedHosts, of: hostSchema) { text throws(ValueFault) in try host(text) },
+        ]),
+      .part(
+        "addresses", as: "network.addresses",
+        [
+          .list("deny", \.deniedAddresses, of: addressSchema) { text throws(ValueFault) in
+            try AddressRange.check(text)
+          }
+        ]),
+      .choice("ip", \.ip),
+      .own("proxy", schema: proxySchema) { fields, policy in
+        policy.proxy = fields.node("proxy")?.mapping == nil ? fields.value("proxy", proxy) : login(fields)
+      },
+    ])
 
-  static func read(_ parent: Fields, into policy: inout Policy) {
-    guard let fields = parent.fields("network", .policyPart("network", keys)) else { return }
-    policy.metered = fields.choice("metered")
-    policy.interface = fields.value("interface", interface)
-    policy.ip = fields.choice("ip")
-    policy.proxy = fields.node("proxy")?.mapping == nil ? fields.value("proxy", proxy) : login(fields)
-    if let hosts = fields.fields("hosts", .policyPart("network.hosts", ["allow", "deny"])) {
-      policy.allowedHosts = hosts.list("allow", host)
-      policy.deniedHosts = hosts.list("deny", host)
-    }
-    if let addresses = fields.fields("addresses", .policyPart("network.addresses", ["deny"])) {
-      policy.deniedAddresses = addresses.list("deny", AddressRange.check)
-    }
-  }
+  private static let hostSchema = KeySchema.matching(#"^[A-Za-z0-9._*:\[\]-]+$"#)
+  private static let addressSchema: JSON = [
+    "type": "string", "description": "A CIDR, or private, loopback, link-local",
+  ]
+  private static let proxySchema: JSON = [
+    "description": "env, none, a URL, or one with a user and a password",
+    "anyOf": .array([["type": "string"], loginKeys.schema]),
+  ]
 
   /// Linux: at most 15 bytes, no `/` and no blanks.
   private static func interface(_ text: String) throws(ValueFault) -> String {
@@ -40,19 +58,33 @@ enum NetworkRule {
     return text.lowercased()
   }
 
+  private struct Login {
+    var address: ProxySetting?
+    var user: String?
+    var password: SecretReference?
+  }
+
+  private static let loginKeys: KeyTable<Login> = [
+    .parsed("url", \.address, isRequired: true, schema: ["type": "string"]) { text throws(ValueFault) in
+      try proxy(text)
+    },
+    .own("user", isRequired: true, schema: KeySchema.text) { fields, login in
+      login.user = fields.value("user", allowed: []) { text throws(ValueFault) in
+        guard !text.contains(":") else { throw ValueFault("a user's name has no `:` (RFC 7617)") }
+        return text
+      }
+    },
+    .secret("password", \.password, isRequired: true),
+  ]
+
   private static func login(_ parent: Fields) -> ProxySetting? {
-    guard let fields = parent.fields("proxy", .policyPart("network.proxy", ["url", "user", "password"]))
-    else {
+    let shape = KeyShape(name: "`network.proxy`", keys: loginKeys.names)
+    guard let fields = parent.fields("proxy", shape) else { return nil }
+    var login = Login()
+    loginKeys.read(fields, into: &login)
+    guard let address = login.address, let user = login.user, let password = login.password else {
       return nil
     }
-    fields.require("url", "user", "password")
-    let address = fields.value("url", proxy)
-    let user = fields.value("user", allowed: []) { text throws(ValueFault) in
-      guard !text.contains(":") else { throw ValueFault("a user's name has no `:` (RFC 7617)") }
-      return text
-    }
-    let password = SecretRule.read("password", in: fields)
-    guard let address, let user, let password else { return nil }
     guard case .url(let url) = address else {
       fields.error("a proxy with a user has a URL", at: "url", hint: "like `http://proxy.example.net:3128`")
       return nil

@@ -3,14 +3,15 @@ internal import ManifestFields
 
 /// `tls` of a policy or of an endpoint.
 enum TLSRule {
-  static func read(_ parent: Fields, into policy: inout Policy) {
-    guard let fields = parent.fields("tls", .tls) else { return }
-    policy.tlsMinVersion = fields.value("min_version", version)
-    policy.caFile = fields.text("ca_file").map(parent.scope.absolute)
-    policy.clientCertificate = fields.text("client_cert").map(parent.scope.absolute)
-    policy.clientKey = fields.text("client_key").map(parent.scope.absolute)
-    policy.pinnedKeys = fields.list("pinned_keys", allowsOne: true, pin)
-    policy.insecure = fields.bool("insecure")
+  static let key: KeyTable<Policy>.Key = {
+    var key = KeyTable<Policy>.Key.own("tls", schema: KeySchema.shared("tls"), read)
+    key.parts = keys.names
+    return key
+  }()
+
+  @Sendable static func read(_ parent: Fields, into policy: inout Policy) {
+    guard let fields = parent.fields("tls", KeyShape(name: "`tls`", keys: keys.names)) else { return }
+    keys.read(fields, into: &policy)
     if policy.insecure == true, let mark = fields.keyMark("insecure") {
       fields.scope.faults.warning(
         "`insecure: true`: certificates and host names are not checked, so anybody on the way can read and change "
@@ -20,6 +21,18 @@ enum TLSRule {
       fields.error("`client_key` without `client_cert`", at: "client_key", hint: "name the certificate too")
     }
   }
+
+  static let keys: KeyTable<Policy> = [
+    .parsed("min_version", \.tlsMinVersion, schema: KeySchema.choice(["1.2", "1.3"])) {
+      text throws(ValueFault) in try version(text)
+    },
+    .file("ca_file", \.caFile), .file("client_cert", \.clientCertificate), .file("client_key", \.clientKey),
+    .list(
+      "pinned_keys", \.pinnedKeys, allowsOne: true,
+      of: KeySchema.matching("^sha256//[A-Za-z0-9+/]{43}=$")
+    ) { text throws(ValueFault) in try pin(text) },
+    .flag("insecure", \.insecure),
+  ]
 
   /// RFC 8996 forbids the older ones, and OpenSSL no longer speaks them as it is set up.
   private static func version(_ text: String) throws(ValueFault) -> TLSVersion {

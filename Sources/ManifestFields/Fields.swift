@@ -193,7 +193,7 @@ package struct Fields {
     let key = entry.key
     if KeyShape.later.contains(key) {
       scope.faults.error("`\(key)` is reserved for a later version", at: entry.keyMark, hint: "leave it out")
-    } else if let home = KeyShape.home(of: key, besides: shape) {
+    } else if let home = KeyShape.home(of: key, besides: shape, policies: scope.policies) {
       scope.faults.error(
         "`\(key)` does not belong into \(shape.name)", at: entry.keyMark, hint: "it belongs into \(home)")
     } else if let meaning = KeyShape.meaning(of: key, in: shape) {

@@ -29,21 +29,7 @@ package struct KeyShape: Sendable {
     name: "`expect`", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
 
   package static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
-  package static let policy = KeyShape(
-    name: "a policy",
-    keys: [
-      "transfers", "chunks_in_flight", "connections", "bandwidth", "timezone", "schedule", "window",
-      "deadline",
-      "budget", "fail_fast", "timeouts", "retry", "disk", "network", "tls", "http",
-    ])
-  package static let tls = KeyShape(
-    name: "`tls`",
-    keys: ["min_version", "ca_file", "client_cert", "client_key", "pinned_keys", "insecure"])
-
-  /// A mapping below a policy.
-  package static func policyPart(_ key: String, _ keys: [String]) -> KeyShape {
-    KeyShape(name: "`\(key)`", keys: keys)
-  }
+  package static let policyName = "a policy"
 
   /// What other tools call a key of a policy.
   private static let otherNames = [
@@ -56,23 +42,20 @@ package struct KeyShape: Sendable {
   /// Of a key by another tool's name: how it is written here; nil for others.
   package static func meaning(of key: String, in shape: KeyShape) -> String? {
     guard let text = otherNames[key] else { return nil }
-    return shape.name == policy.name ? "write `\(text)`" : "write `policy: { \(text) }`"
+    return shape.name == policyName ? "write `\(text)`" : "write `policy: { \(text) }`"
   }
 
   /// Where a key that is none of this mapping's would belong.
-  package static func home(of key: String, besides shape: KeyShape) -> String? {
-    let places: [(KeyShape, String)] = [
-      (transfer, "a transfer, or `defaults`"), (policy, "a policy"), (job, "the top level"),
-      (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"),
-      (
-        policyPart("network", ["metered", "interface", "hosts", "addresses", "ip", "proxy"]),
-        "`network` of a policy"
-      ),
-      (policyPart("http", ["redirects", "user_agent"]), "`http` of a policy"),
-      (tls, "`tls` of a policy or an endpoint"), (expect, "`expect`"),
-      (policyPart("timeouts", ["connect", "request", "stall"]), "`timeouts` of a policy"),
-      (policyPart("retry", ["attempts", "initial", "max", "multiplier", "jitter"]), "`retry` of a policy"),
-    ]
+  ///
+  /// - Parameter policies: a policy's mapping, and those below it, each with where it stands.
+  package static func home(
+    of key: String, besides shape: KeyShape, policies: [(KeyShape, String)]
+  ) -> String? {
+    let places =
+      [
+        (transfer, "a transfer, or `defaults`"), (job, "the top level"),
+        (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"), (expect, "`expect`"),
+      ] + policies
     if ["id", "download", "upload", "to"].contains(key), shape.name != transfer.name { return "a transfer" }
     if shape.name == defaults.name, transferLevel.contains(key) { return nil }
     return places.first { $0.0.name != shape.name && $0.0.keys.contains(key) }?.1

@@ -17,8 +17,15 @@ package final class Scope {
   package private(set) var usedEnvironment = false
   package private(set) var secrets: [SecretUse] = []
 
-  package init(faults: Faults, directory: String, environment: @escaping (String) -> String?) {
+  /// A policy's mapping, and those below it, each with where it stands: for hints.
+  let policies: [(KeyShape, String)]
+
+  package init(
+    faults: Faults, directory: String, policies: [(KeyShape, String)],
+    environment: @escaping (String) -> String?
+  ) {
     self.faults = faults
+    self.policies = policies
     self.directory = directory
     self.environment = environment
   }

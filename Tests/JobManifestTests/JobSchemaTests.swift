@@ -1,5 +1,6 @@
 import Endpoints
 import Foundation
+import JobManifest
 import JobModel
 import ManifestFields
 import TestSupport
@@ -10,10 +11,13 @@ import YAML
 struct JobSchemaTests {
   private static let path = Programs.schemas + "/job.schema.json"
 
-  /// The endpoints' part is made from the drivers' key tables. `make schema` writes it.
-  @Test func endpointsPartIsMadeFromTheKeyTables() throws {
+  /// What endpoints and policies take is made from their key tables. `make schema` writes it.
+  @Test func madeFromTheKeyTables() throws {
     let committed = try String(contentsOfFile: Self.path, encoding: .utf8)
-    let made = try Self.withEndpoints(committed)
+    var made = committed
+    for (name, value) in PolicySchema.definitions + [("endpoint", EndpointSchema.definition)] {
+      made = try Self.schema(made, with: value, as: name)
+    }
     if ProcessInfo.processInfo.environment["HAUL_WRITE_SCHEMA"] != nil {
       try made.write(toFile: Self.path, atomically: true, encoding: .utf8)
     } else {
@@ -34,14 +38,16 @@ struct JobSchemaTests {
     #expect(kinds.count == EndpointRegistry.all.count)
   }
 
-  private static func withEndpoints(_ schema: String) throws -> String {
-    let start = try #require(schema.range(of: "\n    \"endpoint\": {\n"))
+  private static func schema(
+    _ schema: String, with definition: JobModel.JSON, as name: String
+  ) throws -> String {
+    let start = try #require(schema.range(of: "\n    \"\(name)\": {\n"))
     let end = try #require(schema.range(of: "\n    }", range: start.upperBound..<schema.endIndex))
     var part: [UInt8] = []
-    EndpointSchema.definition.write(to: &part, indent: 4)
+    definition.write(to: &part, indent: 4)
     return schema.replacingCharacters(
       in: start.lowerBound..<end.upperBound,
-      with: "\n    \"endpoint\": " + String(decoding: part, as: UTF8.self))
+      with: "\n    \"\(name)\": " + String(decoding: part, as: UTF8.self))
   }
 
   @Test func goodManifestsAreValid() async throws {
@@ -81,7 +87,6 @@ struct JobSchemaTests {
     "`columns` are of a csv", "every row would have one id", "needs a `key`", "a glob and `for_each`",
     // Texts with a grammar of their own.
     "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",
-    "not a host",
     "not a media type", "which haul does not expand", "is a name of haul's own", "`to` is empty",
     "is not closed", "never written in the manifest", "a secret is never written", "no line ends",
     "haul sets `Content-Length` itself", "ends in `/api`",

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `http`: any web server.
 package struct HTTPDriver: EndpointDriver {

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `kii`: object bodies in Kii Cloud.
 package struct KiiDriver: EndpointDriver {

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `presigned`: a back end that hands out signed URLs.
 package struct PresignedDriver: EndpointDriver {

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `s3`: S3 and compatible stores.
 package struct S3Driver: EndpointDriver {

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `salesforce`: Salesforce Files.
 package struct SalesforceDriver: EndpointDriver {

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// One kind of endpoint: all that haul knows of it. A value has what the manifest says under the kind's own keys.
 ///

@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `session`: the chunk-session API.
 package struct SessionDriver: EndpointDriver {

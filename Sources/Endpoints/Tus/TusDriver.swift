@@ -1,4 +1,5 @@
 package import JobModel
+package import ManifestFields
 
 /// Endpoints of type `tus`.
 package struct TusDriver: EndpointDriver {
