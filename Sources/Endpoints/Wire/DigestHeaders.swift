@@ -23,10 +23,10 @@ package enum DigestHeaders {
   }
 
   /// What an answer says of the bytes that it carries itself, of a part too, by an algorithm that proves something.
-  package static func content(_ head: AnswerHead) -> (algorithm: DigestAlgorithm, digest: String)? {
+  package static func content(_ head: AnswerHead) -> RangeDigest? {
     let told = read(head.headers.combined("Content-Digest"), wrapped: true)
     for algorithm in [DigestAlgorithm.sha256, .sha512] {
-      if let digest = told[algorithm] { return (algorithm, digest) }
+      if let digest = told[algorithm] { return RangeDigest(algorithm, digest) }
     }
     return nil
   }

@@ -3,46 +3,31 @@ import JobModel
 
 /// Judging an answer by its head, before a byte of it is used.
 extension Download {
-  /// Judges the head; says where the body goes.
+  /// Judges the opening; says where the bytes go.
   ///
   /// - Parameter mayHold: the bytes need not be read again before the file has passed its checks.
-  func accept(
-    _ head: AnswerHead, wanted: Range<Int64>?, url: WebURL, mayHold: Bool
-  ) throws -> BodyPlace {
-    let now = context.clock.now()
-    let seen = remote.facts(head, now: now)
-    switch remote.judge(head, wanted: wanted, object: object, seen: seen, now: now) {
-    case .refused where head.status == 416 && wanted?.lowerBound == 0 && object.size == nil:
-      // Nothing to take a range of, or no ranges at all: the whole answer tells which.
-      throw noRanges(url)
-    case .refused(let failure):
-      // Its text is read for the message; ranges that make no sense end the request here.
-      if head.status < 300 || failure.code == .rangeInvalid { throw failure }
-      return .text
-    case .changed(let seen):
-      if object.hasStrongETag, seen.etag == object.etag, !hasDoubtedSize {
-        // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
-        hasDoubtedSize = true
-        throw Failure(
-          .rangeInvalid, "\(url) tells another size than before under the same ETag", httpStatus: head.status,
-          expected: object.size.map(String.init), actual: seen.size.map(String.init))
-      }
-      throw changed(seen)
-    case .nothing(let size):
-      guard size == 0 else {
-        throw Failure(
-          .rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
-      }
-      var empty = seen
-      empty.size = 0
-      try learn(empty)
-      return .text
-    case .bytes(let range):
-      guard seen.size != nil || object.size != nil else { throw noRanges(url) }
+  /// - Returns: nil where none come.
+  func accept(_ opening: Opening, wanted: Range<Int64>?, mayHold: Bool) throws -> FileBody? {
+    let seen = opening.seen
+    guard opening.extent != .changed, object.isSameVersion(as: seen) else {
+      guard object.hasStrongETag, seen.etag == object.etag, !hasDoubtedSize else { throw changed(seen) }
+      // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
+      hasDoubtedSize = true
+      throw Failure(
+        .rangeInvalid, "\(source.place) tells another size than before under the same ETag",
+        expected: object.size.map(String.init), actual: seen.size.map(String.init))
+    }
+    switch opening.extent {
+    case .changed: return nil
+    case .nothing:
       try learn(seen)
-      return .file(try body(range.lowerBound, range.upperBound, mayHold))
+      return nil
+    case .bytes(let range):
+      guard seen.size != nil || object.size != nil else { throw noRanges }
+      try learn(seen)
+      return try body(range.lowerBound, range.upperBound, mayHold)
     case .whole(let length):
-      if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw noRanges(url) }
+      if wanted != nil, map.have.total > 0 || (wanted?.lowerBound ?? 0) > 0 { throw noRanges }
       if wanted != nil {
         isSingleStream = true
         object.servesRanges = false
@@ -55,24 +40,24 @@ extension Download {
       whole.servesRanges = wanted == nil ? object.servesRanges : false
       try learn(whole)
       let end = length ?? object.size ?? .max
-      return .file(try body(0, end, mayHold))
+      return try body(0, end, mayHold)
     }
   }
 
-  private func noRanges(_ url: WebURL) -> Failure {
-    Failure(.rangeInvalid, "\(url) does not serve ranges", class: .rangesUnserved)
+  private var noRanges: Failure {
+    Failure(.rangeInvalid, "\(source.place) does not serve ranges", class: .rangesUnserved)
   }
 
   /// What was recorded belongs to another object than the one that was seen now.
   func changed(_ seen: RemoteObject) -> Failure {
     Failure(
-      .remoteChanged, "\(remote.url) changed while it was read", class: .objectChanged, expected: object.etag,
+      .remoteChanged, "\(source.place) changed while it was read", class: .objectChanged,
+      expected: object.etag,
       actual: seen.etag)
   }
 
   /// Takes in what an answer says of the object; refuses early what can't come out right.
-  func learn(_ told: RemoteObject) throws {
-    let seen = told.without(context.mask)
+  func learn(_ seen: RemoteObject) throws {
     let isNew = object == RemoteObject() || book.progress.remote != object
     let known = object
     object.size = seen.size ?? object.size
@@ -92,7 +77,7 @@ extension Download {
     if let size = object.size {
       if let wanted = expect.size, wanted != size {
         throw Failure(
-          .lengthMismatch, "\(remote.url) has \(size) bytes, \(wanted) are expected",
+          .lengthMismatch, "\(source.place) has \(size) bytes, \(wanted) are expected",
           expected: String(wanted),
           actual: String(size))
       }
@@ -106,14 +91,14 @@ extension Download {
       book.warn(
         "the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
     }
-    if known == RemoteObject(), !remote.promisedDigests.isEmpty, object.digests.isEmpty,
+    if known == RemoteObject(), !source.promisedDigests.isEmpty, object.digests.isEmpty,
       expect.digests.isEmpty
     {
       book.warn("the server gives no digest of this file: only its size can be checked")
     }
     if settings.verify == .required, expect.digests.isEmpty, object.digests.isEmpty {
       throw Failure(
-        .digestUnavailable, "neither the manifest nor \(remote.url) gives a digest to verify against")
+        .digestUnavailable, "neither the manifest nor \(source.place) gives a digest to verify against")
     }
     book.note(.learned(object))
     // What comes in one chunk leaves no record that would need this one.

@@ -42,7 +42,7 @@ extension Download {
 
   /// Another object stands under the name: the one that was begun with is fetched on where the server still has it.
   private func begin(anewAfter change: Failure) throws {
-    if let pinned = remote.pinned(object) {
+    if let pinned = source.pinned(object) {
       object = pinned
       book.note(.learned(pinned))
       book.save()
@@ -52,7 +52,7 @@ extension Download {
     }
     guard book.progress.freshStarts == 0 else {
       throw Failure(
-        .remoteChanged, "\(remote.url) changed again while it was read", expected: object.etag,
+        .remoteChanged, "\(source.place) changed again while it was read", expected: object.etag,
         actual: change.actual)
     }
     book.note(.startedAfresh(times: 1))
@@ -118,10 +118,7 @@ extension Download {
   }
 
   private func fetch() async throws {
-    if let request = remote.describe(object), object == RemoteObject() || map.have.total > 0 {
-      let seen = try remote.described(
-        try await requester.call(request, asksWhy: true), now: context.clock.now()
-      ).get()
+    if object == RemoteObject() || map.have.total > 0, let seen = try await source.describe(object) {
       if map.have.total > 0, !book.progress.remote.isSameVersion(as: seen) { throw changed(seen) }
       try learn(seen)
     }
@@ -130,7 +127,7 @@ extension Download {
       try await attempt(0..<chunkSize)
     }
     // A 416 for an empty file names no version, and the next run wants to know which one this was.
-    if object.size == 0, !object.isIdentified, let seen = try? await probe(), seen.size ?? 0 == 0 {
+    if object.size == 0, !object.isIdentified, let seen = try? await source.probe(), seen.size ?? 0 == 0 {
       try learn(seen)
     }
     if !isSingleStream, !canSplit, !(object.size.map { map.isComplete($0) } ?? false) {
@@ -192,7 +189,7 @@ extension Download {
       try await ask(wanted)
       // A server may answer with less than was asked for; it must answer with something.
       guard map.have.total > before || object.size == 0 else {
-        throw Failure(.protocolViolation, "\(remote.url) answered, and none of what was asked for came")
+        throw Failure(.protocolViolation, "\(source.place) answered, and none of what was asked for came")
       }
       return run == nil ? .done(()) : .more
     } recover: { failure, _ in
@@ -210,36 +207,22 @@ extension Download {
 
   /// One request and its answer.
   private func ask(_ wanted: Range<Int64>?) async throws {
-    let (request, proof) = (provable(wanted), RangeProof())
+    let proof = RangeProof()
     let sink = PartSink(
       blocks: context.blocks,
-      decide: { [unowned self] head in
+      decide: { [unowned self] opening in
         try assumeIsolated {
-          let head = $0.noted(head, proof)
-          return try $0.accept(head, wanted: wanted, url: request.url, mayHold: proof.promise == nil)
+          $0.note(opening, proof)
+          return try $0.accept(opening, wanted: wanted, mayHold: proof.promise == nil)
         }
       },
       moved: { [unowned self] count in try assumeIsolated { try $0.moved(count) } },
       record: { [unowned self] chunk in assumeIsolated { $0.received(chunk, proof) } })
     do {
-      try await requester.send(request, body: .none) { sink }
-      if let head = sink.answerHead, head.status >= 300, head.status != 416 {
-        let answer = Answer(head: head, body: sink.text, url: request.url)
-        throw remote.refusal(answer, doing: "download", now: context.clock.now())
-      }
-      guard sink.isComplete else {
-        // Chunked coding has an end of its own: what came is all there is, however much was told before.
-        if let head = sink.answerHead, head.carriesWhole, head.headers["Transfer-Encoding"] != nil {
-          throw Failure(
-            .lengthMismatch, "\(request.url) sent \(sink.reached) bytes of a file of \(object.size ?? 0)",
-            httpStatus: 200, expected: object.size.map(String.init), actual: String(sink.reached))
-        }
-        throw Failure(
-          .networkUnreachable, "\(request.url): the body ended \(sink.pending) bytes into a chunk")
-      }
+      try await source.read(wanted, of: object, wantsDigest: provesRanges, into: sink)
       try sink.end()
       try await prove(proof)
-      if sink.answerHead?.status == 200, object.size == nil { object.size = sink.written }
+      if sink.isOpen, object.size == nil { object.size = sink.written }
       if let share = sink.busyShare { isSaturated = share > Self.saturation }
     } catch {
       // What a broken connection brought was checked like the rest: it counts, and only the rest is asked for again.

@@ -22,7 +22,7 @@ extension Download {
     var found: [Range<Int64>] = []
     for start in stride(from: 0, to: size, by: Int(step)) {
       let range = start..<min(size, start + step)
-      let told = try await promise(of: range)
+      let told = try await source.digest(of: range, of: object)
       if start == 0, told == nil { return nil }
       if try await matches(range, told) { continue }
       found += try await partsThatDiffer(in: range, least)
@@ -37,42 +37,24 @@ extension Download {
     let middle = range.lowerBound + parts / 2 * least
     let (lower, upper) = (range.lowerBound..<middle, middle..<range.upperBound)
     // Where the one is right, the other is wrong: no question is needed.
-    if try await matches(lower, promise(of: lower)) { return try await partsThatDiffer(in: upper, least) }
+    if try await matches(lower, source.digest(of: lower, of: object)) {
+      return try await partsThatDiffer(in: upper, least)
+    }
     let found = try await partsThatDiffer(in: lower, least)
-    if try await matches(upper, promise(of: upper)) { return found }
+    if try await matches(upper, source.digest(of: upper, of: object)) { return found }
     return try await found + partsThatDiffer(in: upper, least)
   }
 
   private func matches(
-    _ range: Range<Int64>, _ told: (algorithm: DigestAlgorithm, digest: String)?
+    _ range: Range<Int64>, _ told: RangeDigest?
   ) async throws -> Bool {
     guard let told else { return false }
-    return try await hash(range, told.algorithm) == told.digest
-  }
-
-  /// What the server says of a range; the answer ends with its head.
-  private func promise(of range: Range<Int64>) async throws -> (algorithm: DigestAlgorithm, digest: String)? {
-    var request = remote.get(range, of: object)
-    request.headers.append(DigestHeaders.contentWish.name, DigestHeaders.contentWish.value)
-    let head = try await requester.head(of: request, readsBody: false).head
-    let now = context.clock.now()
-    let answer = remote.judge(
-      head, wanted: range, object: object, seen: remote.facts(head, now: now), now: now)
-    return answer == .bytes(range) ? DigestHeaders.content(head) : nil
+    return try await hash(range, told.algorithm) == told.hex
   }
 
   private func hash(_ range: Range<Int64>, _ algorithm: DigestAlgorithm) async throws -> String? {
     guard let part = staged.part else { return nil }
     return try await context.pool.run { try ChunkDigests.of(range, of: part.file, [algorithm]) }[algorithm]
-  }
-
-  /// The request for a range, or for everything; for a digest too, once a mismatch has shown the need of one.
-  func provable(_ wanted: Range<Int64>?) -> Request {
-    var request = remote.get(wanted, of: object)
-    if provesRanges, wanted != nil {
-      request.headers.append(DigestHeaders.contentWish.name, DigestHeaders.contentWish.value)
-    }
-    return request
   }
 
   /// Nothing but answers' own digests can prove the bytes.
@@ -84,14 +66,11 @@ extension Download {
   /// longer than a chunk, a kill would cost more than the chunks in flight.
   var longestRun: Int64 { provesRanges || hasNoDigest && givesRangeDigests != false ? 1 : 16 }
 
-  /// Takes in what an answer says of its own bytes, where nothing will prove the whole, or where that has failed.
-  func noted(_ head: AnswerHead, _ proof: RangeProof) -> AnswerHead {
-    guard [200, 206].contains(head.status), !head.carriesWhole, provesRanges || hasNoDigest else {
-      return head
-    }
-    proof.promise = DigestHeaders.content(head)
+  /// Takes in what a source says of the bytes that it gives, where nothing will prove the whole, or where that has failed.
+  func note(_ opening: Opening, _ proof: RangeProof) {
+    guard case .bytes = opening.extent, provesRanges || hasNoDigest else { return }
+    proof.promise = opening.digest
     givesRangeDigests = proof.promise != nil
-    return head
   }
 
   /// Records an answer's chunks if they are what it said; otherwise they are thrown away, and asked for again.
@@ -104,12 +83,12 @@ extension Download {
       discard(range)
       throw error
     }
-    guard found == promise.digest else {
+    guard found == promise.hex else {
       discard(range)
       throw Failure(
         .integrityMismatch,
-        "\(remote.url): bytes \(range.lowerBound)-\(range.upperBound - 1) arrived with another \(promise.algorithm.rawValue) than they were sent with",
-        chunk: Int(range.lowerBound / chunkSize), expected: promise.digest, actual: found)
+        "\(source.place): bytes \(range.lowerBound)-\(range.upperBound - 1) arrived with another \(promise.algorithm.rawValue) than they were sent with",
+        chunk: Int(range.lowerBound / chunkSize), expected: promise.hex, actual: found)
     }
     for chunk in chunks { received(chunk) }
   }

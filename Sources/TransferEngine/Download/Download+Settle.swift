@@ -9,7 +9,7 @@ extension Download {
     if let obstacle = settings.obstacle { throw obstacle.failure(book.transfer.source.text) }
     guard !book.transfer.takesSourceName || book.progress.resolvedDestination != nil else {
       // The name is the server's to say, and everything else depends on it.
-      object = try await probe()
+      object = try await source.probe()
       return try await settle(try place(named: object.fileName))
     }
     return try await settle(try place(named: nil))
@@ -103,7 +103,7 @@ extension Download {
     }
     var wanted = expect.digests
     if wanted.isEmpty {
-      if object == RemoteObject() { object = try await probe() }
+      if object == RemoteObject() { object = try await source.probe() }
       wanted = object.digests
     }
     if !wanted.isEmpty, expect.size ?? present.size == present.size,
@@ -128,7 +128,7 @@ extension Download {
   }
 
   private func adopt(_ present: FileFacts, digests: [DigestAlgorithm: String]) {
-    book.note(.adopted(present, digests, object, remoteID: remote.remoteID(of: object)))
+    book.note(.adopted(present, digests, object, remoteID: source.remoteID(of: object)))
     book.note(.completed(at: context.clock.now()))
     noteBoot()
   }
@@ -203,7 +203,7 @@ extension Download {
       warnOfNoVersion()
       return .asked
     }
-    let seen = try await probe()
+    let seen = try await source.probe()
     object = RemoteObject()
     if !seen.isIdentified { warnOfNoVersion() }
     guard seen.isIdentified else { return .asked }
@@ -212,28 +212,11 @@ extension Download {
 
   /// Once a run and server: a plan may have a million such files.
   private func warnOfNoVersion() {
-    let origin = "\(remote.url.origin)"
+    let origin = source.origin
     guard context.said.isFirst(origin) else { return }
     book.warn(
       "\(origin) tells no version of it (no ETag, no Last-Modified, no digest), so that it is fetched again in each run; so are others from there",
       hint: "give `expect` a digest, or write `refresh: never`")
-  }
-
-  /// Asks for size, version and digest without moving bytes.
-  func probe() async throws -> RemoteObject {
-    let request = remote.probe()
-    let answer =
-      request.method == "GET" && request.headers["Range"] != nil
-      ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)
-    guard answer.status == 416 else { return try known(answer) }
-    // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
-    return try known(
-      try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false))
-  }
-
-  /// What an answer says of the object; a validator that repeats a secret is none.
-  private func known(_ answer: Answer) throws -> RemoteObject {
-    try remote.probed(answer, now: context.clock.now()).get().without(context.mask)
   }
 
   func requireFolder() throws -> Folder {

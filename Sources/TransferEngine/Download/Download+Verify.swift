@@ -13,7 +13,7 @@ extension Download {
       book.check(Verification("size", .manifest, wanted == size ? .match : .mismatch))
       guard wanted == size else {
         throw Failure(
-          .lengthMismatch, "\(remote.url) gave \(size) bytes, \(wanted) are expected",
+          .lengthMismatch, "\(source.place) gave \(size) bytes, \(wanted) are expected",
           expected: String(wanted),
           actual: String(size))
       }
@@ -47,7 +47,7 @@ extension Download {
         let by = against == .manifest ? "the manifest expects" : "the server promised"
         throw Failure(
           .integrityMismatch,
-          "\(remote.url): \(algorithm.rawValue) of what was received is \(found[algorithm] ?? "unknown"), \(by) \(digest)",
+          "\(source.place): \(algorithm.rawValue) of what was received is \(found[algorithm] ?? "unknown"), \(by) \(digest)",
           expected: digest, actual: found[algorithm])
       }
     }
@@ -63,7 +63,8 @@ extension Download {
     case .match: book.check(Verification("type", .manifest, .match))
     case .mismatch(let reason):
       book.check(Verification("type", .manifest, .mismatch))
-      throw Failure(.typeMismatch, "\(remote.url) is not \(type): \(reason)", expected: type, actual: reason)
+      throw Failure(
+        .typeMismatch, "\(source.place) is not \(type): \(reason)", expected: type, actual: reason)
     }
   }
 
@@ -166,7 +167,7 @@ extension Download {
     noteBoot()
     fixChunkSize(facts.size)
     let chunks = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
-    book.note(.promoted(facts, remoteID: remote.remoteID(of: object), chunks: chunks))
+    book.note(.promoted(facts, remoteID: source.remoteID(of: object), chunks: chunks))
     book.dropChunkRecords()
     map = RangeMap()
     staged.promoted(inode: facts.inode, context.writeback)

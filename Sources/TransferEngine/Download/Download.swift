@@ -11,7 +11,7 @@ actor Download {
   let book: TransferRecord
   let context: EngineContext
   let requester: Requester
-  let remote: any DownloadProtocol
+  let source: any RemoteSource
   let live: LiveTransfer
   /// Where the file goes: its folder, once that is open, and its name.
   var folder: Folder?
@@ -38,12 +38,12 @@ actor Download {
   let rate: Double?
 
   init(
-    _ transfer: LedgerTransfer, remote: any DownloadProtocol, requester: Requester, context: EngineContext,
+    _ transfer: LedgerTransfer, source: any RemoteSource, requester: Requester, context: EngineContext,
     live: LiveTransfer, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
     book = TransferRecord(transfer, context: context, stop: stop)
-    self.remote = remote
+    self.source = source
     self.requester = requester
     self.context = context
     self.live = live
@@ -126,11 +126,11 @@ actor Download {
   func place(named serverName: String?) throws -> FileFacts? {
     var path = book.progress.resolvedDestination ?? book.transfer.destination.localPath ?? ""
     if book.transfer.takesSourceName, book.progress.resolvedDestination == nil {
-      let last = WebURL.decode(remote.url.path.split(separator: "/").last ?? "")
       guard
-        let name = (serverName.flatMap(ContentDisposition.sanitised) ?? ContentDisposition.sanitised(last))
+        let name = serverName.flatMap(ContentDisposition.sanitised)
+          ?? ContentDisposition.sanitised(source.name)
       else {
-        throw Failure(.ioError, "\(remote.url) gives no file name; write one in `to`")
+        throw Failure(.ioError, "\(source.place) gives no file name; write one in `to`")
       }
       path += name
       book.note(.named(path))

@@ -4,14 +4,7 @@ import Endpoints
 import Glibc
 import JobModel
 
-/// Where the body of an answer goes, decided at its head.
-enum BodyPlace {
-  case file(FileBody)
-  /// A refusal's text, kept for its message.
-  case text
-}
-
-/// Bytes of the file in one answer: from `start`, up to `end`, which is `Int64.max` where the length is not known.
+/// Bytes of the file in one read: from `start`, up to `end`, which is `Int64.max` where the length is not known.
 struct FileBody {
   var target: BodyTarget
   var digest: BodyDigest
@@ -33,20 +26,19 @@ enum BodyDigest {
   case none
 }
 
-/// Writes a ranged or whole answer into the part file and records its chunks as they pass.
+/// Writes what a source gives into the part file and records its chunks as they pass.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-final class PartSink: AnswerSink, @unchecked Sendable {
-  private let decide: (AnswerHead) throws -> BodyPlace
+final class PartSink: ByteReceiver, @unchecked Sendable {
+  private let decide: (Opening) throws -> FileBody?
   private let moved: (Int) throws -> Void
   private let record: (ChunkRecord) -> Void
   private let blocks: BlockPool
-  private var place = BodyPlace.text
+  /// Where the bytes go; nil where none come.
+  private var body: FileBody?
   /// What came and is not written yet.
   private var block: Block?
   private var chunk: OpenChunk
-  private(set) var answerHead: AnswerHead?
-  private(set) var text: [UInt8] = []
   /// Up to here the file is written.
   private(set) var position: Int64 = 0
   /// Bytes of body that went into the file.
@@ -57,7 +49,7 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   private static let leastForShare: Int64 = 4 << 20
 
   init(
-    blocks: BlockPool, decide: @escaping (AnswerHead) throws -> BodyPlace,
+    blocks: BlockPool, decide: @escaping (Opening) throws -> FileBody?,
     moved: @escaping (Int) throws -> Void, record: @escaping (ChunkRecord) -> Void
   ) {
     self.blocks = blocks
@@ -81,13 +73,8 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   /// A digest has seen bytes that no record stands for.
   var hasHashedPending: Bool { hashed > chunk.offset }
 
-  /// The body that was promised is all there.
-  var isComplete: Bool {
-    switch place {
-    case .file(let body): body.end == .max || reached == body.end
-    case .text: true
-    }
-  }
+  /// The length was not known beforehand: it is what came.
+  var isOpen: Bool { body?.end == .max }
 
   /// The share of the time since the head that this thread computed in; nil where too little came to tell.
   var busyShare: Double? {
@@ -95,22 +82,17 @@ final class PartSink: AnswerSink, @unchecked Sendable {
     return begun.share()
   }
 
-  func head(_ head: AnswerHead) throws {
-    answerHead = head
-    place = try decide(head)
-    if case .file(let body) = place {
-      position = body.start
-      hashed = body.start
-      chunk = OpenChunk(offset: body.start)
-      if body.end - body.start >= Self.leastForShare { begun = Busy() }
-    }
+  func open(_ opening: Opening) throws {
+    body = try decide(opening)
+    guard let body else { return }
+    position = body.start
+    hashed = body.start
+    chunk = OpenChunk(offset: body.start)
+    if body.end - body.start >= Self.leastForShare { begun = Busy() }
   }
 
-  func body(_ bytes: UnsafeRawBufferPointer) throws {
-    guard case .file(let body) = place else {
-      if text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
-      return
-    }
+  func take(_ bytes: UnsafeRawBufferPointer) throws {
+    guard let body else { return }
     try moved(bytes.count)
     refused = Int64(bytes.count)
     let left = body.end - reached
@@ -129,20 +111,18 @@ final class PartSink: AnswerSink, @unchecked Sendable {
   }
 
   func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool {
-    guard case .file(let body) = place, case .trailing(let digest) = body.digest else { return false }
+    guard case .trailing(let digest) = body?.digest else { return false }
     return digest.mustWait(at: position, resume)
   }
 
   /// The rest goes into the part file, which has all that was held.
   func goOn(into part: PartFile) {
-    guard case .file(var body) = place else { return }
-    body.target = .part(part)
-    place = .file(body)
+    body?.target = .part(part)
   }
 
   /// The body has ended: writes what is left of it, and records the last, shorter chunk.
   func end() throws {
-    guard case .file(let body) = place else { return }
+    guard let body else { return }
     try flush(body)
     if pending > refused { closeChunk() }
   }

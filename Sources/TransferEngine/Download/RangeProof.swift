@@ -1,10 +1,11 @@
+import Endpoints
 import JobModel
 
 /// What one answer said of the bytes that it carries, and the chunks of it that wait to be proved by that.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
 final class RangeProof: @unchecked Sendable {
-  var promise: (algorithm: DigestAlgorithm, digest: String)?
+  var promise: RangeDigest?
   private var waiting: [ChunkRecord] = []
 
   /// Whether the chunk must wait.

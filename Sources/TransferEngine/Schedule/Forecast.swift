@@ -184,7 +184,6 @@ package actor Prober {
       context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote,
       settings: transfer.settings,
       throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
-    return try await Download(transfer, remote: remote, requester: requester, context: context, live: live)
-      .probe()
+    return try await HTTPSource(remote, requester).probe()
   }
 }

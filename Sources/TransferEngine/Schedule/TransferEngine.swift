@@ -202,9 +202,10 @@ package actor TransferEngine {
       switch transfer.settings.direction {
       case .download:
         let remote = try place.download()
+        let requests = requester(place.endpoint, remote)
         work = .download(
           Download(
-            transfer, remote: remote, requester: requester(place.endpoint, remote), context: context,
+            transfer, source: HTTPSource(remote, requests), requester: requests, context: context,
             live: live, stop: stop))
       case .upload:
         let remote = try place.upload()

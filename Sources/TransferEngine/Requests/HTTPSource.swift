@@ -1,0 +1,165 @@
+import Endpoints
+import JobModel
+
+/// A protocol's way of fetching an object, and what sends its requests, as a source of bytes.
+struct HTTPSource: RemoteSource {
+  private let remote: any DownloadProtocol
+  private let requester: Requester
+
+  init(_ remote: any DownloadProtocol, _ requester: Requester) {
+    self.remote = remote
+    self.requester = requester
+  }
+
+  var place: String { "\(remote.url)" }
+  var origin: String { "\(remote.url.origin)" }
+  var name: String { WebURL.decode(remote.url.path.split(separator: "/").last ?? "") }
+  var promisedDigests: Set<DigestAlgorithm> { remote.promisedDigests }
+  func remoteID(of object: RemoteObject) -> String? { remote.remoteID(of: object) }
+  func pinned(_ object: RemoteObject) -> RemoteObject? { remote.pinned(object) }
+
+  nonisolated(nonsending) func describe(_ known: RemoteObject) async throws -> RemoteObject? {
+    guard let request = remote.describe(known) else { return nil }
+    let answer = try await requester.call(request, asksWhy: true)
+    return masked(try remote.described(answer, now: now).get())
+  }
+
+  nonisolated(nonsending) func probe() async throws -> RemoteObject {
+    let request = remote.probe()
+    var answer =
+      request.method == "GET" && request.headers["Range"] != nil
+      ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)
+    if answer.status == 416 {
+      // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
+      answer = try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false)
+    }
+    return masked(try remote.probed(answer, now: now).get())
+  }
+
+  nonisolated(nonsending) func read(
+    _ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool, into receiver: any ByteReceiver
+  ) async throws {
+    let request = get(range, of: object, wantsDigest: wantsDigest)
+    let sink = SourceSink(receiver) { head in
+      try opening(head, wanted: range, object: object, url: request.url)
+    }
+    try await requester.send(request, body: .none) { sink }
+    guard let head = sink.answerHead else { return }
+    guard sink.announced != nil else {
+      throw remote.refusal(
+        Answer(head: head, body: sink.text, url: request.url), doing: "download", now: now)
+    }
+    guard let end = sink.end(object.size), sink.reached < end else { return }
+    // Chunked coding has an end of its own: what came is all there is, however much was told before.
+    if head.carriesWhole, head.headers["Transfer-Encoding"] != nil {
+      throw Failure(
+        .lengthMismatch, "\(request.url) sent \(sink.reached) bytes of a file of \(end)", httpStatus: 200,
+        expected: String(end), actual: String(sink.reached))
+    }
+    throw Failure(
+      .networkUnreachable, "\(request.url): the body ended \(end - sink.reached) bytes too early")
+  }
+
+  nonisolated(nonsending) func digest(
+    of range: Range<Int64>, of object: RemoteObject
+  ) async throws -> RangeDigest? {
+    // The answer ends with its head.
+    let head = try await requester.head(of: get(range, of: object, wantsDigest: true), readsBody: false).head
+    let answer = remote.judge(head, wanted: range, object: object, seen: seen(head), now: now)
+    return answer == .bytes(range) ? DigestHeaders.content(head) : nil
+  }
+
+  private var now: Double { requester.context.clock.now() }
+
+  private func get(_ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool) -> Request {
+    var request = remote.get(range, of: object)
+    if wantsDigest, range != nil {
+      request.headers.append(DigestHeaders.contentWish.name, DigestHeaders.contentWish.value)
+    }
+    return request
+  }
+
+  /// A validator that repeats a secret is none.
+  private func masked(_ object: RemoteObject) -> RemoteObject { object.without(requester.context.mask) }
+
+  private func seen(_ head: AnswerHead) -> RemoteObject { masked(remote.facts(head, now: now)) }
+
+  /// - Returns: nil for a refusal, whose text is read for its message.
+  /// - Throws: the refusal where its text would say no more, or where ranges make no sense.
+  private func opening(
+    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, url: WebURL
+  ) throws -> Opening? {
+    let seen = seen(head)
+    switch remote.judge(head, wanted: wanted, object: object, seen: seen, now: now) {
+    case .refused where head.status == 416 && wanted?.lowerBound == 0 && object.size == nil:
+      // Nothing to take a range of, or no ranges at all: the whole answer tells which.
+      throw Failure(.rangeInvalid, "\(url) does not serve ranges", class: .rangesUnserved)
+    case .refused(let failure):
+      if head.status < 300 || failure.code == .rangeInvalid { throw failure }
+      return nil
+    case .changed(let seen): return Opening(.changed, seen: seen)
+    case .nothing(let size):
+      guard size == 0 else {
+        throw Failure(
+          .rangeInvalid, "\(url): nothing behind byte \(size), where more was asked for", httpStatus: 416)
+      }
+      var empty = seen
+      empty.size = 0
+      return Opening(.nothing, seen: empty)
+    case .bytes(let range):
+      return Opening(.bytes(range), seen: seen, digest: head.carriesWhole ? nil : DigestHeaders.content(head))
+    case .whole(let length): return Opening(.whole(length: length), seen: seen)
+    }
+  }
+}
+
+/// Gives an answer's body to a source's reader, or keeps a refusal's text.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+private final class SourceSink: AnswerSink, @unchecked Sendable {
+  private let receiver: any ByteReceiver
+  private let opening: (AnswerHead) throws -> Opening?
+  private(set) var answerHead: AnswerHead?
+  /// What the receiver was told; nil for a refusal.
+  private(set) var announced: Opening.Extent?
+  private(set) var text: [UInt8] = []
+  /// Up to here the body has come.
+  private(set) var reached: Int64 = 0
+
+  init(_ receiver: any ByteReceiver, opening: @escaping (AnswerHead) throws -> Opening?) {
+    self.receiver = receiver
+    self.opening = opening
+  }
+
+  /// Where the announced bytes end; nil where that is not known, or where none were announced.
+  func end(_ size: Int64?) -> Int64? {
+    switch announced {
+    case .bytes(let range): range.upperBound
+    case .whole(let length): length ?? size
+    case .nothing, .changed, nil: nil
+    }
+  }
+
+  func head(_ head: AnswerHead) throws {
+    answerHead = head
+    guard let opening = try opening(head) else { return }
+    if case .bytes(let range) = opening.extent { reached = range.lowerBound }
+    announced = opening.extent
+    try receiver.open(opening)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    switch announced {
+    case .bytes, .whole:
+      try receiver.take(bytes)
+      reached += Int64(bytes.count)
+    case .nothing, .changed: break
+    case nil:
+      if text.count < 65_536 { text += bytes.prefix(65_536 - text.count) }
+    }
+  }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool {
+    announced != nil && receiver.mustWait(resume)
+  }
+}
