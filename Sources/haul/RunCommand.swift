@@ -14,8 +14,8 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let stopper = Stopper()
-    let signal = Latch<Int32>()
+    let stopper = StopController()
+    let signal = OnceValue<Int32>()
     let signals = Signals { number in
       signal.set(number)
       stopper.interrupt()

@@ -12,7 +12,7 @@ final class Signals {
   /// - Parameter first: called once, with the signal's number.
   init(_ first: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "haul-signals")
-    let begun = Latch<Double>()
+    let begun = OnceValue<Double>()
     // nohup(1) starts programs with SIGHUP ignored: they are to outlive their terminal.
     let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
     sources = numbers.map { number in

@@ -22,7 +22,7 @@ package final class Console: Sendable {
   let output: Int32
   let errors: Int32
   private let environment: ProcessEnvironment
-  private let failed = Latch<OutputFileError>()
+  private let failed = OnceValue<OutputFileError>()
 
   package init(output: Int32, errors: Int32, style: Style, environment: ProcessEnvironment) {
     self.output = output

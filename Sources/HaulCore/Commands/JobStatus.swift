@@ -68,7 +68,7 @@ package struct JobStatus {
 
   private func show(_ head: ReportHead, _ ledger: JobLedger, _ meter: inout RateMeter?) throws {
     if json {
-      let spool = try Spool()
+      let spool = try TempBuffer()
       try ReportSink.writer(head, ledger, isSummary: isSummary).write(to: spool.add)
       try spool.read(console.out)
     } else {

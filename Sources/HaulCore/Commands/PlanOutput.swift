@@ -23,7 +23,7 @@ package struct PlanOutput {
   ) async throws {
     let (file, state) = (file, state)
     let reports = ReportSink(path: nil, json: json, isPlan: true, context: context)
-    let preview = try await OwnThread.run {
+    let preview = try await DedicatedThread.run {
       try PlanPreview.open(file, given: overrides, state: state, adopt: adopt, reports: reports)
     }
     do {

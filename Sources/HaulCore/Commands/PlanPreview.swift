@@ -46,7 +46,7 @@ struct PlanPreview: Sendable {
       let values = RunValues(
         id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
       let draft = try PlanDraft(state)
-      let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
       let folders = state.folders(for: job)
       if let mark, let recorded, try recorded.compiled(from: mark) != nil {
         if let folders {

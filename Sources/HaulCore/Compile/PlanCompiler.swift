@@ -28,7 +28,7 @@ enum PlanCompiler {
 
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
   /// - Parameters:
-  ///   - mark: what the plan is compiled from (`CompileMark`); nil where that can't be told.
+  ///   - mark: what the plan is compiled from (`PlanFingerprint`); nil where that can't be told.
   ///   - recorded: of a draft, the plan that it is to be compared with: what that knows under its former identity has it
   ///     in the draft, too.
   ///   - state: folders in which a destination is an error; nil where that is left to its transfer.
@@ -45,7 +45,7 @@ enum PlanCompiler {
       from: { compiled.diagnostics.isEmpty ? mark : nil },
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
-        compiled = try Relay<PlanBatch>.run(
+        compiled = try BoundedChannel<PlanBatch>.run(
           make: { give in
             try expand(
               job, run: run, former: former, comparedWith: recorded, lister: lister, sparing: state, give)
@@ -62,8 +62,8 @@ enum PlanCompiler {
     _ job: Job, run: RunValues, former: FormerIdentity?, comparedWith recorded: JobLedger?,
     lister: PrefixLister?, sparing state: StateFolders?, _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
-    let identity = try ProgressIdentity(job)
-    let oldIdentity = try former.map { _ in try ProgressIdentity(job, .first) }
+    let identity = try TransferKey(job)
+    let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
     var batch = PlanBatch()
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(

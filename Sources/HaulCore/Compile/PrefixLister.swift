@@ -7,7 +7,7 @@ import TransferEngine
 
 /// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.
 ///
-/// The planner waits for each page, so it has to run on a thread of its own (`OwnThread`).
+/// The planner waits for each page, so it has to run on a thread of its own (`DedicatedThread`).
 struct PrefixLister {
   private let setUp: EngineSetUp
   private let listing: RemoteListing
@@ -43,14 +43,14 @@ struct PrefixLister {
   }
 
   private func wait(_ body: @escaping @Sendable () async throws -> ListedPage) throws -> ListedPage {
-    let latch = Latch<Result<ListedPage, any Error>>()
+    let result = OnceValue<Result<ListedPage, any Error>>()
     let done = DispatchSemaphore(value: 0)
     Task {
-      do { latch.set(.success(try await body())) } catch { latch.set(.failure(error)) }
+      do { result.set(.success(try await body())) } catch { result.set(.failure(error)) }
       done.signal()
     }
     done.wait()
-    guard let result = latch.value else { throw Failure(.internal, "a listing ended without a result") }
-    return try result.get()
+    guard let page = result.value else { throw Failure(.internal, "a listing ended without a result") }
+    return try page.get()
   }
 }

@@ -36,7 +36,7 @@ actor RowSources {
     let files = files
     guard files != read else { return }
     let (job, values, ledger) = (job, values, ledger)
-    let task = Task { (try? await OwnThread.run { try Self.record(job, values, ledger) }) ?? false }
+    let task = Task { (try? await DedicatedThread.run { try Self.record(job, values, ledger) }) ?? false }
     reading = task
     _ = await task.value
     // What is written meanwhile has another identity next time.
@@ -47,7 +47,7 @@ actor RowSources {
   private var files: [String?] {
     job.templates.map { template in
       guard case .rows(let source, _) = template.fanOut else { return nil }
-      return CompileMark.identity(
+      return PlanFingerprint.identity(
         source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path)
     }
   }

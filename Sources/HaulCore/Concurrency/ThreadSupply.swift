@@ -26,7 +26,7 @@ package enum ThreadSupply {
         try await Task.sleep(for: .seconds(1))
       }
     }
-    OwnThread.start {
+    DedicatedThread.start {
       while true {
         Thread.sleep(forTimeInterval: 2)
         let last = lastBeat.load(ordering: .relaxed)

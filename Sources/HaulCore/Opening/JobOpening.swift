@@ -22,12 +22,12 @@ struct JobOpening: Sendable {
   static func openApart(
     _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) async throws -> JobOpening? {
-    try await OwnThread.run { try open(file, settings, state: state, reports: reports) }
+    try await DedicatedThread.run { try open(file, settings, state: state, reports: reports) }
   }
 
   /// - Returns: nil where the job is running already and `ifRunning` says to skip it.
   /// - Throws: `End`, with the diagnostics printed and the report that was asked for written.
-  private static func open(
+  static func open(
     _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) throws -> JobOpening? {
     let (given, ifRunning, context) = (settings.overrides, settings.ifRunning, reports.context)
@@ -58,7 +58,7 @@ struct JobOpening: Sendable {
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
-      let mark = CompileMark.of(job, file: file, read: read, overrides: overrides, run: values)
+      let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
       let former = try FormerIdentity(
         job, ledger, manifest: file.sha256, overrides: overrides,
         dependsOnEnvironment: !read.environment.isEmpty)

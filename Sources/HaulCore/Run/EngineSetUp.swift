@@ -40,7 +40,7 @@ struct EngineSetUp {
       job.templates.flatMap(\.settings.values).contains { $0.policy.metered == .pause }
       ? Metering { remark(Diagnostic(.warning, $0)) } : nil
     let network = NetworkState.system(isMetered: { metering?.current })
-    let diary = HostDiary(report: remark)
+    let hostLog = HostLog(report: remark)
     if run > 0 { writer.submit(.hosts([])) }
     let gate = HostGate(
       transport: curl, now: { ProcessInfo.processInfo.systemUptime }, random: { Double.random(in: 0..<1) },
@@ -52,7 +52,7 @@ struct EngineSetUp {
           writer.submit(.hosts(board.hosts))
           writer.submit(.host(origin: news.host, news.record, at: wallClock()))
         }
-        diary.note(news)
+        hostLog.note(news)
       })
     let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
       if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }

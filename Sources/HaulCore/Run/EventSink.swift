@@ -7,7 +7,7 @@ import Reporting
 /// A run's events, if they were asked for (`--events`).
 struct EventSink: Sendable {
   private let log: EventLog?
-  private let failed = Latch<String>()
+  private let failed = OnceValue<String>()
 
   /// - Throws: `End` with 73 where the file can't be opened.
   /// - Parameter output: the descriptor that `-` stands for.

@@ -21,11 +21,13 @@ package struct JobRun: Sendable {
   /// - Parameter interrupter: the name of the signal that has asked for the stop.
   /// - Throws: `End`.
   package func run(
-    _ manifest: String, _ stopper: Stopper, interrupter: @escaping @Sendable () -> String
+    _ manifest: String, _ stopper: StopController, interrupter: @escaping @Sendable () -> String
   ) async throws {
     let environment = context.environment
-    let file = try await stopper.race { try await OwnThread.run { try ManifestFile(manifest, environment) } }
-    do { try await run(file, stopper) } catch is Stopper.Stopped {
+    let file = try await stopper.race {
+      try await DedicatedThread.run { try ManifestFile(manifest, environment) }
+    }
+    do { try await run(file, stopper) } catch is StopController.Stopped {
       let message = "\(interrupter()) stopped the run before its first transfer"
       try reports.writeEnd(
         job: file.read(overrides: [:]).readable, file: file, outcome: .incomplete, status: .incomplete,
@@ -38,7 +40,7 @@ package struct JobRun: Sendable {
     ReportSink(path: settings.report, json: settings.json, context: context)
   }
 
-  private func run(_ file: ManifestFile, _ stopper: Stopper) async throws {
+  private func run(_ file: ManifestFile, _ stopper: StopController) async throws {
     try checkWritable()
     let (settings, state, reports) = (settings, state, reports)
     let opened = try await stopper.race {

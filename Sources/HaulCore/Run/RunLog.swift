@@ -52,7 +52,7 @@ struct RunLog: Sendable {
     return causes.note(kind, cause, id: id, now: ProcessInfo.processInfo.systemUptime)
   }
 
-  func tell(_ event: EngineEvent) {
+  func record(_ event: EngineEvent) {
     switch event {
     case .state(let id, let old, let new, let failure, _):
       let text = "\(old.word) -> \(new.word)\(new.reason.map { " (\($0))" } ?? "")"

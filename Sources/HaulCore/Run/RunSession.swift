@@ -17,7 +17,7 @@ struct RunSession {
   private var ledger: JobLedger { opened.ledger }
   private var scope: Selection? { settings.scope }
 
-  func run(_ stopper: Stopper) async throws {
+  func run(_ stopper: StopController) async throws {
     let now = Date().timeIntervalSince1970
     context.console.print(opened.diagnostics)
     try checkScope()
@@ -35,7 +35,7 @@ struct RunSession {
       }
     try ledger.reopenUnsynced(boot: BootID.current)
     if settings.resumeCheck == .full { try ledger.reopenCompleted() }
-    let failed = Latch<String>()
+    let failed = OnceValue<String>()
     let writer = LedgerWriter(ledger) { error in
       failed.set("\(error)")
       stopper.stop(.ledger("\(error)"))
@@ -101,7 +101,8 @@ struct RunSession {
   }
 
   private func execute(
-    _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: Stopper, _ events: EventSink
+    _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: StopController,
+    _ events: EventSink
   ) async throws -> StopCause? {
     let ticker = ProgressTicker(
       ledger: ledger, board: board, isEnabled: settings.showsProgress && !settings.log.isQuiet,
@@ -113,7 +114,7 @@ struct RunSession {
       checksEverything: settings.resumeCheck == .full, waits: settings.waits,
       events: { event in
         events.write(.engine(event))
-        log.tell(event)
+        log.record(event)
       })
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.shutDown() } }
@@ -145,7 +146,7 @@ struct RunSession {
           try? await sync.run()
         }
       },
-      Task { try await Self.every(.milliseconds(250)) { await Self.obey(ledger, engine) } },
+      Task { try await Self.every(.milliseconds(250)) { await Self.applyRequests(ledger, engine) } },
       // A kill leaves no more than a second's events without their number on record.
       Task {
         try await Self.every(.seconds(1)) {
@@ -162,7 +163,7 @@ struct RunSession {
           try await Self.syncTheRest(sync, until: stopper, context)
           return await engine.stopped
         })
-    } catch let left as Stopper.Stopped {
+    } catch let left as StopController.Stopped {
       isLeftBehind = true
       result = .success(left.cause)
     } catch { result = .failure(error) }
@@ -176,7 +177,7 @@ struct RunSession {
 
   /// Nothing is called done that is not on the disk. A signal or the deadline ends the wait: what is not synced then
   /// is by the next run, or verified again if another boot finds it.
-  private static func syncTheRest(_ sync: SyncPass, until stopper: Stopper, _ context: EngineContext)
+  private static func syncTheRest(_ sync: SyncPass, until stopper: StopController, _ context: EngineContext)
     async throws
   {
     let rest = Task { try await sync.run() }
@@ -196,14 +197,14 @@ struct RunSession {
   }
 
   /// Applies what other terminals ask.
-  private static func obey(_ ledger: JobLedger, _ engine: TransferEngine) async {
-    guard let wishes = try? ledger.pendingControls() else { return }
+  private static func applyRequests(_ ledger: JobLedger, _ engine: TransferEngine) async {
+    guard let controls = try? ledger.pendingControls() else { return }
     for number in (try? ledger.pendingLimits()) ?? [] {
       guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
       await engine.setLimit(limit)
       try? ledger.settleControl(number, changed: 0, at: Date().timeIntervalSince1970)
     }
-    for (number, control) in wishes {
+    for (number, control) in controls {
       guard let changed = try? await engine.apply(control) else { continue }
       try? ledger.settleControl(number, changed: changed, at: Date().timeIntervalSince1970)
     }

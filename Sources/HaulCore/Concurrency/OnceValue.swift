@@ -1,7 +1,7 @@
 import Locks
 
 /// A value that is set once.
-package final class Latch<Value: Sendable>: Sendable {
+package final class OnceValue<Value: Sendable>: Sendable {
   private let content = Locked<Value?>(nil)
 
   package init() {}

@@ -1,8 +1,8 @@
 import Locks
 import TransferEngine
 
-/// Brings a request to stop to all who must hear of it, also to those who come after it.
-package final class Stopper: Sendable {
+/// Passes a stop on to everyone attached, including those who attach after it. The first cause counts.
+package final class StopController: Sendable {
   private struct State {
     var cause: StopCause?
     var deliver: [@Sendable (StopCause) -> Void] = []
@@ -33,7 +33,7 @@ package final class Stopper: Sendable {
   }
 }
 
-extension Stopper {
+extension StopController {
   /// A body was left behind, because a stop was asked for before it ended.
   struct Stopped: Error { let cause: StopCause }
 

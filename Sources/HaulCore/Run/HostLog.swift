@@ -3,7 +3,7 @@ import Locks
 import TransferEngine
 
 /// Keeps what is worth a diagnostic of all that hosts do: the first time of each kind, for each host.
-final class HostDiary: Sendable {
+final class HostLog: Sendable {
   private let known = Locked<Set<String>>([])
   private let report: @Sendable (Diagnostic) -> Void
 

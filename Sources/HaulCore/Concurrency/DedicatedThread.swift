@@ -1,7 +1,7 @@
 import Foundation
 
-/// Work that waits for what tasks bring, on a thread of its own: on one of the tasks' threads it could wait for ever.
-enum OwnThread {
+/// Runs work that waits for tasks on a thread of its own: on one of the tasks' threads it could wait for ever.
+enum DedicatedThread {
   static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       start { continuation.resume(with: Result { try body() }) }

@@ -2,9 +2,9 @@ import Digests
 import Endpoints
 import JobModel
 
-/// What the progress of a transfer belongs to, as eight bytes: those of a digest of its source, destination and endpoint.
-/// A plan is known again by them: their value never changes within a form.
-final class ProgressIdentity {
+/// Makes the key that a transfer's progress is recorded under: eight bytes of a digest of its source, destination and
+/// endpoint. A plan recognises its transfers by it, so its value never changes within a form.
+final class TransferKey {
   private let digest: RepeatedDigest
   private let form: StoreIdentity.Form
   /// What each endpoint adds, by direction.

@@ -4,9 +4,9 @@ import Foundation
 import JobManifest
 import JobModel
 
-/// What a plan is compiled from, in one digest. Where it is that of the plan at hand, compiling again would change
-/// nothing, and a million rows need not be read.
-enum CompileMark {
+/// A digest of everything that a plan is compiled from. Where the plan at hand has the same one, compiling again would
+/// change nothing, and a million rows are not read.
+enum PlanFingerprint {
   /// A file that changed less than this before it was read may change again within one tick of its clock, unseen;
   /// in seconds.
   private static let clockTick = 0.1

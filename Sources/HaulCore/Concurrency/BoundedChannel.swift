@@ -1,15 +1,15 @@
 import Dispatch
 import Locks
 
-/// Hands what one thread makes on to another that uses it, so that both work at a time: whoever makes is at most a few
-/// elements ahead. Each hand-over may wake a thread: elements are best batches.
-final class Relay<Element: Sendable>: Sendable {
+/// A channel between two threads that holds a few elements: the producer waits while it is full. Each hand-over may wake
+/// a thread, so elements are best batches.
+final class BoundedChannel<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
     var end: Result<Void, any Error>?
     var isAbandoned = false
   }
-  private static var ahead: Int { 4 }
+  static var capacity: Int { 4 }
   private let state = Locked(State())
   private let filled = DispatchSemaphore(value: 0)
   // Raised from nothing: a semaphore may not end lower than it began.
@@ -23,24 +23,24 @@ final class Relay<Element: Sendable>: Sendable {
     make: @escaping @Sendable (_ give: (Element) throws -> Void) throws -> Value,
     use: (Element) throws -> Void
   ) throws -> Value {
-    let relay = Relay<Element>()
-    let result = Latch<Value>()
-    OwnThread.start {
-      relay.close(Result { result.set(try make(relay.put)) })
+    let channel = BoundedChannel<Element>()
+    let result = OnceValue<Value>()
+    DedicatedThread.start {
+      channel.close(Result { result.set(try make(channel.put)) })
     }
     do {
-      while let element = try relay.take() { try use(element) }
+      while let element = try channel.take() { try use(element) }
     } catch {
-      relay.abandon()
+      channel.abandon()
       throw error
     }
-    // Set before the relay was closed.
+    // Set before the channel was closed.
     guard let value = result.value else { throw Abandoned() }
     return value
   }
 
   private init() {
-    for _ in 0..<Self.ahead { room.signal() }
+    for _ in 0..<Self.capacity { room.signal() }
   }
 
   private func put(_ element: Element) throws {

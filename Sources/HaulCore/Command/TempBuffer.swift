@@ -4,7 +4,7 @@ import Reporting
 
 /// Output kept in a file without a name until all of it is known to be there: a plan that turns out to be damaged in
 /// its middle must not leave half a JSON value behind.
-final class Spool {
+final class TempBuffer {
   private let file: FileHandle
 
   /// - Throws: `End` with 73 where no temporary file can be made.
