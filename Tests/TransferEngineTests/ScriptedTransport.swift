@@ -113,7 +113,7 @@ final class ScriptedTransport: Transport {
     }
   }
 
-  private func read(_ source: any WireBodySource, _ body: inout [UInt8]) throws {
+  private func read(_ source: any ByteReader, _ body: inout [UInt8]) throws {
     var block = [UInt8](repeating: 0, count: 900)
     let count = try block.withUnsafeMutableBytes { try source.read(into: $0) }
     body += block[..<count]

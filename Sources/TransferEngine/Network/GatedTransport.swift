@@ -121,20 +121,21 @@ private final class WatchedSink: AnswerSink, @unchecked Sendable {
 }
 
 /// Tells the gate that the host takes bytes. Used on the transport's executor alone.
-private final class WatchedBody: WireBodySource, @unchecked Sendable {
-  private let inner: any WireBodySource
+private final class WatchedBody: ByteReader, @unchecked Sendable {
+  private let inner: any ByteReader
   private let gate: HostGate
   private let pass: HostGate.Pass
   private let slot: Slot?
   private var hasTold = false
 
-  init(_ inner: any WireBodySource, gate: HostGate, pass: HostGate.Pass, slot: Slot?) {
+  init(_ inner: any ByteReader, gate: HostGate, pass: HostGate.Pass, slot: Slot?) {
     self.inner = inner
     self.gate = gate
     self.pass = pass
     self.slot = slot
   }
 
+  var length: Int64 { inner.length }
   var mayBeRepeated: Bool { inner.mayBeRepeated }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

@@ -24,6 +24,8 @@ final class Requester {
   private let slot: Slot?
   private let id: String
   private(set) var tally = Tally()
+  /// Tries of one request.
+  var attempts: Int { retry.attempts }
   private let live: LiveTransfer
   private let signed: SignedURL?
   /// Whom the last request went to.

@@ -47,15 +47,15 @@ struct Retirement {
     guard !intents.isEmpty, let place = try? place(of: transfer), let remote = try? place.upload() else {
       return
     }
-    let requester = requester(transfer, remote, place.endpoint).hasty(tries: 1)
+    let sink = sink(transfer, remote, place.endpoint).hasty()
     for intent in intents {
       let now = context.clock.now()
-      if let silence = context.silentHosts.current(remote.url.origin, now: now) { throw silence }
+      if let silence = context.silentHosts.current(sink.origin, now: now) { throw silence }
       let finding: IntendedSession.Finding
       do {
-        finding = try await IntendedSession.find(intent, at: remote, by: requester, now: now)
+        finding = try await IntendedSession.find(intent, at: sink, context)
       } catch {
-        context.silentHosts.note(remote.url.origin, error, now: now)
+        context.silentHosts.note(sink.origin, error, now: now)
         throw error
       }
       switch finding {
@@ -104,14 +104,16 @@ struct Retirement {
     return try RemotePlace(transfer.destination, endpoints: endpoints)
   }
 
-  private func requester(
+  private func sink(
     _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ endpoint: Endpoint?
-  ) -> Requester {
-    Requester(
-      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
-      settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
-      id: transfer.id,
-      live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload))
+  ) -> any RemoteSink {
+    HTTPSink(
+      remote,
+      Requester(
+        context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
+        settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
+        id: transfer.id,
+        live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload)))
   }
 
   private nonisolated(nonsending) func end(_ session: RemoteSession, of transfer: LedgerTransfer) async
@@ -132,8 +134,7 @@ struct Retirement {
     } catch {
       return Failure(.internal, "\(error)")
     }
-    return await SessionEnd.end(
-      session, at: remote, by: requester(transfer, remote, endpoint), now: context.clock.now())
+    return await SessionEnd.end(session, at: sink(transfer, remote, endpoint), context)
   }
 
   private func removePart(_ transfer: LedgerTransfer) {

@@ -129,10 +129,10 @@ private final class PacedSink: CurlSink {
 
 /// Used on the network thread alone, hence sendable to it.
 private final class PacedBody: CurlBodySource, @unchecked Sendable {
-  private let source: any WireBodySource
+  private let source: any ByteReader
   private let pace: Pace
 
-  init(_ source: any WireBodySource, pace: Pace) {
+  init(_ source: any ByteReader, pace: Pace) {
     self.source = source
     self.pace = pace
   }

@@ -21,7 +21,8 @@ package struct WireRequest: Sendable {
   package enum Body: Sendable {
     case none
     case bytes([UInt8])
-    case source(any WireBodySource, length: Int64)
+    /// Read on the transport's executor.
+    case source(any ByteReader, length: Int64)
   }
   package let method: String
   package let target: AdmittedURL
@@ -57,18 +58,6 @@ package protocol AnswerSink: AnyObject {
 
 extension AnswerSink {
   package func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
-}
-
-/// Gives a request's body; called on the transport's executor.
-package protocol WireBodySource: AnyObject, Sendable {
-  /// Fills the beginning of the buffer; returns how many bytes, at least one until the body has ended.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-  func rewind() throws
-  /// One sending is over: so many bytes were written to the network, libcurl's own repetitions included.
-  func settle(sent: Int64)
-  /// The transport may send it again by itself, on a fresh connection; false where the first sending may have
-  /// arrived and only its answer is lost.
-  var mayBeRepeated: Bool { get }
 }
 
 extension Failure {

@@ -1,11 +1,12 @@
 import Digests
+import Endpoints
 import JobModel
 
 /// A chunk's bytes as a request's body: from memory where the budget had room, else read from the file a second
 /// time, and then hashed again, so that a source that changed in between can't pass.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-final class ChunkBody: WireBodySource, @unchecked Sendable {
+final class ChunkBody: ByteReader, @unchecked Sendable {
   private let file: OpenFile
   private let range: Range<Int64>
   /// Holds the chunk; nil where it is read again.

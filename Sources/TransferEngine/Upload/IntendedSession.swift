@@ -25,29 +25,28 @@ enum IntendedSession {
   /// Asks for it under its key, which gives it again; a server that knows no keys gives a new one. S3 has no keys, and
   /// is asked what is open.
   ///
-  /// - Parameter now: before it is asked.
   /// - Throws: what kept the server from being asked.
   nonisolated(nonsending) static func find(
-    _ intent: SessionIntent, at remote: any UploadProtocol, by requester: Requester, now: Double
+    _ intent: SessionIntent, at sink: any RemoteSink, _ context: EngineContext
   ) async throws -> Finding {
-    if let request = remote.listSessions() {
-      guard isDue(intent, now: now) else { return .early }
-      return try await list(request, intent, at: remote, by: requester, now: now)
-    }
     var source = UploadSource(
       size: intent.size, contentType: intent.contentType, chunkSize: intent.chunkSize)
+    if sink.traits.listsSessions {
+      guard isDue(intent, now: context.clock.now()) else { return .early }
+      return try await list(intent, source, at: sink, context)
+    }
     source.key = intent.key
-    guard let request = remote.open(source, renewing: nil) else { return .sessions([]) }
-    switch remote.opened(try await requester.call(request), source: source, now: now) {
-    // What may not be recorded can't be gone on with.
-    case .value(let session): return .sessions(session.holds(requester.context.mask) ? [] : [session])
-    case .failure(let failure):
-      if failure.class == .sessionGone { return .sessions([]) }
-      // Refused for what it is, it was never opened; but a token or a right may have ended since.
-      let status = failure.httpStatus ?? 0
-      if (400..<500).contains(status), ![401, 403, 407, 408, 409, 425, 429].contains(status) {
-        return .sessions([])
+    guard sink.traits.opensSession(for: source) else { return .sessions([]) }
+    do {
+      switch try await sink.begin(source, renewing: nil) {
+      // What may not be recorded can't be gone on with.
+      case .opened(let session, _): return .sessions(session.holds(context.mask) ? [] : [session])
+      case .limited: return .sessions([])
       }
+    } catch let failure as Failure {
+      if failure.class == .sessionGone { return .sessions([]) }
+      // Refused for what it is, it was never opened.
+      if failure.openedNothing, !failure.isOfCredentials { return .sessions([]) }
       throw failure
     }
   }
@@ -62,43 +61,28 @@ enum IntendedSession {
   /// Those among the open ones that were opened when it was asked for, hold no finished part (parts are sent behind the
   /// record), and are not on record. A stranger's that is as old and still empty looks the same.
   private nonisolated(nonsending) static func list(
-    _ request: Request, _ intent: SessionIntent, at remote: any UploadProtocol, by requester: Requester,
-    now: Double
+    _ intent: SessionIntent, _ source: UploadSource, at sink: any RemoteSink, _ context: EngineContext
   ) async throws -> Finding {
-    let answer = try await requester.call(request)
-    let open: [OpenSession]
-    switch remote.listedSessions(answer, now: now) {
-    case .value(let listed): open = listed
-    case .failure(let failure):
-      guard failure.code == .unauthorized || isPassing(failure) else { return .unlisted(failure) }
-      throw failure
+    let began = context.clock.now()
+    let (open, there): ([OpenSession], Double)
+    switch try await sink.sessions() {
+    case .untold(let failure): return .unlisted(failure)
+    case .sessions(let listed, let now): (open, there) = (listed, now)
     }
     guard let first = intent.askedAt, let last = intent.lastAskedAt else { return .sessions([]) }
-    guard let date = answer.headers["Date"].flatMap(HTTPDate.seconds) else {
-      return .unlisted(
-        Failure(.protocolViolation, "\(remote.url) answered without a `Date`", httpStatus: answer.status))
-    }
     // By the store's clock. As it is due, the end of the span is further back than a session must be old.
-    let ahead = date - now
-    let source = UploadSource(
-      size: intent.size, contentType: intent.contentType, chunkSize: intent.chunkSize)
+    let ahead = there - began
     var found: [RemoteSession] = []
     for one in open where (first + ahead - grain...last + ahead + span).contains(one.openedAt) {
       let session = RemoteSession(id: one.id, chunkSize: intent.chunkSize)
-      guard try !requester.context.ledger.hasSession(one.id), !session.holds(requester.context.mask),
-        let query = remote.query(session, after: nil)
-      else { continue }
-      switch remote.queried(try await requester.call(query), session: session, source: source, now: now) {
+      guard try !context.ledger.hasSession(one.id), !session.holds(context.mask) else { continue }
+      switch try await sink.holdings(of: session, source: source) {
+      case nil: continue
       case .value(let holdings): if holdings.chunks.isEmpty { found.append(session) }
-      case .failure(let failure): guard !isPassing(failure) else { throw failure }
+      case .failure(let failure): guard !failure.mayPass else { throw failure }
       }
     }
     return .sessions(found)
-  }
-
-  /// The server may answer another time.
-  private static func isPassing(_ failure: Failure) -> Bool {
-    failure.code.isRetryable && failure.httpStatus != 501
   }
 
   /// What the user is told where the server could not be asked.

@@ -5,12 +5,12 @@ import JobModel
 /// Sessions are recorded before they are asked for; what was asked for without an answer is found and ended.
 extension Upload {
   /// What was asked for without an answer can be found again, by its key or by its time.
-  var canFindAgain: Bool { remote.keysSessions || remote.listSessions() != nil }
+  var canFindAgain: Bool { traits.keysSessions || traits.listsSessions }
 
   /// Records what a session is about to be asked for under; one that was asked for before, and that this request does not
   /// give again, is ended.
   func intend(_ key: String) async throws -> SessionIntent {
-    let (seq, isListed) = (book.transfer.seq, remote.listSessions() != nil)
+    let (seq, isListed) = (book.transfer.seq, traits.listsSessions)
     let intent = SessionIntent(
       key: key, size: source.size, contentType: source.contentType, chunkSize: source.chunkSize,
       askedAt: isListed ? context.clock.now() : nil)
@@ -21,7 +21,7 @@ extension Upload {
       await recallIntents(old)
     } else {
       for one in old {
-        if one.key == key { context.intents.remove(seq) } else { try await recall(one, by: requester) }
+        if one.key == key { context.intents.remove(seq) } else { try await recall(one, at: sink) }
       }
     }
     context.intents.add(seq)
@@ -40,10 +40,8 @@ extension Upload {
   func settle(_ intent: SessionIntent, asked tries: Int, failure error: any Error) {
     guard intent.askedAt != nil else { return }
     let failure = Failure(error)
-    let status = failure.httpStatus ?? 0
-    let isRefused = (400..<500).contains(status) && ![408, 409, 425, 429].contains(status)
     // Nothing was sent where no connection was made, or where others had found the host silent.
-    if tries == 1, isRefused || failure.isUnconnected || failure.class == .deferred {
+    if tries == 1, failure.openedNothing || failure.isUnconnected || failure.class == .deferred {
       forget(intent)
     } else {
       noteAskedAgain(intent)
@@ -63,9 +61,9 @@ extension Upload {
   }
 
   /// Ends the sessions that were asked for and are not on record.
-  private func recall(_ intent: SessionIntent, by requester: Requester) async throws {
+  private func recall(_ intent: SessionIntent, at sink: any RemoteSink) async throws {
     let found: [RemoteSession]
-    switch try await IntendedSession.find(intent, at: remote, by: requester, now: context.clock.now()) {
+    switch try await IntendedSession.find(intent, at: sink, context) {
     case .early: return
     case .unlisted(let failure):
       context.remark(IntendedSession.unlisted(book.id, book.transfer.destination, failure))
@@ -79,11 +77,11 @@ extension Upload {
 
   /// As `recall`, for whatever was about to be opened; left on record where the server can't be asked at once.
   func recallIntents(_ intents: [SessionIntent]? = nil) async {
-    let (origin, now) = (remote.url.origin, context.clock.now())
+    let (origin, now) = (sink.origin, context.clock.now())
     guard let intents = try? intents ?? context.ledger.intents(of: book.transfer.seq) else { return }
     do {
       for intent in intents where context.silentHosts.current(origin, now: now) == nil {
-        try await recall(intent, by: requester.hasty(tries: 1))
+        try await recall(intent, at: sink.hasty())
       }
     } catch {
       context.silentHosts.note(origin, error, now: now)

@@ -8,15 +8,15 @@ extension Upload {
   private var endpointName: String {
     switch book.transfer.destination {
     case .remote(let name, _): name
-    case .url, .local: remote.url.origin
+    case .url, .local: sink.origin
     }
   }
 
   /// The digests that go with a body.
   func bodyDigests(in session: RemoteSession?) -> [DigestAlgorithm] {
-    let wanted = remote.chunkDigests(in: session)
+    let wanted = traits.chunkDigests(in: session)
     // A single body that may not be replaced has to be refused at once where it is damaged.
-    let isOnlyTry = session == nil && source.mustBeNew && remote.etagsMayBeMD5
+    let isOnlyTry = session == nil && source.mustBeNew && traits.etagsMayBeMD5
     return isOnlyTry || context.etags.asksForMD5(endpointName) ? wanted + [.md5] : wanted
   }
 
@@ -41,7 +41,7 @@ extension Upload {
     case .nothing: break
     case .damaged:
       throw Failure(
-        .integrityMismatch, "\(remote.url) took chunk \(chunk.index) with another md5, by its ETag",
+        .integrityMismatch, "\(sink.place) took chunk \(chunk.index) with another md5, by its ETag",
         chunk: chunk.index, expected: read, actual: theirs)
     }
   }
@@ -63,7 +63,7 @@ extension Upload {
 
   /// Parts of earlier attempts, by the ETags on record.
   private func proveEarlier(_ parts: [ChunkRecord]) async throws {
-    guard remote.etagsMayBeMD5, !context.etags.areOther(endpointName) else { return }
+    guard traits.etagsMayBeMD5, !context.etags.areOther(endpointName) else { return }
     var others: [ChunkRecord] = []
     for part in parts {
       if try await digests(of: part.range, [.md5])[.md5] == part.receipt?.lowercased() {
@@ -77,13 +77,13 @@ extension Upload {
       return
     }
     throw Failure(
-      .integrityMismatch, "\(remote.url) holds bytes from \(bad.offset) with another md5, by their ETag",
+      .integrityMismatch, "\(sink.place) holds bytes from \(bad.offset) with another md5, by their ETag",
       actual: bad.receipt)
   }
 
   /// What the server itself knows of what was found: what can't be an echo, nor an ETag of another kind.
   func ownWord(_ object: RemoteObject) -> [DigestAlgorithm: String] {
-    object.digests.filter { !remote.echoes.contains($0.key) && ($0.key != .md5 || !remote.etagsMayBeMD5) }
+    object.digests.filter { !traits.echoes.contains($0.key) && ($0.key != .md5 || !traits.etagsMayBeMD5) }
   }
 
   /// What was told of it, without an MD5 where ETags are none.
@@ -97,10 +97,18 @@ extension Upload {
   func lookBeforeTheEnd(
     _ session: RemoteSession, _ mine: [DigestAlgorithm: String]
   ) async throws -> UploadedFile? {
-    guard source.mustBeNew, remote.looksBeforeItsEnd, let look = remote.look() else { return nil }
-    guard (200...299).contains(try await requester.call(look).status) else { return nil }
+    guard source.mustBeNew, traits.looksBeforeItsEnd, let found = try await sink.look(.retried) else {
+      return nil
+    }
+    switch found {
+    case .nothing, .hidden: return nil
+    // What can't be read may be a file.
+    case .failed(let failure): throw failure
+    case .object: break
+    }
     if let file = try await finishedAlready(mine, session) { return file }
     throw Failure(
-      .destinationExists, "there is a file at \(look.url) already: it came while the upload was under way")
+      .destinationExists,
+      "there is a file at \(sink.lookedAt) already: it came while the upload was under way")
   }
 }

@@ -1,4 +1,3 @@
-import Digests
 import Endpoints
 import JobLedger
 import JobModel
@@ -12,23 +11,15 @@ extension Upload {
     if file.digests.isEmpty, file.checks.isEmpty { file.checks = try await checksOfBodies() }
     // One body that is proved is all of it.
     let isProved = !file.digests.isEmpty || book.progress.session == nil && !file.checks.isEmpty
-    if !isProved || settings.verify == .size, let request = remote.inspect(file) {
-      let answer = try await requester.call(request)
-      switch remote.inspected(answer, now: context.clock.now()) {
-      case .failure(let failure) where failure.code == .notFound:
-        throw Failure(
-          .notFound, "\(remote.url) took the upload, and then answered that it does not have it",
-          httpStatus: answer.status)
-      case .failure: break
-      case .value(let object):
-        seen = object
-        if file.digests.isEmpty { file.digests = ownWord(object) }
-        file.etag = object.etag ?? file.etag
-        file.version = file.version ?? object.version
-        if file.checks.isEmpty {
-          file.checks = remote.checks(answer, source: source, chunks: Array(held.values))
-        }
-      }
+    if !isProved || settings.verify == .size,
+      case .object(let object, let checks)? = try await sink.inspect(
+        file, source: source, chunks: Array(held.values))
+    {
+      seen = object
+      if file.digests.isEmpty { file.digests = ownWord(object) }
+      file.etag = object.etag ?? file.etag
+      file.version = file.version ?? object.version
+      if file.checks.isEmpty { file.checks = checks }
     }
     let mine =
       settings.verify == .size && expect.digests.isEmpty
@@ -42,7 +33,7 @@ extension Upload {
       book.check(Verification("size", .server, matches ? .match : .mismatch))
       guard matches else {
         throw Failure(
-          .lengthMismatch, "\(remote.url) holds \(size) bytes of the \(source.size) that were sent",
+          .lengthMismatch, "\(sink.place) holds \(size) bytes of the \(source.size) that were sent",
           expected: String(source.size), actual: String(size))
       }
     }
@@ -58,7 +49,7 @@ extension Upload {
       book.check(check)
       compared = compared || check.result == .match
       guard check.result != .mismatch else {
-        throw Failure(.integrityMismatch, "\(remote.url): the server's \(check.check) is not the source's")
+        throw Failure(.integrityMismatch, "\(sink.place): the server's \(check.check) is not the source's")
       }
     }
     for (algorithm, theirs) in file.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -68,7 +59,7 @@ extension Upload {
       guard ours == theirs else {
         throw Failure(
           .integrityMismatch,
-          "\(remote.url): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
+          "\(sink.place): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
           expected: ours, actual: theirs)
       }
     }
@@ -77,74 +68,35 @@ extension Upload {
       $0.against == .manifest && $0.result == .match && expect.digests.keys.map(\.rawValue).contains($0.check)
     }
     if settings.verify == .required, !isExpected {
-      throw Failure(.digestUnavailable, "\(remote.url) gives no digest to compare the upload with")
+      throw Failure(.digestUnavailable, "\(sink.place) gives no digest to compare the upload with")
     }
     book.check(Verification("sha256", .server, .unavailable))
   }
 
   /// Reads the upload back and compares its digest.
   private func readBack(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) async throws {
-    guard let download = remote.readback(file) else {
+    guard let there = try await readBack(file) else {
       book.check(Verification("readback", .server, .unavailable))
-      throw Failure(.digestUnavailable, "\(remote.url) can't be read back, as `verify: readback` demands")
+      throw Failure(.digestUnavailable, "\(sink.place) can't be read back, as `verify: readback` demands")
     }
-    let digest = try await digest(of: download)
-    let matches = digest == mine[.sha256]
+    let matches = there.digest == mine[.sha256]
     book.check(Verification("readback", .server, matches ? .match : .mismatch))
     guard matches else {
       throw Failure(
         .integrityMismatch,
-        "\(download.url) reads back as \(digest), the source is \(mine[.sha256] ?? "unknown")",
-        expected: mine[.sha256], actual: digest)
+        "\(there.place) reads back as \(there.digest), the source is \(mine[.sha256] ?? "unknown")",
+        expected: mine[.sha256], actual: there.digest)
     }
   }
 
-  /// Reads all that stands there, keeps nothing of it, and gives its SHA-256.
-  func digest(of download: any DownloadProtocol) async throws -> String {
-    try await requester.retrying {
-      let sink = try DigestingSink { [unowned self] count in
-        assumeIsolated { upload in
-          upload.book.note(.moved(Int64(count)))
-          // Compared, and of no use beyond.
-          upload.book.note(.discarded(Int64(count)))
-          upload.context.board.count(count)
-        }
+  func readBack(_ file: UploadedFile) async throws -> ReadBack? {
+    try await sink.readBack(file) { [unowned self] count in
+      assumeIsolated { upload in
+        upload.book.note(.moved(Int64(count)))
+        // Compared, and of no use beyond.
+        upload.book.note(.discarded(Int64(count)))
+        upload.context.board.count(count)
       }
-      let request = download.get(nil, of: RemoteObject())
-      let url = try await self.requester.send(request, body: .none) { sink }
-      let head = sink.answerHead ?? AnswerHead(status: 0)
-      guard head.status == 200 else {
-        throw download.refusal(
-          Answer(head: head, url: url), doing: "read back", now: self.context.clock.now())
-      }
-      guard head.carriesWhole else {
-        throw Failure(
-          .protocolViolation, "\(url) answered with a part, where everything was asked for", httpStatus: 200,
-          actual: head.headers["Content-Range"])
-      }
-      return sink.finish()
     }
   }
-}
-
-/// Hashes an answer's body and keeps nothing of it.
-///
-/// Used on the transport's executor alone, hence sendable to it.
-private final class DigestingSink: AnswerSink, @unchecked Sendable {
-  private(set) var answerHead: AnswerHead?
-  private let digest: StreamingDigest
-
-  private let moved: (Int) -> Void
-
-  init(moved: @escaping (Int) -> Void) throws {
-    digest = try StreamingDigest(.sha256)
-    self.moved = moved
-  }
-
-  func head(_ head: AnswerHead) { answerHead = head }
-  func body(_ bytes: UnsafeRawBufferPointer) {
-    digest.update(bytes)
-    moved(bytes.count)
-  }
-  func finish() -> String { digest.finishHex() }
 }

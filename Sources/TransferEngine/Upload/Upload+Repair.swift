@@ -38,12 +38,12 @@ extension Upload {
       isDamaged
         ? "the server can't replace a part that it took damaged: a new upload is opened"
         : "the server no longer knows the upload session: a new one is opened")
-    if !isDamaged, [404, 410].contains(failure.httpStatus), abilities.renewsSessions {
+    if !isDamaged, failure.isGoneThere, abilities.renewsSessions {
       lostSession = book.progress.session
       book.note(.session(nil))
     } else {
       // One that the server knows and will not have takes room there until it is ended.
-      if ![404, 410].contains(failure.httpStatus) { await abandonSession() }
+      if !failure.isGoneThere { await abandonSession() }
       forgetChunks(.sessionGone)
     }
     try await requester.wait(after: failure, lost: lostSessions)
@@ -101,7 +101,8 @@ extension Upload {
 
   /// Asks again what the session holds; true where something is missing and can be sent.
   private func dropWhatDiffers() async throws -> Bool {
-    guard let session = book.progress.session, case .value(let holdings) = try await holdings(of: session),
+    guard let session = book.progress.session,
+      case .value(let holdings) = try await sink.holdings(of: session, source: source),
       holdings.offset == nil
     else { return false }
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)

@@ -15,7 +15,7 @@ extension Upload {
         "`\(book.transfer.source.text)` has 0 bytes, and this service refuses empty files: leave it out (`exclude`)"
       )
     }
-    if remote.open(source, renewing: nil) == nil {
+    if !traits.opensSession(for: source) {
       // Nothing comes after the only request that could still refuse bad bytes.
       if !expect.digests.isEmpty { try checkExpected(try await wholeDigests()) }
       if book.progress.session != nil {
@@ -27,14 +27,14 @@ extension Upload {
     var (session, finished) = try await openSession()
     if let finished { return finished }
     session = try await sendMissing(session)
-    let doubtful = remote.contradicted(held.values.sorted { $0.offset < $1.offset })
+    let doubtful = traits.contradicted(held.values.sorted { $0.offset < $1.offset })
     if !doubtful.isEmpty {
       book.warn("\(doubtful.count) chunks arrived with other bytes, by their receipts, and are sent again")
       drop(doubtful)
       session = try await sendMissing(session)
-      if let bad = remote.contradicted(held.values.sorted { $0.offset < $1.offset }).first {
+      if let bad = traits.contradicted(held.values.sorted { $0.offset < $1.offset }).first {
         throw Failure(
-          .integrityMismatch, "\(remote.url) took bytes from \(bad.offset) with another digest, twice",
+          .integrityMismatch, "\(sink.place) took bytes from \(bad.offset) with another digest, twice",
           expected: bad.digest, actual: bad.receipt)
       }
     }
@@ -104,7 +104,7 @@ extension Upload {
   private func work(_ session: RemoteSession) async throws {
     // A server that takes chunks in order and can't be asked is told only of the last one twice: what is before it
     // must be on record, or a kill would leave the whole upload of no use.
-    let mustRecord = abilities.order == .sequential && remote.query(session, after: nil) == nil
+    let mustRecord = abilities.order == .sequential && !traits.tellsHoldings(of: session)
     while !mustRenew, let chunk = pending.next() {
       if mustRecord { try await context.writer.barrier() }
       sending.insert(chunk.index)
@@ -128,7 +128,7 @@ extension Upload {
     book.save()
     do {
       let receipt = try await send(chunk, session: nil)
-      return remote.closed(nil, receipt: receipt)
+      return traits.closed(nil, receipt: receipt)
     } catch let failure as Failure where failure.code == .destinationExists {
       // An earlier try may have written it, and only its answer was lost.
       if let file = try await finishedAlready(try await wholeDigests()) { return file }
@@ -139,8 +139,7 @@ extension Upload {
   /// Sends one chunk until the server has it.
   @discardableResult
   private func send(_ chunk: UploadChunk, session: RemoteSession?) async throws -> ChunkReceipt? {
-    var sending = ChunkSending(
-      chunk, mayHoldMore: chunk.range.lowerBound == resumedAt, taken: taken)
+    var sending = ChunkSending(chunk, mayHoldMore: chunk.range.lowerBound == resumedAt)
     do {
       return try await requester.retrying { tries in
         .done(try await put(&sending, session, tries))
@@ -157,29 +156,20 @@ extension Upload {
     _ sending: inout ChunkSending, _ session: RemoteSession?, _ tries: Int
   ) async throws -> ChunkReceipt {
     guard let file else { throw Failure(.internal, "the source is not open") }
-    (sending.sent, sending.ticket) = (0, nil)
-    var (chunk, body) = try await prepare(sending.chunk, file, bodyDigests(in: session))
+    sending.sent = 0
+    let (chunk, body) = try await prepare(sending.chunk, file, bodyDigests(in: session))
     if abilities.order == .byOffset { noteBeginning(of: chunk) }
-    if let session { chunk.ticket = try await ticket(for: chunk.index, session) }
-    sending.ticket = chunk.ticket
-    let sink = CollectingSink(limit: 1 << 20)
-    let request = remote.put(chunk, session: session, source: source)
     do {
-      let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
+      let told = try await sink.put(chunk, body, session: session, source: source) { comingChunks }
       try checkSource()
-      guard let head = sink.answerHead else {
-        throw Failure(.protocolViolation, "\(url) did not answer a chunk")
-      }
-      let answer = Answer(head: head, body: sink.bytes, url: url)
-      let receipt = try remote.accepted(answer, chunk: chunk, now: context.clock.now()).get()
+      let receipt = try told.get()
       try compare(receipt, chunk)
       if let token = receipt.token, context.mask.finds(in: token) {
         throw Failure(
-          .protocolViolation, "\(remote.url) answered a chunk with a secret that it was sent",
+          .protocolViolation, "\(sink.place) answered a chunk with a secret that it was sent",
           chunk: chunk.index)
       }
       try await note(receipt, of: chunk, isWhole: session == nil)
-      tickets[chunk.index] = nil
       book.note(.discarded(max(0, body.sent - body.length)))
       if let expiry = receipt.expiresAt {
         book.note(.sessionExpires(at: expiry))
@@ -220,15 +210,11 @@ extension Upload {
       throw damage.classed(.sessionGone)
     }
     sending.note(failure)
-    if let used = sending.ticket,
-      sending.asksForTicket(after: failure, taken: taken, attempts: settings.policy.retryAttempts)
-    {
-      dropTickets(with: used, for: sending.chunk.index)
-      return .again
-    }
-    sending.forgetRefusals()
-    return .none
+    return sink.mends(failure, of: sending.chunk.index) ? .again : .none
   }
+
+  /// Those on their way, then those that are sent next.
+  private var comingChunks: [Int] { sending.sorted() + pending.coming(abilities.ticketBatch) }
 
   /// Nobody knows whether the bytes arrived; a server that counts bytes may also have kept some of them.
   private func mayHaveArrived(_ failure: Failure) -> Bool {
@@ -268,7 +254,7 @@ extension Upload {
   ) async throws -> (Range<Int64>, ChunkReceipt?)? {
     let told: Verdict<SessionHoldings>?
     do {
-      told = try await holdings(of: session)
+      told = try await sink.holdings(of: session, source: source)
     } catch {
       try Task.checkCancellation()
       return nil
@@ -279,7 +265,7 @@ extension Upload {
       guard offset >= range.lowerBound else {
         throw Failure(
           .protocolViolation,
-          "\(remote.url) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken",
+          "\(sink.place) holds \(offset) bytes, fewer than the \(range.lowerBound) that it had taken",
           class: .sessionGone)
       }
       guard offset <= range.upperBound else {
@@ -296,7 +282,7 @@ extension Upload {
 
   private func foreign(_ offset: Int64, _ sent: Int64) -> Failure {
     Failure(
-      .chunkConflict, "\(remote.url) holds \(offset) bytes, \(sent) were sent: another client writes there",
+      .chunkConflict, "\(sink.place) holds \(offset) bytes, \(sent) were sent: another client writes there",
       class: .sessionGone)
   }
 
@@ -305,7 +291,7 @@ extension Upload {
     for (algorithm, theirs) in receipt.digests {
       guard let ours = chunk.digests[algorithm], ours != theirs else { continue }
       throw Failure(
-        .integrityMismatch, "\(remote.url) took chunk \(chunk.index) with another \(algorithm.rawValue)",
+        .integrityMismatch, "\(sink.place) took chunk \(chunk.index) with another \(algorithm.rawValue)",
         chunk: chunk.index, expected: ours, actual: theirs)
     }
   }
@@ -367,7 +353,6 @@ extension Upload {
       digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
     held[record.offset] = record
-    taken += 1
     noteProgress()
     let whole = book.progress.session.map {
       Int64(ChunkLayout(size: source.size, chunkSize: $0.chunkSize).range(chunk.index).count)
@@ -388,5 +373,5 @@ struct ChunkQueue {
 
 extension Failure {
   /// Some stores can't replace a part that came damaged (`rclone serve s3` has passed it on): only a new upload can.
-  fileprivate var isOfWhatCantBeReplaced: Bool { code == .protocolViolation && httpStatus == 501 }
+  fileprivate var isOfWhatCantBeReplaced: Bool { code == .protocolViolation && isUnimplemented }
 }

@@ -48,7 +48,7 @@ extension Upload {
     let before = heldBytes
     let session: RemoteSession
     do { session = try await create(renewing: old) } catch let failure as Failure
-      where failure.class == .sessionGone || (400..<500).contains(failure.httpStatus ?? 0)
+      where failure.class == .sessionGone || failure.isClientError
     {
       sessionClock.refused()
       return old
@@ -64,13 +64,13 @@ extension Upload {
       return old
     }
     guard try await keepWhatIsHeld(by: session) else {
-      throw Failure(.sessionExpired, "\(remote.url) does not know the session that it has just opened")
+      throw Failure(.sessionExpired, "\(sink.place) does not know the session that it has just opened")
     }
     if heldBytes < before {
       lostSessions += 1
       guard lostSessions < settings.policy.retryAttempts else {
         throw Failure(
-          .sessionExpired, "\(remote.url) loses chunks each time that a session is renewed", class: .permanent
+          .sessionExpired, "\(sink.place) loses chunks each time that a session is renewed", class: .permanent
         )
       }
     }
@@ -101,9 +101,9 @@ extension Upload {
 
   /// Says so before the bytes are sent, where `verify: required` could not be met behind them.
   private func requireProof(in session: RemoteSession) throws {
-    guard settings.verify == .required, !remote.provesUpload(in: session) else { return }
+    guard settings.verify == .required, !traits.provesUpload(in: session) else { return }
     throw Failure(
-      .digestUnavailable, "\(remote.url) neither checks nor gives a digest of what is uploaded to it")
+      .digestUnavailable, "\(sink.place) neither checks nor gives a digest of what is uploaded to it")
   }
 
   private func recover(_ old: RemoteSession) async throws -> (RemoteSession, finished: UploadedFile?)? {
@@ -145,20 +145,8 @@ extension Upload {
     }
   }
 
-  /// All pages of what the session holds; nil where the server can't be asked.
   func holdings(of session: RemoteSession) async throws -> Verdict<SessionHoldings>? {
-    var all: SessionHoldings?
-    while let request = remote.query(session, after: all) {
-      let answer = try await requester.call(request)
-      switch remote.queried(answer, session: session, source: source, now: context.clock.now()) {
-      case .value(var page):
-        page.chunks.merge(all?.chunks ?? [:]) { new, _ in new }
-        guard page.nextPage != nil else { return .value(page) }
-        all = page
-      case .failure(let failure): return .failure(failure)
-      }
-    }
-    return all.map { .value($0) }
+    try await sink.holdings(of: session, source: source)
   }
 
   /// Takes the server's word for what it holds, our own where it can't be asked; what only we believed in is sent
@@ -288,30 +276,26 @@ extension Upload {
   private func create(renewing old: RemoteSession?) async throws -> RemoteSession {
     source.digests = knownDigests
     // Who lists what is open knows each by its time: one in place of a lost one as well.
-    let isFoundAgain = old == nil || remote.listSessions() != nil
+    let isFoundAgain = old == nil || traits.listsSessions
     source.key = isFoundAgain ? try creationKey() : nil
-    guard let request = remote.open(source, renewing: old) else {
-      throw Failure(.internal, "this protocol opens no sessions")
-    }
-    var facts: [String: String] = [:]
-    if let survey = remote.survey() {
-      let answer = try await requester.call(survey)
-      facts = try remote.surveyed(answer, source: source, now: context.clock.now()).get()
-    }
+    let facts = try await sink.prepare(source)
     var intent: SessionIntent?
     if canFindAgain, let key = source.key { intent = try await intend(key) }
     let retries = requester.tally.retries
-    var (answer, session): (Answer, RemoteSession)
+    var session: RemoteSession
     do {
-      answer = try await requester.call(request)
-      if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize {
+      var start = try await sink.begin(source, renewing: old)
+      if case .limited(let limit, _) = start {
         source.chunkSize = limit
-        context.chunkLimits.note(remote.url.origin, limit, size: source.size)
+        context.chunkLimits.note(sink.origin, limit, size: source.size)
         source.key = isFoundAgain ? try creationKey() : nil
         if canFindAgain, let key = source.key { intent = try await intend(key) }
-        if let smaller = remote.open(source, renewing: old) { answer = try await requester.call(smaller) }
+        start = try await sink.begin(source, renewing: old)
       }
-      session = try remote.opened(answer, source: source, now: context.clock.now()).get()
+      switch start {
+      case .opened(let opened, let isKnown): (session, isReplayed) = (opened, isKnown)
+      case .limited(_, let failure): throw failure
+      }
     } catch {
       if let intent { settle(intent, asked: 1 + requester.tally.retries - retries, failure: error) }
       throw error
@@ -320,12 +304,10 @@ extension Upload {
     guard !session.holds(context.mask) else {
       throw Failure(
         .protocolViolation,
-        "\(remote.url) named its session by a secret that it was sent, which is never recorded",
-        httpStatus: answer.status)
+        "\(sink.place) named its session by a secret that it was sent, which is never recorded")
     }
-    isReplayed = answer.status == 200 && remote.keysSessions && source.key != nil
     if old == nil, session.chunkSize < source.chunkSize {
-      context.chunkLimits.note(remote.url.origin, session.chunkSize, size: source.size)
+      context.chunkLimits.note(sink.origin, session.chunkSize, size: source.size)
     }
     if settings.chunkSize == .auto {
       book.note(.chosen(chunk: session.chunkSize))
@@ -368,21 +350,12 @@ extension Upload {
       return file
     }
     let chunks = held.values.sorted { $0.offset < $1.offset }
-    guard let request = remote.finalize(session, source: source, chunks: chunks) else {
-      return remote.closed(session, receipt: nil)
-    }
-    let answer = try await requester.call(request)
-    switch remote.finalized(
-      answer, session: session, source: source, chunks: chunks, now: context.clock.now())
+    do { return try await sink.complete(session, source: source, chunks: chunks) } catch let failure
+      as Failure
+      where failure.code == .destinationExists || failure.class == .sessionGone
     {
-    case .value(let file): return file
-    case .failure(let failure):
       // What stands there may be this very upload: an earlier try ended it, and only its answer was lost.
-      if failure.code == .destinationExists || failure.class == .sessionGone,
-        let file = try await finishedAlready(try await wholeDigests(), session)
-      {
-        return file
-      }
+      if let file = try await finishedAlready(try await wholeDigests(), session) { return file }
       throw failure
     }
   }
@@ -391,28 +364,27 @@ extension Upload {
   func finishedAlready(
     _ mine: [DigestAlgorithm: String], _ session: RemoteSession? = nil
   ) async throws -> UploadedFile? {
-    guard let request = remote.look() else { return nil }
-    let answer = try await requester.call(request)
-    guard case .value(let object) = remote.inspected(answer, now: context.clock.now()),
+    guard case .object(let object, _)? = try await sink.look(.retried),
       object.size == nil || object.size == source.size
     else { return nil }
-    var file = remote.file(object)
-    file.remoteID = file.remoteID ?? remote.closed(book.progress.session, receipt: nil).remoteID
+    var file = traits.file(object)
+    file.remoteID = file.remoteID ?? traits.closed(book.progress.session, receipt: nil).remoteID
     let told = told(object)
     file.digests = ownWord(object)
     if !told.isEmpty, object.size != nil, !mine.isEmpty {
       let ours = try await wholeDigests(also: told.keys)
       guard told.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-      if told[.md5] != nil, remote.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
+      if told[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
       return file
     }
     if let session, object.size != nil {
-      if remote.recognises(object, session: session, chunks: Array(held.values)) { return file }
+      if traits.recognises(object, session: session, chunks: Array(held.values)) { return file }
     }
     // Where no digest tells, the bytes do.
-    guard told.isEmpty, !mine.isEmpty, let download = remote.readback(file) else { return nil }
+    guard told.isEmpty, !mine.isEmpty else { return nil }
     do {
-      return try await digest(of: download) == mine[.sha256] ? file : nil
+      guard let there = try await readBack(file) else { return nil }
+      return there.digest == mine[.sha256] ? file : nil
     } catch let failure as Failure where failure.code == .notFound {
       return nil
     }
@@ -449,9 +421,9 @@ extension Upload {
 
   /// Ends one session; it is on record until it is ended.
   func end(_ session: RemoteSession) async {
-    guard remote.abort(session) != nil else { return }
+    guard sink.origin(ending: session) != nil else { return }
     context.writer.submit(.abandoned(seq: book.transfer.seq, session))
-    if let failure = await SessionEnd.end(session, at: remote, by: requester, now: context.clock.now()) {
+    if let failure = await SessionEnd.end(session, at: sink, context) {
       context.remark(SessionEnd.remark(book.id, of: context.job, session, failure))
     } else {
       context.writer.submit(.ended(seq: book.transfer.seq, session))

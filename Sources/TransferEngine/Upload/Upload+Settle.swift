@@ -17,12 +17,16 @@ extension Upload {
       try await prove(file)
       return .finished
     }
-    guard book.progress.session == nil, let request = remote.look(), let answer = try await lookOver(request)
-    else { return nil }
-    if answer.status == 404 || answer.status == 410 { return nil }
-    // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
-    if answer.status >= 300, settings.ifExists == .replace { return nil }
-    let object = try remote.inspected(answer, now: context.clock.now()).get()
+    guard book.progress.session == nil, let found = try await lookOver() else { return nil }
+    let object: RemoteObject
+    switch found {
+    case .nothing: return nil
+    case .object(let there, _): object = there
+    case .hidden(let failure), .failed(let failure):
+      // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
+      guard settings.ifExists == .replace else { throw failure }
+      return nil
+    }
     let told = told(object)
     if object.size == source.size, !told.isEmpty {
       let mine = try await wholeDigests(also: told.keys)
@@ -31,7 +35,7 @@ extension Upload {
         for algorithm in told.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
           book.check(Verification(algorithm.rawValue, .server, .match))
         }
-        complete(remote.file(object), digests: mine)
+        complete(traits.file(object), digests: mine)
         book.note(.reused(source.size))
         book.note(.completed(at: context.clock.now()))
         return .settled(.adopted)
@@ -40,34 +44,23 @@ extension Upload {
     switch settings.ifExists {
     case .replace: return nil
     case .keep: return .skipped(.exists)
-    case .fail: throw Failure(.destinationExists, "there is a file at \(request.url) already")
+    case .fail: throw Failure(.destinationExists, "there is a file at \(sink.lookedAt) already")
     }
   }
 
   /// What stands at the destination, where that is worth a request; nil where it is not, or nobody knows.
-  private func lookOver(_ request: Request) async throws -> Answer? {
-    if settings.ifExists != .replace || abilities.provesWholeFile { return try await requester.call(request) }
-    let origin = remote.url.origin
-    guard remote.mayTellDigests, context.adoptions.isWorthAsking(origin, size: source.size) else {
+  private func lookOver() async throws -> FoundFile? {
+    if settings.ifExists != .replace || abilities.provesWholeFile { return try await sink.look(.retried) }
+    guard traits.mayTellDigests, context.adoptions.isWorthAsking(sink.origin, size: source.size) else {
       return nil
     }
     // Only an offer: what fails here is no reason not to send the file.
-    let sink = CollectingSink()
-    do {
-      let url = try await requester.send(request, body: .none, isShort: true) { sink }
-      let answer = sink.answerHead.map { Answer(head: $0, body: sink.bytes, url: url) }
-      context.adoptions.note(origin, tellsDigest: answer.map(tellsDigest) ?? false)
-      return answer
-    } catch  where error is Failure || error is TransportError {
-      context.adoptions.note(origin, tellsDigest: false)
-      return nil
-    }
-  }
-
-  private func tellsDigest(_ answer: Answer) -> Bool {
-    guard answer.status < 300, case .value(let object) = remote.inspected(answer, now: context.clock.now())
-    else { return false }
-    return !object.digests.isEmpty
+    var found: FoundFile?
+    do { found = try await sink.look(.once) } catch  where error is Failure || error is TransportError {}
+    var tellsDigest = false
+    if case .object(let object, _)? = found { tellsDigest = !object.digests.isEmpty }
+    context.adoptions.note(sink.origin, tellsDigest: tellsDigest)
+    return found
   }
 
   /// Whether a recorded completion still stands.
@@ -106,24 +99,25 @@ extension Upload {
     )
     book.fallen = .destinationChanged
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
-    if let request = remote.look() ?? remote.inspect(file) {
-      let answer = try await requester.call(request, asksWhy: true)
-      if answer.status == 404 || answer.status == 410 { return nil }
-      if ![401, 403, 405, 501].contains(answer.status) {
-        let seen = try remote.inspected(answer, now: context.clock.now()).get()
-        if let size = seen.size, size != source.size { return nil }
-        let known = book.progress.digests
-        let told = seen.digests.filter { known[$0.key] != nil }
-        if told.contains(where: { known[$0.key] != $0.value }) { return nil }
-        if told.isEmpty, let old = book.progress.remote.etag, let new = seen.etag, old != new {
-          return nil
-        }
-      }
+    switch try await sink.look(for: file) {
+    case nil, .hidden: break
+    case .nothing: return nil
+    case .failed(let failure): throw failure
+    case .object(let seen, _): guard isRecorded(seen) else { return nil }
     }
     book.fallen = nil
     book.note(.source(now))
     if !book.isCompletedInThisRun { book.note(.reused(source.size)) }
     return book.standing(reason)
+  }
+
+  /// Nothing speaks against its being the file that is on record.
+  private func isRecorded(_ seen: RemoteObject) -> Bool {
+    if let size = seen.size, size != source.size { return false }
+    let known = book.progress.digests
+    let told = seen.digests.filter { known[$0.key] != nil }
+    if told.isEmpty, let old = book.progress.remote.etag, let new = seen.etag { return old == new }
+    return told.allSatisfy { known[$0.key] == $0.value }
   }
 
   private func forgetCompletion() {

@@ -13,15 +13,14 @@ actor Upload {
   let book: TransferRecord
   let context: EngineContext
   let requester: Requester
-  let remote: any UploadProtocol
+  let sink: any RemoteSink
+  let traits: any UploadTraits
   let live: LiveTransfer
   let budget: BufferBudget
   var file: OpenFile?
   var source = UploadSource(size: 0, contentType: "", chunkSize: 1)
   /// The whole file's digests, computed beside the sending.
   var digests: Task<[DigestKind: String], any Error>?
-  /// Chunks that the server has taken in this attempt.
-  var taken = 0
   /// Those of a small file.
   var inlineDigests: [DigestAlgorithm: String]?
   /// Chunks that the server holds, by offset.
@@ -31,9 +30,6 @@ actor Upload {
   var lostSessions = 0
   /// The byte that a recovered session was taken up at, where it counts bytes.
   var resumedAt: Int64?
-  /// URLs that the server has handed out for chunks, by index. Secrets: never recorded.
-  var tickets: [Int: WebURL] = [:]
-  var ticketTask: Task<Void, any Error>?
   /// When the session has to be renewed.
   var sessionClock = SessionClock()
   /// One that the server no longer knows: the next one is asked to hold what it held.
@@ -54,7 +50,8 @@ actor Upload {
   ) {
     executor = context.transport.executor
     book = TransferRecord(transfer, context: context, stop: stop)
-    self.remote = remote
+    traits = remote
+    sink = HTTPSink(remote, requester)
     self.requester = requester
     self.context = context
     self.live = live
@@ -62,7 +59,7 @@ actor Upload {
   }
 
   var settings: TransferSettings { book.transfer.settings }
-  var abilities: UploadAbilities { remote.abilities(of: source.size) }
+  var abilities: UploadAbilities { traits.abilities(of: source.size) }
   var expect: Expectation { book.transfer.expect }
 
   func run(release: @Sendable () -> Void) async {
@@ -150,7 +147,7 @@ actor Upload {
 
   /// The fingerprint over the transfer's id and the content, where the protocol opens its sessions with it.
   func contentName(of file: OpenFile, size: Int64) throws -> String? {
-    guard remote.abilities.namesContent else { return nil }
+    guard traits.abilities.namesContent else { return nil }
     return try Fingerprint(size: size, prefix: Array(book.id.utf8)) { offset, count in
       try file.bytes(at: offset, count: count)
     }.description
@@ -214,18 +211,18 @@ actor Upload {
     return taken
   }
 
-  private func abilities(_ size: Int64) -> UploadAbilities { remote.abilities(of: size) }
+  private func abilities(_ size: Int64) -> UploadAbilities { traits.abilities(of: size) }
 
   private func chosenChunk(_ size: Int64) -> Int64 {
     if let smaller = book.progress.chunkSize {
-      return remote.abilities(of: size).chunkSize(wanted: smaller, of: size)
+      return traits.abilities(of: size).chunkSize(wanted: smaller, of: size)
     }
-    let abilities = remote.abilities(of: size)
+    let abilities = traits.abilities(of: size)
     let begun = book.progress.session?.chunkSize ?? (book.hasChunks ? book.progress.automaticChunk : nil)
     var configured = settings.chunkSize.bytes(
       of: size, chosen: begun, rate: context.rate(for: book.transfer),
       least: abilities.minimumChunk, most: abilities.maximumChunks)
-    if settings.chunkSize == .auto, begun == nil, let limit = context.chunkLimits[remote.url.origin] {
+    if settings.chunkSize == .auto, begun == nil, let limit = context.chunkLimits[sink.origin] {
       configured = min(configured, limit)
     }
     if let most = mostUnderBudget(abilities), most < min(configured, size) {
@@ -320,7 +317,6 @@ actor Upload {
     proved = [:]
     resumedAt = nil
     book.restart(reason)
-    tickets = [:]
     live.setDone(0)
   }
 

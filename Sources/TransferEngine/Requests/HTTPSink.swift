@@ -1,0 +1,263 @@
+import Digests
+import Endpoints
+import JobModel
+
+/// A sink over HTTP: an endpoint's value says what to send and what an answer means, a requester sends it. Control
+/// requests are retried by the requester, chunks by whoever sends them.
+final class HTTPSink: RemoteSink {
+  /// Bytes that an answer to a chunk may have.
+  private static let longestReceipt = 1 << 20
+  /// Rounds where a session may outlive its end.
+  private static let ends = 3
+
+  private let remote: any UploadProtocol
+  private let requester: Requester
+  private var partURLs = PartURLs()
+  /// Those who wait while others ask for URLs.
+  private var waiters: [CheckedContinuation<Void, Never>]?
+
+  init(_ remote: any UploadProtocol, _ requester: Requester) {
+    self.remote = remote
+    self.requester = requester
+  }
+
+  var traits: any UploadTraits { remote }
+  var place: String { remote.url.description }
+  var lookedAt: String { (remote.look()?.url ?? remote.url).description }
+  var origin: String { remote.url.origin }
+  private var now: Double { requester.context.clock.now() }
+
+  func hasty() -> any RemoteSink { HTTPSink(remote, requester.hasty(tries: 1)) }
+
+  // MARK: What is there
+
+  nonisolated(nonsending) func look(_ effort: LookEffort) async throws -> FoundFile? {
+    guard let request = remote.look() else { return nil }
+    switch effort {
+    case .once: return found(try await ask(request, by: requester))
+    case .retried: return found(try await requester.call(request))
+    }
+  }
+
+  nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
+    guard let request = remote.look() ?? remote.inspect(file) else { return nil }
+    return found(try await requester.call(request, asksWhy: true))
+  }
+
+  nonisolated(nonsending) func inspect(
+    _ file: UploadedFile, source: UploadSource, chunks: [ChunkRecord]
+  ) async throws -> FoundFile? {
+    guard let request = remote.inspect(file) else { return nil }
+    let answer = try await requester.call(request)
+    switch remote.inspected(answer, now: now) {
+    case .value(let object):
+      return .object(object, checks: remote.checks(answer, source: source, chunks: chunks))
+    case .failure(let failure):
+      guard failure.code == .notFound else { return .failed(failure) }
+      throw Failure(
+        .notFound, "\(place) took the upload, and then answered that it does not have it",
+        httpStatus: answer.status)
+    }
+  }
+
+  private func found(_ answer: Answer) -> FoundFile {
+    if answer.status == 404 || answer.status == 410 { return .nothing }
+    switch remote.inspected(answer, now: now) {
+    case .value(let object): return .object(object)
+    case .failure(let failure):
+      return [401, 403, 405, 501].contains(answer.status) ? .hidden(failure) : .failed(failure)
+    }
+  }
+
+  nonisolated(nonsending) func readBack(
+    _ file: UploadedFile, moved: @escaping (Int) -> Void
+  ) async throws -> ReadBack? {
+    guard let download = remote.readback(file) else { return nil }
+    return try await requester.retrying {
+      let sink = try DigestingSink(moved: moved)
+      let url = try await self.requester.send(download.get(nil, of: RemoteObject()), body: .none) { sink }
+      let head = sink.answerHead ?? AnswerHead(status: 0)
+      guard head.status == 200 else {
+        throw download.refusal(Answer(head: head, url: url), doing: "read back", now: self.now)
+      }
+      guard head.carriesWhole else {
+        throw Failure(
+          .protocolViolation, "\(url) answered with a part, where everything was asked for", httpStatus: 200,
+          actual: head.headers["Content-Range"])
+      }
+      return ReadBack(place: download.url.description, digest: sink.finish())
+    }
+  }
+
+  // MARK: Sessions
+
+  nonisolated(nonsending) func prepare(_ source: UploadSource) async throws -> [String: String] {
+    guard let survey = remote.survey() else { return [:] }
+    return try remote.surveyed(try await requester.call(survey), source: source, now: now).get()
+  }
+
+  nonisolated(nonsending) func begin(
+    _ source: UploadSource, renewing old: RemoteSession?
+  ) async throws -> SessionStart {
+    guard let request = remote.open(source, renewing: old) else {
+      throw Failure(.internal, "this protocol opens no sessions")
+    }
+    let answer = try await requester.call(request)
+    let opened = remote.opened(answer, source: source, now: now)
+    if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize,
+      case .failure(let failure) = opened
+    {
+      return .limited(to: limit, failure)
+    }
+    let session = try opened.get()
+    return .opened(
+      session, isReplayed: answer.status == 200 && remote.keysSessions && source.key != nil)
+  }
+
+  nonisolated(nonsending) func sessions() async throws -> SessionListing {
+    guard let request = remote.listSessions() else { return .sessions([], now: now) }
+    let answer = try await requester.call(request)
+    switch remote.listedSessions(answer, now: now) {
+    case .failure(let failure):
+      guard failure.code == .unauthorized || failure.mayPass else { return .untold(failure) }
+      throw failure
+    case .value(let open):
+      guard let date = answer.headers["Date"].flatMap(HTTPDate.seconds) else {
+        return .untold(
+          Failure(.protocolViolation, "\(place) answered without a `Date`", httpStatus: answer.status))
+      }
+      return .sessions(open, now: date)
+    }
+  }
+
+  nonisolated(nonsending) func holdings(
+    of session: RemoteSession, source: UploadSource
+  ) async throws -> Verdict<SessionHoldings>? {
+    var all: SessionHoldings?
+    while let request = remote.query(session, after: all) {
+      let answer = try await requester.call(request)
+      switch remote.queried(answer, session: session, source: source, now: now) {
+      case .value(var page):
+        page.chunks.merge(all?.chunks ?? [:]) { new, _ in new }
+        guard page.nextPage != nil else { return .value(page) }
+        all = page
+      case .failure(let failure): return .failure(failure)
+      }
+    }
+    return all.map { .value($0) }
+  }
+
+  nonisolated(nonsending) func complete(
+    _ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]
+  ) async throws -> UploadedFile {
+    guard let request = remote.finalize(session, source: source, chunks: chunks) else {
+      return remote.closed(session, receipt: nil)
+    }
+    let answer = try await requester.call(request)
+    return try remote.finalized(answer, session: session, source: source, chunks: chunks, now: now).get()
+  }
+
+  func origin(ending session: RemoteSession) -> String? { remote.abort(session)?.url.origin }
+
+  nonisolated(nonsending) func abort(_ session: RemoteSession) async throws -> Failure? {
+    guard let request = remote.abort(session) else { return nil }
+    let hasty = requester.hasty()
+    defer { requester.count(hasty.takeTally()) }
+    for _ in 0..<Self.ends {
+      let answer = try await hasty.call(request)
+      if [404, 410].contains(answer.status) { return nil }
+      guard (200...299).contains(answer.status) else {
+        return remote.refusal(answer, doing: "end the upload", now: now)
+      }
+      // What was on its way may have come behind the end.
+      guard remote.mayOutliveItsEnd, let query = remote.query(session, after: nil),
+        try await hasty.call(query).status == 200
+      else { return nil }
+    }
+    return Failure(.serverError, "\(place) still has the upload after it was ended \(Self.ends) times")
+  }
+
+  // MARK: Chunks
+
+  nonisolated(nonsending) func put(
+    _ chunk: UploadChunk, _ body: any ByteReader, session: RemoteSession?, source: UploadSource,
+    coming: () -> [Int]
+  ) async throws -> Verdict<ChunkReceipt> {
+    var chunk = chunk
+    if let session {
+      partURLs.begin(chunk.index, in: session)
+      chunk.ticket = try await partURL(for: chunk.index, session, coming)
+    }
+    let sink = CollectingSink(limit: Self.longestReceipt)
+    let request = remote.put(chunk, session: session, source: source)
+    let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
+    guard let head = sink.answerHead else {
+      return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
+    }
+    let verdict = remote.accepted(Answer(head: head, body: sink.bytes, url: url), chunk: chunk, now: now)
+    if case .value = verdict { partURLs.accepted(chunk.index) }
+    return verdict
+  }
+
+  func mends(_ failure: Failure, of chunk: Int) -> Bool {
+    partURLs.refused(chunk, failure, attempts: requester.attempts)
+  }
+
+  /// The URL that the server has handed out for a chunk; nil where the protocol needs none.
+  private nonisolated(nonsending) func partURL(
+    for index: Int, _ session: RemoteSession, _ coming: () -> [Int]
+  ) async throws -> WebURL? {
+    while true {
+      if let known = partURLs.take(index) { return known }
+      guard waiters == nil else {
+        await withCheckedContinuation { waiters?.append($0) }
+        try Task.checkCancellation()
+        continue
+      }
+      let wanted = partURLs.missing(index, coming(), most: remote.abilities.ticketBatch)
+      guard let request = remote.tickets(for: wanted, session: session) else { return nil }
+      waiters = []
+      defer {
+        waiters?.forEach { $0.resume() }
+        waiters = nil
+      }
+      let answer = try await requester.call(request)
+      partURLs.add(try remote.ticketed(answer, session: session, now: now).get())
+      guard let url = partURLs.take(index) else {
+        throw Failure(.protocolViolation, "\(request.url) gave no URL for part \(index + 1)")
+      }
+      return url
+    }
+  }
+
+  private nonisolated(nonsending) func ask(_ request: Request, by requester: Requester) async throws -> Answer
+  {
+    let sink = CollectingSink()
+    let url = try await requester.send(request, body: .none, isShort: true) { sink }
+    guard let head = sink.answerHead else {
+      throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
+    }
+    return Answer(head: head, body: sink.bytes, url: url)
+  }
+}
+
+/// Hashes an answer's body and keeps nothing of it.
+///
+/// Used on the transport's executor alone, hence sendable to it.
+private final class DigestingSink: AnswerSink, @unchecked Sendable {
+  private(set) var answerHead: AnswerHead?
+  private let digest: StreamingDigest
+  private let moved: (Int) -> Void
+
+  init(moved: @escaping (Int) -> Void) throws {
+    digest = try StreamingDigest(.sha256)
+    self.moved = moved
+  }
+
+  func head(_ head: AnswerHead) { answerHead = head }
+  func body(_ bytes: UnsafeRawBufferPointer) {
+    digest.update(bytes)
+    moved(bytes.count)
+  }
+  func finish() -> String { digest.finishHex() }
+}
