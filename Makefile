@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test check schema quickstart torture rates fuzz bench clean
+.PHONY: setup build release lint imports test test-unit check schema quickstart torture rates fuzz bench clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -27,6 +27,10 @@ imports: setup
 
 test: imports
 	./Scripts/test
+
+## The tests of the targets that start no server and no process, of what was built.
+test-unit:
+	./Scripts/test --skip 'EndToEndTests|CurlTests|DepotServerTests'
 
 check: lint test
 

@@ -127,6 +127,13 @@ let package = Package(
     tests("DigestsTests", ["CChecksums", "Digests"]),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     tests("EndToEndTests", ["TestSupport", "depot", "haul"]),
+    tests(
+      "HaulCoreTests",
+      [
+        "Digests", "Endpoints", "HaulCore", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
+        "TestSupport",
+        "TransferEngine",
+      ]),
     tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
     tests("JobModelTests", ["JobModel"]),

@@ -1,0 +1,84 @@
+import JobLedger
+import JobManifest
+import TestSupport
+import TransferEngine
+import Endpoints
+import Foundation
+import JobModel
+import Testing
+
+@testable import HaulCore
+
+struct ConsoleTests {
+  @Test func dataAndMessagesGoApart() throws {
+    let fixture = try CoreFixture()
+    let console = try fixture.console()
+    console.out("data\n")
+    console.note("done")
+    console.error("bad", hint: "good")
+    #expect(try fixture.printed("out") == "data\n")
+    #expect(try fixture.printed("errors") == "haul: done\nhaul: bad\nhint: good\n")
+  }
+
+  @Test func quietSaysErrorsAlone() throws {
+    let fixture = try CoreFixture()
+    let console = try fixture.console(["run", "--quiet"])
+    console.note("done")
+    console.print([Diagnostic(.warning, "perhaps"), Diagnostic(.error, "surely")])
+    #expect(try fixture.printed("errors") == "error: surely\n")
+  }
+
+  @Test(arguments: [["--log-format=json"], ["--log-format", "json"]])
+  func messagesAsJSON(_ arguments: [String]) throws {
+    let fixture = try CoreFixture()
+    try fixture.console(arguments).print(End(.usage, "bad", hint: "good"))
+    let line = try JSONSerialization.jsonObject(with: Data(try fixture.printed("errors").utf8))
+    let members = try #require(line as? [String: String])
+    #expect(members["level"] == "error" && members["message"] == "bad" && members["hint"] == "good")
+  }
+
+  @Test func manyDiagnosticsAreCounted() throws {
+    let fixture = try CoreFixture()
+    try fixture.console().print((0..<103).map { Diagnostic(.error, "no \($0)") })
+    let lines = try fixture.printed("errors").split(separator: "\n")
+    #expect(lines.count == 101 && lines.last == "… and 3 more")
+  }
+
+  @Test func outputThatCantBeWrittenIsRemembered() throws {
+    let console = Console(
+      output: -1, errors: -1, style: Console.Style([]),
+      environment: ProcessEnvironment([:], userHome: "/"))
+    #expect(console.unwritten == nil)
+    console.out("data")
+    #expect(console.unwritten?.status == .cannotCreate)
+  }
+
+  @Test func aBufferGivesBackWhatWasAdded() throws {
+    let buffer = try TempBuffer()
+    let blocks = (0..<3).map { [UInt8](repeating: UInt8($0), count: 50_000) }
+    for block in blocks { try buffer.add(block) }
+    var read: [UInt8] = []
+    try buffer.read { read += $0 }
+    #expect(read == blocks.flatMap { $0 })
+  }
+
+  @Test(arguments: [(["a=b"], ["a": "b"]), (["a=b=c", "d="], ["a": "b=c", "d": ""]), ([], [:])])
+  func overrides(_ texts: [String], _ values: [String: String]) throws {
+    #expect(try Overrides.parse(texts) == values)
+  }
+
+  @Test(arguments: ["a", "=b", ""])
+  func notAnOverride(_ text: String) throws {
+    #expect(try #require(throws: End.self) { try Overrides.parse([text]) }.status == .usage)
+  }
+
+  @Test func runIDsSortByTime() {
+    #expect(ULID.make(now: 1_000).count == 26)
+    #expect(ULID.make(now: 1_000).prefix(10) < ULID.make(now: 1_000.001).prefix(10))
+  }
+
+  @Test(arguments: [("Europe/Berlin", 7200), ("UTC", 0), ("Asia/Kolkata", 19800)])
+  func zones(_ name: String, _ offset: Int) {
+    #expect(Zones.find(name).offset(1_751_000_000) == offset)
+  }
+}

@@ -1,0 +1,115 @@
+import JobManifest
+import TestSupport
+import TransferEngine
+import Endpoints
+import Foundation
+import JobLedger
+import JobModel
+import Testing
+
+@testable import HaulCore
+
+struct JobOpeningTests {
+  private func open(
+    _ fixture: CoreFixture, _ text: String, name: String = "job.yaml",
+    _ change: (inout RunSettings) -> Void = { _ in }
+  ) throws -> JobOpening? {
+    var settings = RunSettings()
+    change(&settings)
+    return try JobOpening.open(
+      fixture.manifest(text, name: name), settings, state: fixture.state, reports: fixture.reports())
+  }
+
+  @Test func compilesOnceForTheSameInputs() throws {
+    let fixture = try CoreFixture()
+    let first = try #require(try open(fixture, CoreFixture.job))
+    #expect(first.compiled.change.added == 2 && first.continued == nil)
+    withExtendedLifetime(first) {}
+    let page = try first.ledger.page(after: 0, onlyTouched: false, limit: 10)
+    #expect(page.map(\.id) == ["one", "two"])
+  }
+
+  @Test func aRunThatWasStoppedGoesOn() throws {
+    let fixture = try CoreFixture()
+    let run = try {
+      let opened = try #require(try open(fixture, CoreFixture.job))
+      return try opened.ledger.startRun(
+        id: opened.runID, overrides: [:], selecting: nil, at: 1_000_000_000)
+    }()
+    let again = try #require(try open(fixture, CoreFixture.job))
+    #expect(again.continued?.number == run.number && again.runID == run.id)
+  }
+
+  @Test func aSecondRunnerIsRefusedOrSkipped() throws {
+    let fixture = try CoreFixture()
+    let opened = try #require(try open(fixture, CoreFixture.job))
+    let end = try #require(throws: End.self) { try open(fixture, CoreFixture.job) }
+    #expect(end.status == .alreadyRunning)
+    #expect(try open(fixture, CoreFixture.job) { $0.ifRunning = .skip } == nil)
+    withExtendedLifetime(opened) {}
+  }
+
+  /// A fault leaves no state behind that was not there before.
+  @Test func aFaultyManifestLeavesNoState() throws {
+    let fixture = try CoreFixture()
+    let text = CoreFixture.job + "  - { id: one, download: \"web:b\", to: in/b }\n"
+    let end = try #require(throws: End.self) { try open(fixture, text) }
+    #expect(end.status == .invalidManifest)
+    #expect(fixture.state.jobs == [])
+    #expect(try fixture.printed("errors").contains("error"))
+  }
+
+  @Test func oneNameBelongsToOneManifest() throws {
+    let fixture = try CoreFixture()
+    _ = try open(fixture, CoreFixture.job)
+    let end = try #require(throws: End.self) { try open(fixture, CoreFixture.job, name: "other.yaml") }
+    #expect(end.status == .invalidManifest)
+    #expect(try open(fixture, CoreFixture.job, name: "other.yaml") { $0.adopt = true } != nil)
+  }
+
+  @Test func aStoppedRunKeepsItsOwnValues() throws {
+    let fixture = try CoreFixture()
+    let run = try {
+      let opened = try #require(try open(fixture, CoreFixture.job))
+      return try opened.ledger.startRun(id: opened.runID, overrides: ["a": "b"], selecting: nil, at: 1)
+    }()
+    #expect(try JobOpening.overrides([:], of: run) == ["a": "b"])
+    #expect(try JobOpening.overrides(["a": "b"], of: run) == ["a": "b"])
+    #expect(try JobOpening.overrides(["a": "c"], of: nil) == ["a": "c"])
+    #expect(try #require(throws: End.self) { try JobOpening.overrides(["a": "c"], of: run) }.status == .usage)
+  }
+
+  /// A plan whose identities are of today's form has no former ones.
+  @Test func aPlanOfTodayHasNoFormerIdentity() throws {
+    let fixture = try CoreFixture()
+    let opened = try #require(try open(fixture, CoreFixture.job))
+    #expect(
+      try FormerIdentity(
+        opened.job, opened.ledger, manifest: opened.file.sha256, overrides: [:], dependsOnEnvironment: false)
+        == nil)
+  }
+
+  @Test func endpointsAreDescribedWithoutTheManifest() throws {
+    let fixture = try CoreFixture()
+    let opened = try #require(try open(fixture, CoreFixture.job))
+    let descriptions = try EndpointDescriptions(opened.ledger)
+    let told = try opened.ledger.page(after: 0, onlyTouched: false, limit: 10).map {
+      descriptions.describe($0)
+    }
+    #expect(told.map(\.protocol) == ["http", "http"])
+    #expect(told.first?.url == "https://example.com/files/a/1.bin")
+    #expect(
+      try opened.ledger.page(after: 0, onlyTouched: false, limit: 1).compactMap(descriptions.capabilities)
+        .count == 1)
+  }
+
+  @Test func nothingToListNeedsNoLister() throws {
+    let fixture = try CoreFixture()
+    let opened = try #require(try open(fixture, CoreFixture.job))
+    #expect(
+      try PrefixLister(
+        opened.job, stateFolder: fixture.state.folder("core"), ledger: opened.ledger, fixture.context())
+        == nil)
+    #expect(RowSources(opened.job, RunValues(id: "R", date: "2026-01-01"), opened.ledger) == nil)
+  }
+}

@@ -1,0 +1,96 @@
+import JobLedger
+import JobManifest
+import TestSupport
+import TransferEngine
+import Endpoints
+import Foundation
+import JobModel
+import Testing
+
+@testable import HaulCore
+
+struct SecretsTests {
+  @Test func variables() throws {
+    let secrets = Secrets(ProcessEnvironment(["A": "1", "EMPTY": ""], userHome: "/"))
+    #expect(try secrets.variable("A").reveal() == "1")
+    #expect(try #require(throws: Failure.self) { try secrets.variable("EMPTY") }.message.contains("empty"))
+    #expect(try #require(throws: Failure.self) { try secrets.variable("B") }.message.contains("not set"))
+  }
+
+  @Test func filesAreForTheirOwnerAlone() throws {
+    let scratch = try CoreFixture().scratch
+    let path = try scratch.write("secret", "word\n\n", mode: 0o600)
+    #expect(try Secrets.file(path).reveal() == "word")
+    chmod(path, 0o640)
+    #expect(try #require(throws: Failure.self) { try Secrets.file(path) }.message.contains("chmod 600"))
+    #expect(
+      try #require(throws: Failure.self) { try Secrets.file(path + "s") }.message.contains("does not exist"))
+    let empty = try scratch.write("empty", "\n", mode: 0o600)
+    #expect(try #require(throws: Failure.self) { try Secrets.file(empty) }.message.contains("is empty"))
+  }
+
+  @Test func keysOfTheEnvironment() async throws {
+    let full = ["AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "S", "AWS_SESSION_TOKEN": "T"]
+    let keys = try await AWSCredentialSource(ProcessEnvironment(full, userHome: "/")).keys(.environment)
+    #expect(keys.accessKeyID == "A" && keys.sessionToken?.reveal() == "T")
+    let none = AWSCredentialSource(ProcessEnvironment(["AWS_ACCESS_KEY_ID": "A"], userHome: "/"))
+    #expect(throws: Failure.self) { try none.check() }
+    try AWSCredentialSource(ProcessEnvironment(["AWS_PROFILE": "p"], userHome: "/")).check()
+    let torn = AWSCredentialSource(
+      ProcessEnvironment(["AWS_ACCESS_KEY_ID": "A\n", "AWS_SECRET_ACCESS_KEY": "S"], userHome: "/"))
+    await #expect(throws: Failure.self) { try await torn.keys(.environment) }
+  }
+
+  @Test func netrc() throws {
+    let fixture = try CoreFixture()
+    let path = try fixture.scratch.write(
+      "netrc", "machine a.example login u password p\nmachine b.example login u\n", mode: 0o600)
+    let environment = ProcessEnvironment(["NETRC": path], userHome: "/")
+    let login = try Netrc.login(for: "a.example", environment)
+    #expect(login.user == "u" && login.password.reveal() == "p")
+    #expect(throws: Failure.self) { try Netrc.login(for: "b.example", environment) }
+    #expect(throws: Failure.self) { try Netrc.login(for: "c.example", environment) }
+    #expect(throws: Failure.self) {
+      try Netrc.login(for: "a.example", ProcessEnvironment([:], userHome: "/"))
+    }
+    chmod(path, 0o644)
+    #expect(throws: Failure.self) { try Netrc.login(for: "a.example", environment) }
+  }
+
+  @Test func missingSecretsAreNamedOnce() throws {
+    let text = """
+      version: 1
+      job: core
+      endpoints:
+        web: { type: http, url: "https://example.com", auth: { bearer: { env: TOKEN } } }
+      transfers: [{ id: one, download: "web:a", to: in/a }, { id: two, download: "web:b", to: in/b }]
+
+      """
+    for (variables, count) in [([:], 1), (["TOKEN": "t"], 0)] as [([String: String], Int)] {
+      let fixture = try CoreFixture(variables)
+      let file = try fixture.manifest(text)
+      let read = file.read(overrides: [:])
+      let job = try #require(read.job, "\(read.diagnostics)")
+      let opened = try #require(
+        try JobOpening.open(file, RunSettings(), state: fixture.state, reports: try fixture.reports()))
+      let check = SecretCheck(job, Secrets(fixture.environment))
+      #expect(try check.forTransfers(opened.ledger, scope: nil, isNewRun: true).count == count)
+      #expect(check.forListings() == [])
+    }
+  }
+
+  @Test func exchangedTokensAreKeptForTheirOwner() throws {
+    let fixture = try CoreFixture()
+    let folder = fixture.scratch.path + "/tokens"
+    let keeping = KeptTokens.keeping(in: folder)
+    #expect(keeping.read("a") == nil)
+    try keeping.write("a", Secret("1"))
+    try keeping.write("b", Secret("2"))
+    try keeping.write("a", Secret("3"))
+    let again = KeptTokens.keeping(in: folder)
+    #expect(again.read("a")?.reveal() == "3" && again.read("b")?.reveal() == "2")
+    let path = folder + "/" + KeptTokens.fileName
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+  }
+}

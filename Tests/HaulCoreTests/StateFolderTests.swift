@@ -1,0 +1,99 @@
+import JobLedger
+import JobManifest
+import TestSupport
+import TransferEngine
+import Foundation
+import JobModel
+import Testing
+
+@testable import HaulCore
+
+struct StateFolderTests {
+  @Test(
+    arguments: [
+      (nil, [:], "/home/u/.local/state/haul"),
+      (nil, ["HOME": "/h"], "/h/.local/state/haul"),
+      (nil, ["HOME": "/h", "XDG_STATE_HOME": "/x"], "/x/haul"),
+      (nil, ["HOME": "/h", "XDG_STATE_HOME": "x"], "/h/.local/state/haul"),
+      (nil, ["HOME": "/h", "XDG_STATE_HOME": "", "HAUL_STATE_DIR": ""], "/h/.local/state/haul"),
+      (nil, ["XDG_STATE_HOME": "/x", "HAUL_STATE_DIR": "/s"], "/s"),
+      ("/given", ["HAUL_STATE_DIR": "/s"], "/given"),
+    ] as [(String?, [String: String], String)])
+  func liesWhereTheEnvironmentSays(_ given: String?, _ variables: [String: String], _ path: String) {
+    let environment = ProcessEnvironment(variables, userHome: "/home/u")
+    #expect(StateFolder(given: given, environment).path == path)
+  }
+
+  @Test func aJobIsThereOnceItHasAPlan() throws {
+    let state = try CoreFixture().state
+    try state.make("a")
+    #expect(!state.exists("a") && state.jobs == [])
+    let lock = try #require(try state.lock("a", waiting: false))
+    _ = try state.open("a", holding: lock)
+    #expect(state.exists("a") && state.jobs == ["a"])
+    let mode = try FileManager.default.attributesOfItem(atPath: state.folder("a"))[.posixPermissions]
+    #expect(mode as? Int == 0o700)
+  }
+
+  /// The token that the manifest refers to is used up.
+  @Test func forgettingKeepsExchangedTokens() throws {
+    let fixture = try CoreFixture()
+    let state = fixture.state
+    try state.make("a")
+    try state.make("b")
+    try KeptTokens.keeping(in: state.folder("a")).write("key", Secret("token"))
+    try fixture.scratch.write("state/a/plan.sqlite", "")
+    state.forget("a")
+    state.forget("b")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: state.path) == ["a"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: state.folder("a")) == [KeptTokens.fileName])
+  }
+
+  @Test func onlyTheNewestReportsAreKept() throws {
+    let fixture = try CoreFixture()
+    for number in 0..<5 { try fixture.scratch.write("state/a/reports/0\(number).json", "{}") }
+    fixture.state.prune("a", keeping: 2)
+    let left = try FileManager.default.contentsOfDirectory(atPath: fixture.state.path + "/a/reports")
+    #expect(left.sorted() == ["03.json", "04.json"])
+  }
+
+  @Test func resolvesNamesAndManifests() throws {
+    let fixture = try CoreFixture()
+    let (state, environment) = (fixture.state, fixture.environment)
+    let path = try fixture.scratch.write("job.yaml", CoreFixture.job)
+    #expect(try #require(throws: End.self) { try state.resolve("core", environment) }.status == .noInput)
+    #expect(try #require(throws: End.self) { try state.resolve(path, environment) }.status == .noInput)
+    try state.make("core")
+    let lock = try #require(try state.lock("core", waiting: false))
+    _ = try state.open("core", holding: lock)
+    #expect(try state.resolve("core", environment) == "core")
+    #expect(try state.resolve(path, environment) == "core")
+    let broken = try fixture.scratch.write("broken.yaml", "version: [")
+    #expect(
+      try #require(throws: End.self) { try state.resolve(broken, environment) }.status == .invalidManifest)
+  }
+
+  @Test func oneRunnerAJob() throws {
+    let state = try CoreFixture().state
+    try state.make("a")
+    var lock = try RunLock.take(state.folder("a"), waiting: false)
+    #expect(lock != nil)
+    #expect(try RunLock.take(state.folder("a"), waiting: false) == nil)
+    #expect(try state.isRunning("a"))
+    lock = nil
+    #expect(try !state.isRunning("a"))
+    let fault = try #require(throws: End.self) { try RunLock.take(state.folder("none"), waiting: false) }
+    #expect(fault.status == .cannotCreate)
+  }
+
+  @Test func aMigrationIsNoRunner() throws {
+    let state = try CoreFixture().state
+    try state.make("a")
+    #expect(!MigrationLock.wait(state.folder("a")), "there is none")
+    var migration = MigrationLock(state.folder("a"))
+    #expect(migration != nil)
+    #expect(try state.lock("a", waiting: false) != nil)
+    migration = nil
+    #expect(!MigrationLock.wait(state.folder("a")), "it has ended")
+  }
+}
