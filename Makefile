@@ -28,7 +28,7 @@ imports: setup
 test: imports
 	./Scripts/test
 
-## The tests of the targets that start no server and no process, of what was built.
+## The quick tests, of what was built: those of the targets that start no server.
 test-unit:
 	./Scripts/test --skip 'EndToEndTests|CurlTests|DepotServerTests'
 
