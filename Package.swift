@@ -28,8 +28,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let sqlite = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let sqliteC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let lifecycle = "swift-service-lifecycle"
@@ -57,7 +55,6 @@ let package = Package(
     .executable(name: "depot", targets: ["depot"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -71,6 +68,7 @@ let package = Package(
     // System libraries.
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     // Checksum instructions, which Swift has no intrinsics for.
     .target(name: "CChecksums"),
@@ -82,6 +80,7 @@ let package = Package(
     layer("Locks"),
     layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
+    layer("SQLite", ["CSQLite", "Locks"]),
     layer("YAML", ["CYAML"]),
 
     // The pure middle.
@@ -92,7 +91,7 @@ let package = Package(
     layer("Planner", ["Endpoints", "JobModel"]),
 
     // What touches disk and network.
-    layer("JobLedger", ["JobModel", "Locks", sqlite, sqliteC]),
+    layer("JobLedger", ["JobModel", "Locks", "SQLite"]),
     layer("TransferEngine", ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "Locks"]),
     layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
@@ -135,7 +134,7 @@ let package = Package(
         "TransferEngine",
       ]),
     tests("LocksTests", ["Locks"]),
-    tests("JobLedgerTests", ["JobLedger", "JobModel", sqlite]),
+    tests("JobLedgerTests", ["JobLedger", "JobModel", "SQLite"]),
     tests("JobModelTests", ["JobModel"]),
     tests(
       "JobManifestTests",
@@ -144,6 +143,7 @@ let package = Package(
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests("TransferEngineTests", ["Digests", "Endpoints", "JobLedger", "JobModel", "TransferEngine"]),
+    tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing
 )

@@ -1,5 +1,5 @@
-import GRDB
 import JobModel
+import SQLite
 
 /// A session that nobody goes on with and that the server still has: a retired row beside its transfer's own, with the
 /// session as all its progress. The next run and `haul gc` end it like what the manifest no longer has.

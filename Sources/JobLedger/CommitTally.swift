@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 
 /// How many commits were made to a plan, kept in it and in `plan.commits` beside it.
 ///

@@ -1,7 +1,7 @@
-import GRDB
+import SQLite
 
-/// The statements of most changes, looked up once a group: GRDB finds a cached one by hashing its text, and these are long
-/// or asked for with every change.
+/// The statements of most changes, looked up once a group: a cached one is found by hashing its text, and these are
+/// long or asked for with every change.
 final class CommonStatements {
   private let db: Database
   private var found: [Statement?] = [nil, nil, nil]

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import JobModel
+import SQLite
 
 /// The transfers that say the same, as the ledger keeps them: the first few, and how many there are.
 enum DiagnosticSubjects {

@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// Whose rate it is: a host's, one way.
 package struct HostRate: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// What a run knew of a host that it could not ask freely, for the run after it: the breaker's place in its back-off, and
 /// the window of requests.

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 extension JobLedger {
   /// How many queued transfers say what they wait for.

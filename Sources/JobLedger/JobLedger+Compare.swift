@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 
 /// What the plan on record has for a transfer of a plan compiled apart.
 package enum PlanMatch: Sendable {
@@ -15,7 +15,7 @@ extension JobLedger {
   package func matches(_ page: [LedgerTransfer], in other: JobLedger) throws -> [PlanMatch] {
     let identities = try read { db in
       try page.map {
-        try Data.fetchOne(
+        try [UInt8].fetchOne(
           db.cachedStatement(sql: "SELECT identity FROM transfer WHERE seq = ?"), arguments: [$0.seq])
       }
     }
@@ -38,7 +38,7 @@ extension JobLedger {
     try read { db in
       try Bool.fetchOne(
         db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM transfer WHERE id = ? AND identity = ?)"),
-        arguments: [id, Data(identity)]) ?? false
+        arguments: [id, Array(identity)]) ?? false
     }
   }
 

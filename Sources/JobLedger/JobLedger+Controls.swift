@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 extension JobLedger {
   /// Sets the job's limit, and tells the running job of it.

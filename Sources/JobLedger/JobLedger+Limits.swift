@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// What holds beyond one run: budgets that are spent, servers that want to rest, and a user's limit.
 extension JobLedger {

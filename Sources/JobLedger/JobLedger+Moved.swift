@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 extension JobLedger {
   /// Transfers that this run moved, by the reason: how many, and the ids of the first `limit`.

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 extension JobLedger {
   /// Forgets all but the newest runs; the plan, its progress and a run that is to go on stay.

@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// A row as its file has it now.
 package struct RenewedRow: Sendable {

@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// Where a plan stands while it runs: what a live view shows beside the transfers in flight.
 package struct PlanStanding: Sendable, Hashable {

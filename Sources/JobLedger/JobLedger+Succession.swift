@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// A completed upload that left the manifest, and the transfer that has its destination now and has moved nothing.
 package struct Succession: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLite
 
 /// The plan of one job and its progress, in `plan.sqlite` (SQLite, WAL, mode 0600).
 ///
@@ -37,21 +37,16 @@ package final class JobLedger: Sendable {
       }
       let isOlder = try Self.inspect(path, commits: commits)
       guard mayMigrate || !isOlder else { throw LedgerError.older(path: path) }
-      var configuration = Configuration()
-      configuration.busyMode = .timeout(10)
-      configuration.label = "plan"
-      configuration.maximumReaderCount = 3
-      configuration.prepareDatabase { db in
+      pool = try DatabasePool(path: path, readers: 3) { reader in
         // Readers go from page to page, of a plan of any length: SQLite's 2 MiB for each would hold what none asks for again.
-        if db.configuration.readonly { try db.execute(sql: "PRAGMA cache_size = -512") }
+        try reader.execute(sql: "PRAGMA cache_size = -512")
       }
-      pool = try DatabasePool(path: path, configuration: configuration)
-      if isOlder { try Schema.migrator.migrate(pool) }
+      // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
+      try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+      if isOlder { try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) } }
       partKey =
         try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
         ?? ""
-      // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
-      try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       if isNew { try Self.syncFolder(folder) }
     } catch let error as DatabaseError {
       throw LedgerError.from(error, path: path)
@@ -61,7 +56,7 @@ package final class JobLedger: Sendable {
   /// Writes the log back into the main file and syncs it.
   package func checkpoint() throws {
     try guarded {
-      try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+      try pool.writeWithoutTransaction { db in try db.checkpoint() }
     }
   }
 
@@ -89,24 +84,18 @@ package final class JobLedger: Sendable {
   ///
   /// - Returns: whether its tables are those of an older haul.
   private static func inspect(_ path: String, commits: Int64?) throws -> Bool {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    var reading = configuration
-    reading.readonly = true
     func look() throws -> (applied: Set<String>, held: Int64) {
-      let queue = try DatabaseQueue(path: path, configuration: reading)
-      let found = try queue.read { db in
+      let db = try Database(path: path, .readOnly)
+      return try db.transaction(.deferred) {
         (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
       }
-      try queue.close()
-      return found
     }
     let (applied, held): (Set<String>, Int64)
     do {
       (applied, held) = try look()
-    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+    } catch let error as DatabaseError where error.extendedResultCode == .readOnlyRollback {
       // An older haul was killed while it changed the file to have a log: only a writer may play its journal back.
-      try DatabaseQueue(path: path, configuration: configuration).close()
+      try Database(path: path).close()
       (applied, held) = try look()
     }
     guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }
@@ -122,10 +111,10 @@ package final class JobLedger: Sendable {
     // SQLite gives its journal files the mode of the database file.
     guard FileManager.default.createFile(atPath: draft, contents: nil, attributes: [.posixPermissions: 0o600])
     else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
-    let queue = try DatabaseQueue(path: draft)
-    try Schema.migrator.migrate(queue)
-    try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA journal_mode = WAL") }
-    try queue.close()
+    let db = try Database(path: draft)
+    try Schema.migrator.migrate(db)
+    try db.useWAL()
+    try db.close()
     guard rename(draft, path) == 0 else {
       throw LedgerError.unwritable(path: path, detail: String(cString: strerror(errno)))
     }
@@ -142,11 +131,9 @@ package final class JobLedger: Sendable {
 extension LedgerError {
   static func from(_ error: DatabaseError, path: String) -> LedgerError {
     switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-      .unreadable(path: path, detail: error.message ?? "it is damaged")
-    case .SQLITE_CANTOPEN:
-      .unwritable(path: path, detail: (error.message ?? "it can't be opened") + refusal(of: path))
-    default: .unwritable(path: path, detail: error.message ?? "SQLite error \(error.resultCode.rawValue)")
+    case .corrupt, .notADatabase: .unreadable(path: path, detail: error.message)
+    case .cannotOpen: .unwritable(path: path, detail: error.message + refusal(of: path))
+    default: .unwritable(path: path, detail: error.message)
     }
   }
 

@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 extension JobLedger {
   /// The next queued transfers behind `seq`, in order, leaving out those of profiles that must wait.

@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// A run of the job: its attempts, until each of its transfers has had its turn.
 package struct RunRecord: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import GRDB
 package import JobModel
+import SQLite
 
 /// A transfer as the ledger holds it: its plan, where it stands, what is recorded of it.
 package struct LedgerTransfer: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
-import GRDB
 package import JobModel
 import Locks
+import SQLite
 
 /// Records changes in groups, on a thread of its own: what is submitted is committed within 50 ms.
 ///
@@ -253,16 +253,16 @@ package final class LedgerWriter: Sendable {
   private func apply(_ change: LedgerChange, _ db: Database, _ common: CommonStatements) throws {
     switch change {
     case .state(let seq, let state):
-      try db.run(common.state()) { row in
+      try common.state().run { row in
         row.add(state.word)
         row.add(state.reason)
         row.add(state.isNews)
         row.add(seq)
       }
     case .progress(let seq, let progress):
-      try ProgressRow.write(seq, progress.without(mask), db, common.progress())
+      try ProgressRow.write(seq, progress.without(mask), common.progress())
     case .chunk(let seq, let chunk):
-      try db.run(common.chunk()) { row in
+      try common.chunk().run { row in
         row.add(seq)
         row.add(chunk.offset)
         row.add(chunk.length)

@@ -1,5 +1,5 @@
-import GRDB
 import JobModel
+import SQLite
 
 /// Transfers that left the manifest: how many, and the ids of the first.
 package struct LeftManifest: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 package import JobModel
+import SQLite
 
 /// What compiling changed in the plan.
 package struct PlanChange: Sendable, Hashable {
@@ -134,10 +134,10 @@ private final class PlanWriter {
   private func keep(_ index: Int, of batch: PlanBatch, _ profiles: [Int64]) throws -> Bool {
     let new = batch.rows[index]
     if let former = batch.formerIdentity(index) {
-      try rename.execute(arguments: [Data(batch.identity(new)), batch.id(new), Data(former)])
+      try rename.execute(arguments: [Array(batch.identity(new)), batch.id(new), former])
     }
-    try find.setArguments([batch.id(new), Data(batch.identity(new))])
-    guard let row = try Row.fetchOne(find) else { return false }
+    guard let row = try Row.fetchOne(find, arguments: [batch.id(new), Array(batch.identity(new))])
+    else { return false }
     let (source, destination, expect) = (batch.source(new), batch.destination(new), batch.expect(new))
     let settings = batch.settings[new.settings].value
     let profile = profiles[new.settings]

@@ -1,5 +1,5 @@
-import GRDB
 import JobModel
+import SQLite
 
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
@@ -31,12 +31,12 @@ enum ProgressRow {
     """
 
   static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
-    try write(seq, p, db, try db.cachedStatement(sql: upsert))
+    try write(seq, p, try db.cachedStatement(sql: upsert))
   }
 
   /// - Parameter statement: `upsert`'s.
-  static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database, _ statement: Statement) throws {
-    try db.run(statement) { row in
+  static func write(_ seq: Int64, _ p: TransferProgress, _ statement: Statement) throws {
+    try statement.run { row in
       row.add(seq)
       row.add(p.size)
       row.add(p.chunkSize)

@@ -1,9 +1,9 @@
-import GRDB
+import SQLite
 
 /// The tables of `plan.sqlite`. A migration, once landed, is never edited: the next change is a new one.
 enum Schema {
-  static var migrator: DatabaseMigrator {
-    var migrator = DatabaseMigrator()
+  static var migrator: Migrator {
+    var migrator = Migrator()
     migrator.registerMigration("1 plan and progress") { db in try db.execute(sql: first) }
     migrator.registerMigration("2 controls") { db in try db.execute(sql: controls) }
     migrator.registerMigration("3 who wrote a file") { db in

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import JobModel
+import SQLite
 import Testing
 
 @testable import JobLedger
@@ -19,7 +19,7 @@ struct OpeningTests {
 
   /// SQLite's message for a folder that takes no files is the same whatever the reason.
   @Test func whyItCanNotBeOpenedIsSaid() {
-    let error = DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "unable to open database file")
+    let error = DatabaseError(.cannotOpen, "unable to open database file")
     let folder = TemporaryFolder()
     #expect(
       "\(LedgerError.from(error, path: folder.path + "/none/plan.sqlite"))".contains("file: No such file"))
@@ -30,16 +30,14 @@ struct OpeningTests {
   @Test func aJournalThatWasLeftIsPlayedBack() throws {
     let (folder, killed) = (TemporaryFolder(), TemporaryFolder())
     do { try folder.ledger().compile((0..<500).map { Entry(id: "t\($0)") }) }
-    let queue = try DatabaseQueue(path: folder.database)
-    try queue.writeWithoutTransaction { db in
-      // A cache of one page: what is changed is in the file before the transaction ends.
-      try db.execute(
-        sql: "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; UPDATE transfer SET id = 'x' || id")
-      for name in ["plan.sqlite", "plan.sqlite-journal", "plan.commits"] {
-        try FileManager.default.copyItem(atPath: folder.path + "/" + name, toPath: killed.path + "/" + name)
-      }
-      try db.execute(sql: "ROLLBACK")
+    let db = try Database(path: folder.database)
+    // A cache of one page: what is changed is in the file before the transaction ends.
+    try db.execute(
+      sql: "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; UPDATE transfer SET id = 'x' || id")
+    for name in ["plan.sqlite", "plan.sqlite-journal", "plan.commits"] {
+      try FileManager.default.copyItem(atPath: folder.path + "/" + name, toPath: killed.path + "/" + name)
     }
+    try db.execute(sql: "ROLLBACK")
     let files = [folder, killed].map { FileManager.default.contents(atPath: $0.database) }
     #expect(files[0] != files[1])
     #expect(try killed.ledger().all().map(\.id) == folder.ledger().all().map(\.id))
@@ -60,18 +58,18 @@ struct OpeningTests {
   @Test func aNewerFileIsRefused() throws {
     let folder = TemporaryFolder()
     _ = try folder.ledger()
-    let queue = try DatabaseQueue(path: folder.database)
-    try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 of the future')") }
-    try queue.close()
+    let db = try Database(path: folder.database)
+    try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 of the future')")
+    try db.close()
     #expect(throws: LedgerError.newer(path: folder.database)) { try folder.ledger() }
   }
 
   /// Who does not hold the run lock changes no tables: a runner of the version before may be at work in them.
   @Test func anOlderFileIsMigratedUnderTheLockOnly() throws {
     let folder = TemporaryFolder()
-    let queue = try DatabaseQueue(path: folder.database)
-    try Schema.migrator.migrate(queue, upTo: "8 uploads that have begun")
-    try queue.close()
+    let db = try Database(path: folder.database)
+    try Schema.migrator.migrate(db, upTo: "8 uploads that have begun")
+    try db.close()
     #expect(throws: LedgerError.older(path: folder.database)) {
       try JobLedger(folder: folder.path, mayMigrate: false)
     }

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import JobModel
+import SQLite
 import Synchronization
 import Testing
 
@@ -56,15 +56,14 @@ struct WriterTests {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()
     try ledger.compile([Entry(id: "a")])
-    let counter = CommitCounter()
-    ledger.pool.add(transactionObserver: counter)
+    let before = try ledger.read(CommitTally.count)
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     for index in 0..<20_000 as Range<Int64> {
       writer.submit(.chunk(seq: 1, ChunkRecord(offset: index, length: 1, digest: "0123abcd")))
     }
     try await writer.barrier()
     #expect(try ledger.chunks(of: 1).count == 20_000)
-    let commits = counter.count.load(ordering: .relaxed)
+    let commits = try ledger.read(CommitTally.count) - before
     #expect(commits >= 1 && commits < 1000, "20,000 records took \(commits) commits")
     try writer.close()
   }
@@ -98,7 +97,7 @@ struct WriterTests {
     let ledger = try folder.ledger()
     try ledger.compile([Entry(id: "a")])
     // No page more than there are: what a full disk is to SQLite.
-    try await ledger.pool.writeWithoutTransaction { db in
+    try ledger.pool.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA max_page_count = 1")
     }
     let failures = Mutex<[String]>([])
@@ -131,7 +130,7 @@ struct WriterTests {
     await #expect(throws: Failure(.ioError, "no")) {
       try await writer.barrier { throw Failure(.ioError, "no") }
     }
-    try await ledger.pool.writeWithoutTransaction { db in
+    try ledger.pool.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA max_page_count = 1")
     }
     writer.submit(
@@ -174,7 +173,7 @@ struct WriterTests {
       for try await isRight in group { #expect(isRight) }
     }
     #expect(try ledger.chunks(of: 1).map(\.offset) == (0..<24).filter { $0 % 6 != 5 }.map(Int64.init))
-    try await ledger.pool.writeWithoutTransaction { db in
+    try ledger.pool.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA max_page_count = 1")
     }
     let made = Atomic<Int>(0)
@@ -246,10 +245,11 @@ struct WriterTests {
     let ledger = try folder.ledger()
     try ledger.compile([Entry(id: "a")])
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
-    let other = try DatabaseQueue(path: folder.database)
+    let path = folder.database
     let held = Task.detached {
-      try other.write { db in
-        try db.execute(sql: "INSERT INTO meta VALUES ('x', 'y')")
+      let other = try Database(path: path)
+      try other.transaction {
+        try other.execute(sql: "INSERT INTO meta VALUES ('x', 'y')")
         Thread.sleep(forTimeInterval: 0.3)
       }
     }
@@ -264,12 +264,4 @@ struct WriterTests {
 
 private final class Tally: Sendable {
   let count = Atomic<Int>(0)
-}
-
-private final class CommitCounter: TransactionObserver, Sendable {
-  let count = Atomic<Int>(0)
-  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
-  func databaseDidChange(with event: DatabaseEvent) {}
-  func databaseDidCommit(_ db: Database) { count.add(1, ordering: .relaxed) }
-  func databaseDidRollback(_ db: Database) {}
 }
