@@ -31,12 +31,12 @@ final class ConnectionHandle {
   /// Whether SQLite itself ended the transaction: it rolls back on some errors, as of a full disk.
   var hasLostTransaction: Bool { isInTransaction && sqlite3_get_autocommit(pointer) != 0 }
 
-  func error(_ result: Int32, _ sql: String? = nil) -> DatabaseError {
-    guard let pointer else { return DatabaseError(.misuse, "the connection is closed", sql: sql) }
-    return DatabaseError(ResultCode(rawValue: result), String(cString: sqlite3_errmsg(pointer)), sql: sql)
+  func error(_ result: Int32, _ sql: @autoclosure () -> String? = nil) -> DatabaseError {
+    guard let pointer else { return DatabaseError(.misuse, "the connection is closed", sql: sql()) }
+    return DatabaseError(ResultCode(rawValue: result), String(cString: sqlite3_errmsg(pointer)), sql: sql())
   }
 
-  func check(_ result: Int32, _ sql: String? = nil) throws {
-    guard result == SQLITE_OK else { throw error(result, sql) }
+  func check(_ result: Int32, _ sql: @autoclosure () -> String? = nil) throws {
+    guard result == SQLITE_OK else { throw error(result, sql()) }
   }
 }

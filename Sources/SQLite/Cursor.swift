@@ -9,6 +9,9 @@ final class Execution {
     number = statement.execution
   }
 
+  /// False once the statement was begun again for somebody else.
+  var isCurrent: Bool { number == statement.execution }
+
   deinit { statement.end(number) }
 }
 
@@ -25,6 +28,7 @@ package final class Cursor<Element> {
   /// - Throws: `DatabaseError`; there is nothing more behind it.
   package func next() throws -> Element? {
     guard let execution else { return nil }
+    guard execution.isCurrent else { throw DatabaseError(.misuse, "the statement was begun again meanwhile") }
     do {
       if try execution.statement.step() { return element(Row(.current(execution))) }
     } catch {

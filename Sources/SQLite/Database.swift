@@ -78,6 +78,10 @@ package final class Database {
   package func transaction<Value>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Value
   ) throws -> Value {
+    // SQLite opens a file that can't be written as one to read, and takes no write lock on it.
+    if kind == .immediate, sqlite3_db_readonly(handle.pointer, "main") != 0 {
+      throw DatabaseError(.readOnly)
+    }
     try cachedStatement(sql: kind.sql).execute()
     handle.isInTransaction = true
     do {

@@ -2,7 +2,8 @@ import CSQLite
 
 /// A row of a result: where its cursor stands, or a copy.
 ///
-/// A value of another type is converted as SQLite does it; NULL reads as 0 or as nothing where it is not optional.
+/// A value of another type is converted. NULL where the reader takes none is damage of the file, which no check of SQLite
+/// shows: the process ends rather than go on with a 0 or an empty text.
 package struct Row {
   enum Storage {
     /// Of use until the cursor goes on.
@@ -38,13 +39,16 @@ package struct Row {
     return index
   }
 
-  @inlinable package subscript<Value: ColumnValue>(index: Int) -> Value { Value.read(self, index) }
+  package subscript<Value: ColumnValue>(index: Int) -> Value {
+    precondition(!isNull(index), "column \(index) is NULL, and must not be")
+    return Value.read(self, index)
+  }
 
   @inlinable package subscript<Value: ColumnValue>(index: Int) -> Value? {
     isNull(index) ? nil : Value.read(self, index)
   }
 
-  @inlinable package subscript<Value: ColumnValue>(name: String) -> Value { Value.read(self, index(name)) }
+  package subscript<Value: ColumnValue>(name: String) -> Value { self[index(name)] }
 
   @inlinable package subscript<Value: ColumnValue>(name: String) -> Value? { self[index(name)] }
 }

@@ -34,7 +34,6 @@ struct DatabaseTests {
         switch value {
         case .null:
           #expect(row[0] as String? == nil && row["v"] as Int64? == nil && row[0] as Double? == nil)
-          #expect(row[0] as Int64 == 0 && row[0] as String == "" && row[0] as [UInt8] == [])
         case .integer(let number): #expect(row["v"] as Int64 == number && row[0] as Bool? == (number != 0))
         case .real(let number): #expect(row[0] as Double? == number)
         case .text(let text): #expect(row["v"] as String == text)
@@ -43,6 +42,35 @@ struct DatabaseTests {
       }
       #expect(try rows.next() == nil)
     }
+  }
+
+  /// Damage that SQLite does not see is not read as a 0.
+  @Test func nullWhereThereMustBeAValueEndsTheProcess() async throws {
+    await #expect(processExitsWith: .failure) {
+      let db = try Database(path: ":memory:")
+      let row = try Row.fetchOne(db, sql: "SELECT NULL")
+      print(row.map { $0[0] as Int64 } ?? 0)
+    }
+  }
+
+  /// SQLite opens such a file to be read, and says nothing.
+  @Test func noTransactionToWriteWhereNothingCanBeWritten() throws {
+    let folder = try ScratchFolder()
+    try Database(path: folder.file).execute(sql: "CREATE TABLE t (v INTEGER) STRICT")
+    let db = try Database(path: folder.file, .readOnly)
+    #expect(code { try db.transaction { _ = Issue.record("it was begun") } } == .readOnly)
+    #expect(try db.transaction(.deferred) { try count(db) } == 0)
+  }
+
+  @Test func aCursorIsOverOnceItsStatementIsBegunAgain() throws {
+    let folder = try ScratchFolder()
+    let db = try Database(path: folder.file)
+    try db.execute(sql: "CREATE TABLE t (v INTEGER) STRICT; INSERT INTO t VALUES (1), (2)")
+    let statement = try db.cachedStatement(sql: "SELECT v FROM t")
+    let first = try Row.fetchCursor(statement)
+    #expect(try first.next() != nil)
+    #expect(try Row.fetchAll(statement).count == 2)
+    #expect(code { _ = try first.next() } == .misuse)
   }
 
   @Test func argumentsOfEachKind() throws {

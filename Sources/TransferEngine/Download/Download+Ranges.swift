@@ -68,7 +68,9 @@ extension Download {
 
   /// Takes in what a source says of the bytes that it gives, where nothing will prove the whole, or where that has failed.
   func note(_ opening: Opening, _ proof: RangeProof) {
-    guard case .bytes = opening.extent, provesRanges || hasNoDigest else { return }
+    guard case .bytes(let range) = opening.extent, provesRanges || hasNoDigest else { return }
+    // Everything in one answer says nothing of how ranges are answered.
+    if opening.digest == nil, range.lowerBound == 0, range.upperBound == opening.seen.size { return }
     proof.promise = opening.digest
     givesRangeDigests = proof.promise != nil
   }

@@ -15,7 +15,7 @@ struct PartURLs {
     var forgiven = 0
   }
 
-  private var session: String?
+  private var session: RemoteSession?
   /// By chunk.
   private var urls: [Int: WebURL] = [:]
   private var tries: [Int: Tries] = [:]
@@ -24,8 +24,8 @@ struct PartURLs {
 
   /// A chunk is about to be sent; those of another session have other URLs.
   mutating func begin(_ chunk: Int, in session: RemoteSession) {
-    if self.session != session.id { self = PartURLs() }
-    self.session = session.id
+    if self.session?.id != session.id || self.session?.facts != session.facts { self = PartURLs() }
+    self.session = session
     tries[chunk, default: Tries(takenAtRefusal: taken)].used = nil
   }
 
@@ -51,7 +51,10 @@ struct PartURLs {
   /// A chunk was refused. Whether its URL is to be asked for anew, once more: what was handed out together expires
   /// together, so that all are forgotten, unless another chunk has seen to that since.
   mutating func refused(_ chunk: Int, _ failure: Failure, attempts: Int) -> Bool {
-    guard var tried = tries[chunk], let used = tried.used else { return false }
+    guard var tried = tries[chunk], let used = tried.used else {
+      tries[chunk]?.refusals = 0
+      return false
+    }
     defer { tries[chunk] = tried }
     guard failure.class == .denied || failure.class == .credentialExpired else {
       // The URL may expire while a retry is waited for.

@@ -46,7 +46,7 @@ enum IntendedSession {
     } catch let failure as Failure {
       if failure.class == .sessionGone { return .sessions([]) }
       // Refused for what it is, it was never opened.
-      if failure.openedNothing, !failure.isOfCredentials { return .sessions([]) }
+      if failure.openedNothing, !failure.isOfCredentials, !failure.mayPass { return .sessions([]) }
       throw failure
     }
   }
