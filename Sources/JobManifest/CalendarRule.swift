@@ -22,7 +22,9 @@ enum CalendarRule {
     "window", schema: KeySchema.list(of: hours.schema)
   ) { fields, policy in policy.window = entries("window", hours, fields, \.hours) }
 
-  static let budget = KeyTable<Policy>.Key.own("budget", schema: budgetKeys.schema) { parent, policy in
+  static let budget = KeyTable<Policy>.Key.own(
+    "budget", parts: budgetKeys.names, schema: budgetKeys.schema
+  ) { parent, policy in
     guard let fields = parent.fields("budget", KeyShape(name: "`budget`", keys: budgetKeys.names)) else {
       return
     }

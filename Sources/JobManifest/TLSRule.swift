@@ -3,11 +3,7 @@ internal import ManifestFields
 
 /// `tls` of a policy or of an endpoint.
 enum TLSRule {
-  static let key: KeyTable<Policy>.Key = {
-    var key = KeyTable<Policy>.Key.own("tls", schema: KeySchema.shared("tls"), read)
-    key.parts = keys.names
-    return key
-  }()
+  static let key = KeyTable<Policy>.Key.own("tls", parts: keys.names, schema: KeySchema.shared("tls"), read)
 
   @Sendable static func read(_ parent: Fields, into policy: inout Policy) {
     guard let fields = parent.fields("tls", KeyShape(name: "`tls`", keys: keys.names)) else { return }

@@ -8,7 +8,7 @@ package struct KeyTable<Value: Sendable>: Sendable, ExpressibleByArrayLiteral {
     /// What the manifest's schema says of the value.
     package private(set) var schema: JSON
     /// The keys of the mapping that is its value.
-    package var parts: [String] = []
+    package let parts: [String]
     fileprivate let read: @Sendable (Fields, inout Value) -> Void
   }
   package let keys: [Key]
@@ -37,16 +37,28 @@ extension KeyTable.Key {
   package typealias Path<Property> = any WritableKeyPath<Value, Property> & Sendable
 
   /// A key with a reader of its own.
+  ///
+  /// - Parameter parts: the keys of the mapping that is its value.
   package static func own(
-    _ name: String, isRequired: Bool = false, schema: JSON,
+    _ name: String, isRequired: Bool = false, parts: [String] = [], schema: JSON,
     _ read: @escaping @Sendable (Fields, inout Value) -> Void
   ) -> Self {
-    Self(name: name, isRequired: isRequired, schema: schema, read: read)
+    Self(name: name, isRequired: isRequired, schema: schema, parts: parts, read: read)
   }
 
   /// A key whose value stays as it was where it is not written.
   private static func value<Property>(
     _ name: String, _ path: Path<Property>, isRequired: Bool = false, schema: JSON,
+    _ read: @escaping @Sendable (Fields) -> Property?
+  ) -> Self {
+    own(name, isRequired: isRequired, schema: schema) { fields, value in
+      if let found = read(fields) { value[keyPath: path] = found }
+    }
+  }
+
+  /// The same, of a property that is nil until the key is written.
+  private static func optional<Property>(
+    _ name: String, _ path: Path<Property?>, isRequired: Bool = false, schema: JSON,
     _ read: @escaping @Sendable (Fields) -> Property?
   ) -> Self {
     own(name, isRequired: isRequired, schema: schema) { fields, value in
@@ -60,18 +72,18 @@ extension KeyTable.Key {
 
   /// An absolute path, from one that is relative to the manifest's folder.
   package static func file(_ name: String, _ path: Path<String?>) -> Self {
-    value(name, path, schema: KeySchema.text) { fields in
-      fields.text(name).map(fields.scope.absolute).map(Optional.some)
+    optional(name, path, schema: KeySchema.text) { fields in
+      fields.text(name).map(fields.scope.absolute)
     }
   }
 
   package static func flag(_ name: String, _ path: Path<Bool?>) -> Self {
-    value(name, path, schema: KeySchema.flag) { $0.bool(name).map(Optional.some) }
+    optional(name, path, schema: KeySchema.flag) { $0.bool(name) }
   }
 
   /// A text that is sent as a header's value.
   package static func header(_ name: String, _ path: Path<String?>) -> Self {
-    value(name, path, schema: KeySchema.header) { $0.value(name, HeaderSetting.checked).map(Optional.some) }
+    optional(name, path, schema: KeySchema.header) { $0.value(name, HeaderSetting.checked) }
   }
 
   package static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
@@ -83,10 +95,10 @@ extension KeyTable.Key {
   package static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
     _ name: String, _ path: Path<Choice?>, isRequired: Bool = false
   ) -> Self {
-    value(name, path, isRequired: isRequired, schema: KeySchema.choice(Choice.allCases.map(\.rawValue))) {
+    optional(name, path, isRequired: isRequired, schema: KeySchema.choice(Choice.allCases.map(\.rawValue))) {
       fields in
       let choice: Choice? = fields.choice(name)
-      return choice.map(Optional.some)
+      return choice
     }
   }
 
@@ -95,15 +107,15 @@ extension KeyTable.Key {
   }
 
   package static func size(_ name: String, _ path: Path<Int64?>, isRequired: Bool = false) -> Self {
-    value(name, path, isRequired: isRequired, schema: KeySchema.shared("size")) {
-      $0.size(name).map(Optional.some)
+    optional(name, path, isRequired: isRequired, schema: KeySchema.shared("size")) {
+      $0.size(name)
     }
   }
 
   /// Seconds.
   package static func duration(_ name: String, _ path: Path<Double?>, allowsZero: Bool = false) -> Self {
-    value(name, path, schema: KeySchema.shared("duration")) {
-      $0.duration(name, allowsZero: allowsZero).map(Optional.some)
+    optional(name, path, schema: KeySchema.shared("duration")) {
+      $0.duration(name, allowsZero: allowsZero)
     }
   }
 
@@ -112,7 +124,7 @@ extension KeyTable.Key {
   }
 
   package static func integer(_ name: String, _ range: ClosedRange<Int>, _ path: Path<Int?>) -> Self {
-    value(name, path, schema: KeySchema.integer(range)) { $0.integer(name, range).map(Optional.some) }
+    optional(name, path, schema: KeySchema.integer(range)) { $0.integer(name, range) }
   }
 
   /// A mapping of names to texts.
@@ -156,7 +168,7 @@ extension KeyTable.Key {
     _ name: String, _ path: Path<Property?>, isRequired: Bool = false, schema: JSON,
     _ parse: @escaping @Sendable (String) throws(ValueFault) -> Property
   ) -> Self {
-    value(name, path, isRequired: isRequired, schema: schema) { $0.value(name, parse).map(Optional.some) }
+    optional(name, path, isRequired: isRequired, schema: schema) { $0.value(name, parse) }
   }
 
   /// A list of texts that `parse` reads.
@@ -164,8 +176,8 @@ extension KeyTable.Key {
     _ name: String, _ path: Path<[String]?>, allowsOne: Bool = false, of item: JSON,
     _ parse: @escaping @Sendable (String) throws(ValueFault) -> String
   ) -> Self {
-    value(name, path, schema: KeySchema.list(of: item, allowsOne: allowsOne)) {
-      $0.list(name, allowsOne: allowsOne, parse).map(Optional.some)
+    optional(name, path, schema: KeySchema.list(of: item, allowsOne: allowsOne)) {
+      $0.list(name, allowsOne: allowsOne, parse)
     }
   }
 
@@ -179,13 +191,11 @@ extension KeyTable.Key {
     check: @escaping @Sendable (_ part: Fields, _ parent: Fields, Value) -> Void = { _, _, _ in }
   ) -> Self {
     let shape = KeyShape(name: "`\(shown ?? name)`", keys: table.names)
-    var key = own(name, schema: table.schema) { parent, value in
+    return own(name, parts: table.names, schema: table.schema) { parent, value in
       guard let fields = parent.fields(name, shape) else { return }
       table.read(fields, into: &value)
       check(fields, parent, value)
     }
-    key.parts = table.names
-    return key
   }
 
   /// The same with a sentence in the schema.

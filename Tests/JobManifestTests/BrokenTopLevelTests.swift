@@ -182,6 +182,9 @@ func expectFault(_ broken: Broken, sourceLocation: SourceLocation = #_sourceLoca
 extension BrokenTopLevelTests {
   @Test(arguments: [
     ("defaults: { id: x }", "it belongs into a transfer"),
+    ("policies: { p: { min_free: 1GiB } }", "it belongs into `disk` of a policy"),
+    ("policies: { p: { http: { per: day } } }", "it belongs into `budget` of a policy"),
+    ("policies: { p: { retry: { min_version: 1.3 } } }", "it belongs into `tls` of a policy or an endpoint"),
     ("  - { id: a, download: depot:x, to: x, needs: [b] }", "name the id of a transfer, or a glob of ids"),
   ])
   func hints(_ text: String, _ hint: String) {

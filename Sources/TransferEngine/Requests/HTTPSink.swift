@@ -110,6 +110,8 @@ final class HTTPSink: RemoteSink {
       return .limited(to: limit, failure)
     }
     let session = try opened.get()
+    // Also where it has the name of one before it: what was handed out for that one may be of no more use.
+    partURLs = PartURLs()
     return .opened(
       session, isReplayed: answer.status == 200 && remote.keysSessions && source.key != nil)
   }

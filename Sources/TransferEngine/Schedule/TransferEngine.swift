@@ -209,12 +209,11 @@ package actor TransferEngine {
             live: live, stop: stop))
       case .upload:
         let remote = try place.upload()
+        let requests = requester(place.endpoint, remote)
         work = .upload(
           Upload(
-            transfer, remote: remote, requester: requester(place.endpoint, remote), context: context,
-            live: live,
-            budget: budget,
-            stop: stop))
+            transfer, sink: HTTPSink(remote, requests), requester: requests, context: context,
+            live: live, budget: budget, stop: stop))
       }
     } catch {
       let book = TransferRecord(transfer, context: context, stop: stop)

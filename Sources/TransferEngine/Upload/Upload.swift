@@ -14,7 +14,6 @@ actor Upload {
   let context: EngineContext
   let requester: Requester
   let sink: any RemoteSink
-  let traits: any UploadTraits
   let live: LiveTransfer
   let budget: BufferBudget
   var file: OpenFile?
@@ -45,13 +44,12 @@ actor Upload {
   var snapshotOriginal: FileFacts?
 
   init(
-    _ transfer: LedgerTransfer, remote: any UploadProtocol, requester: Requester, context: EngineContext,
+    _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, context: EngineContext,
     live: LiveTransfer, budget: BufferBudget, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
     book = TransferRecord(transfer, context: context, stop: stop)
-    traits = remote
-    sink = HTTPSink(remote, requester)
+    self.sink = sink
     self.requester = requester
     self.context = context
     self.live = live
@@ -59,6 +57,7 @@ actor Upload {
   }
 
   var settings: TransferSettings { book.transfer.settings }
+  var traits: any UploadTraits { sink.traits }
   var abilities: UploadAbilities { traits.abilities(of: source.size) }
   var expect: Expectation { book.transfer.expect }
 
