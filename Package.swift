@@ -92,7 +92,10 @@ let package = Package(
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "SQLite"]),
-    layer("TransferEngine", ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "Locks"]),
+    layer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
+    layer(
+      "TransferEngine",
+      ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks"]),
     layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
       "DepotServer",
@@ -110,8 +113,9 @@ let package = Package(
     layer(
       "HaulCore",
       [
-        "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
-        "Reporting", "TransferEngine", logging,
+        "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "LocalFiles",
+        "Locks",
+        "Planner", "Reporting", "TransferEngine", logging,
       ]),
 
     // The programs.
@@ -133,6 +137,7 @@ let package = Package(
         "TestSupport",
         "TransferEngine",
       ]),
+    tests("LocalFilesTests", ["Digests", "JobModel", "LocalFiles", "TestSupport"]),
     tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", "SQLite"]),
     tests("JobModelTests", ["JobModel"]),
@@ -142,7 +147,9 @@ let package = Package(
     tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
-    tests("TransferEngineTests", ["Digests", "Endpoints", "JobLedger", "JobModel", "TransferEngine"]),
+    tests(
+      "TransferEngineTests",
+      ["Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TransferEngine"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

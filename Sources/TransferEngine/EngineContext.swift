@@ -1,6 +1,7 @@
 package import Endpoints
 package import JobLedger
 package import JobModel
+package import LocalFiles
 
 /// What all transfers of a run share.
 package struct EngineContext: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// One file, one writer, whatever the folder is called.

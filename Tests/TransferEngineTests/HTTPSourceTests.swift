@@ -5,6 +5,7 @@ import JobLedger
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// The one adapter between downloads and HTTP: what an answer's head and end mean to who reads.

@@ -3,6 +3,7 @@ import Foundation
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// What bounds memory.

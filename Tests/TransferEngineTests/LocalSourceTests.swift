@@ -3,6 +3,7 @@ import Foundation
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// A local file as a source: what it says of itself, which bytes it gives, and when it refuses.

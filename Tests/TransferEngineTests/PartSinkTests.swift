@@ -4,6 +4,7 @@ import Foundation
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// From bytes to chunks: what is written where, hashed, and recorded when.

@@ -2,6 +2,7 @@ import Endpoints
 import Foundation
 import JobLedger
 import JobModel
+import LocalFiles
 import Synchronization
 import Testing
 import TransferEngine

@@ -3,6 +3,7 @@ import Foundation
 import JobModel
 import Testing
 
+@testable import LocalFiles
 @testable import TransferEngine
 
 /// Where a download's bytes lie and what hashes them, through each way that a fetch can go.

@@ -3,6 +3,7 @@ import Foundation
 import JobLedger
 import JobManifest
 import JobModel
+import LocalFiles
 import Reporting
 import TransferEngine
 

@@ -3,6 +3,7 @@ import Endpoints
 import Foundation
 import JobLedger
 import JobModel
+import LocalFiles
 import TransferEngine
 
 /// Puts an engine's surroundings together: network thread, clock, secrets, the manifest's folder.

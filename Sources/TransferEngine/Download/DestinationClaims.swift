@@ -1,4 +1,5 @@
 import JobModel
+import LocalFiles
 import Locks
 
 /// Who writes which file now: two spellings of one place, or two names that servers gave, must not meet unseen.

@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Getting the bytes: what is missing, a few ranges at once, each answer judged before a byte of it is used.
 extension Download {

@@ -1,5 +1,6 @@
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Destinations on a file system of their own: one that is not mounted must not be taken for an empty folder.
 extension Download {

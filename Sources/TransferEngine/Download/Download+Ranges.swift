@@ -1,6 +1,7 @@
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Digests that a server gives of ranges (RFC 9530, Content-Digest): where a large file came out wrong, they find the
 /// parts that are, and prove each chunk that is fetched again. Where all is well they are neither asked for nor computed.

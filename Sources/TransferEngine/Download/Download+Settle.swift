@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// What can be settled before a byte is moved: completions that still stand, files that are there already.
 extension Download {

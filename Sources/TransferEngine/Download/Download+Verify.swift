@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Proving that what is in the part file is what was promised, and putting it in its place.
 extension Download {

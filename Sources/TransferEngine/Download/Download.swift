@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// One download, from wherever its record stands to the verified file at its destination.
 actor Download {

@@ -1,4 +1,5 @@
 import JobModel
+import LocalFiles
 
 /// A small file that comes in one piece, in memory until it has passed its checks: it is made on the ledger's thread, just
 /// before its intent is committed, so that the network thread waits for no file system.

@@ -3,6 +3,7 @@ import Digests
 import Endpoints
 import Glibc
 import JobModel
+import LocalFiles
 
 /// Bytes of the file in one read: from `start`, up to `end`, which is `Int64.max` where the length is not known.
 struct FileBody {

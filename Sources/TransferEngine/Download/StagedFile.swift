@@ -1,5 +1,6 @@
 import Digests
 import JobModel
+import LocalFiles
 
 /// Where a download's bytes are until they have passed their checks, and what hashes them on the way there.
 ///

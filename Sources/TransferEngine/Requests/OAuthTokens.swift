@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Access tokens of OAuth 2 grants (RFC 6749), kept for the process and never stored; refresh tokens that the service
 /// exchanges are kept for the next one, too. All transfers share a token, and

@@ -1,6 +1,7 @@
 import Digests
 package import JobLedger
 import JobModel
+package import LocalFiles
 
 /// Uploads under way whose source is no longer what their sessions were opened for: told before a byte moves.
 package enum ChangedSources {

@@ -1,6 +1,7 @@
 package import Endpoints
 package import JobLedger
 package import JobModel
+package import LocalFiles
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct Forecast: Sendable, Hashable {

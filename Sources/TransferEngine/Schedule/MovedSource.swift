@@ -1,6 +1,7 @@
 import Digests
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// An upload under way whose source was moved: its new path goes on where the old one stopped.
 enum MovedSource {

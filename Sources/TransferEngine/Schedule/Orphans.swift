@@ -2,6 +2,7 @@ import CPosix
 import Glibc
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// What a job has left behind and nobody will come back for.
 package struct Orphan: Sendable, Hashable {

@@ -1,6 +1,7 @@
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Ends what is left of transfers that are no longer wanted: remote sessions, part files.
 struct Retirement {

@@ -1,5 +1,6 @@
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Brings completions to the disk in groups: files first, then their folders, then the record of it.
 package struct SyncPass: Sendable {
@@ -80,7 +81,7 @@ package struct SyncPass: Sendable {
       if isCancelled() { throw CancellationError() }
       defer { context.writeback.release(one.inode) }
       do {
-        let known = whole.covers(one) ? device : nil
+        let known = whole.covers(completedAt: one.completedAt, reused: one.reused) ? device : nil
         if try folder.sync(one.parts.name, inode: one.inode, but: known) {
           synced.append(one)
         } else {
@@ -90,7 +91,9 @@ package struct SyncPass: Sendable {
     }
     guard !synced.isEmpty else { return }
     do throws(Failure) {
-      try folder.sync(but: synced.allSatisfy(whole.covers) ? device : nil)
+      try folder.sync(
+        but: synced.allSatisfy { whole.covers(completedAt: $0.completedAt, reused: $0.reused) } ? device : nil
+      )
       context.writer.submit(.synced(synced))
     } catch {
       for one in synced { lose(one, error) }

@@ -1,4 +1,5 @@
 import JobModel
+import LocalFiles
 import Locks
 
 /// The memory that chunks may take which are hashed before they are sent: one budget for the whole run.

@@ -1,6 +1,7 @@
 import Digests
 import Endpoints
 import JobModel
+import LocalFiles
 
 /// A chunk's bytes as a request's body: from memory where the budget had room, else read from the file a second
 /// time, and then hashed again, so that a source that changed in between can't pass.

@@ -1,5 +1,6 @@
 import Digests
 import JobModel
+import LocalFiles
 
 /// Digests of one chunk of a source, in one reading.
 enum ChunkDigests {

@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// The whole of the sending, with its repairs: sessions that are gone, sources that changed, digests that differ.
 extension Upload {

@@ -2,6 +2,7 @@ import Digests
 import Endpoints
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Sending: what is missing sent, a few chunks at once, each answer judged.
 extension Upload {

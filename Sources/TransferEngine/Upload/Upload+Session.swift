@@ -3,6 +3,7 @@ import Endpoints
 import Foundation
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// The remote session of an upload: opened, recovered by the server's own word, renewed, finalized, abandoned.
 extension Upload {

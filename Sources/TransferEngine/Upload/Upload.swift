@@ -4,6 +4,7 @@ import Endpoints
 import Glibc
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// One upload, from wherever its record stands to the file that the server has confirmed.
 actor Upload {

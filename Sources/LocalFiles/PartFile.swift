@@ -10,10 +10,10 @@ package final class PartFile: Sendable {
   package let name: String
   package let file: OpenFile
   /// What is put on record of it.
-  let record: PartRecord
+  package let record: PartRecord
   private let disk = Locked(())
 
-  init(folder: Folder, name: String, file: OpenFile, record: PartRecord) {
+  package init(folder: Folder, name: String, file: OpenFile, record: PartRecord) {
     self.folder = folder
     self.name = name
     self.file = file
@@ -24,7 +24,9 @@ package final class PartFile: Sendable {
   /// the file gets another one.
   ///
   /// - Parameter tag: the transfer's.
-  static func making(in folder: Folder, for destination: String, tag: String) throws(Failure) -> PartFile {
+  package static func making(in folder: Folder, for destination: String, tag: String) throws(Failure)
+    -> PartFile
+  {
     var tag = tag
     for _ in 0..<mostNames {
       let name = PartName.of(destination, tag: tag)
@@ -46,7 +48,7 @@ package final class PartFile: Sendable {
   }
 
   /// Refuses to go on with a file that somebody else has replaced.
-  func expectInPlace() throws(Failure) {
+  package func expectInPlace() throws(Failure) {
     guard !isInPlace else { return }
     throw Failure(
       .ioError,
@@ -54,7 +56,7 @@ package final class PartFile: Sendable {
   }
 
   /// Removes the file, unless its name leads to another one by now.
-  func discard() {
+  package func discard() {
     if isInPlace { folder.remove(name) }
   }
 
@@ -75,7 +77,7 @@ package final class PartFile: Sendable {
   }
 
   /// Throws `DISK_FULL` where less than `minimum` bytes would be left on the file system once `size` bytes are here.
-  func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
+  package func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
     var space = statvfs()
     guard fstatvfs(file.descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the space left")
@@ -98,7 +100,7 @@ package final class PartFile: Sendable {
   }
 
   /// Which of the recorded chunks the file still holds, by their CRC-32C, as many at once as the pool is wide.
-  func vouched(_ chunks: [ChunkRecord], on pool: BlockingPool) async throws -> [ChunkRecord] {
+  package func vouched(_ chunks: [ChunkRecord], on pool: BlockingPool) async throws -> [ChunkRecord] {
     try await withThrowingTaskGroup(of: ChunkRecord?.self) { group in
       var (good, rest) = ([ChunkRecord](), chunks[...])
       // A few wait, so that no thread does; a large file has too many chunks for all to.

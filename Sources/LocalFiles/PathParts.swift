@@ -1,11 +1,11 @@
 /// A path's folder and name, cut at its last slash byte: to Swift's characters, a slash and a combining mark behind
 /// it are one, and not a slash.
-struct PathParts {
+package struct PathParts {
   /// Empty where the path is a name alone; `/` for the root.
-  let parent: String
-  let name: String
+  package let parent: String
+  package let name: String
 
-  init(_ path: String) {
+  package init(_ path: String) {
     guard let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) else {
       (parent, name) = ("", path)
       return

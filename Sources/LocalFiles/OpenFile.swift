@@ -1,15 +1,15 @@
-import CPosix
+package import CPosix
 import Digests
 import Glibc
 package import JobModel
 
 /// An open file; closes itself. Reads and writes are at offsets, so that many may go on at once.
 package final class OpenFile: Sendable {
-  let descriptor: Int32
+  package let descriptor: Int32
   /// For messages.
   package let path: String
 
-  init(descriptor: Int32, path: String) {
+  package init(descriptor: Int32, path: String) {
     self.descriptor = descriptor
     self.path = path
   }
@@ -30,7 +30,7 @@ package final class OpenFile: Sendable {
   /// Size, times and inode; refuses what is not a regular file.
   package func facts() throws(Failure) -> FileFacts { FileFacts(try status()) }
 
-  func status() throws(Failure) -> stat {
+  package func status() throws(Failure) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "look at `\(path)`") }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -40,7 +40,7 @@ package final class OpenFile: Sendable {
   }
 
   /// Writes all bytes at an offset.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
     var done = 0
     while done < bytes.count {
       let count = pwrite(
@@ -54,7 +54,7 @@ package final class OpenFile: Sendable {
   }
 
   /// Reads into the buffer at an offset; returns fewer bytes only at the end of the file.
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
     var done = 0
     while done < buffer.count {
       let count = pread(
@@ -91,12 +91,13 @@ package final class OpenFile: Sendable {
   /// Calls `body` with the bytes of a range in blocks of at most 1 MiB, until it returns false.
   ///
   /// - Returns: bytes read; fewer than the range's where the file ends before.
-  func scan(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Int64 {
+  package func scan(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Int64
+  {
     try scan(range, reading: read, body)
   }
 
   /// The same by another way of reading, which takes a buffer and an offset as `read` does.
-  func scan(
+  package func scan(
     _ range: Range<Int64>, reading: (UnsafeMutableRawBufferPointer, Int64) throws(Failure) -> Int,
     _ body: (UnsafeRawBufferPointer) -> Bool
   ) throws(Failure) -> Int64 {
@@ -117,7 +118,7 @@ package final class OpenFile: Sendable {
   }
 
   /// Gives a file that is in its place its mode; nil: as the umask has it.
-  func setMode(_ mode: UInt16?) throws(Failure) {
+  package func setMode(_ mode: UInt16?) throws(Failure) {
     let bits = mode.map { mode_t($0) } ?? (0o666 & ~Self.mask)
     guard fchmod(descriptor, bits) == 0 else {
       throw FileFault.failure(errno, "set the mode of `\(path)`")
@@ -138,7 +139,7 @@ package final class OpenFile: Sendable {
 }
 
 extension FileFacts {
-  init(_ status: stat) {
+  package init(_ status: stat) {
     // Times beyond year 2262 wrap around: two of them still differ, which is all that they are asked for.
     func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
     self.init(

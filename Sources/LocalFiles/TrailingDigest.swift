@@ -1,4 +1,4 @@
-import Digests
+package import Digests
 import JobModel
 import Locks
 
@@ -6,7 +6,7 @@ import Locks
 ///
 /// Blocks that arrive in order are hashed from memory; what comes in another order is read behind the frontier, from
 /// the page cache, and never ahead of it.
-final class TrailingDigest: Sendable {
+package final class TrailingDigest: Sendable {
   /// A block of the file that is written, and where it begins.
   fileprivate struct Piece: Sendable {
     var start: Int64
@@ -42,7 +42,9 @@ final class TrailingDigest: Sendable {
     init(_ digests: [StreamingDigest]) { self.digests = digests }
   }
 
-  init(_ kinds: Set<DigestKind>, of file: OpenFile, pool: BlockingPool, blocks: BlockPool? = nil) throws {
+  package init(_ kinds: Set<DigestKind>, of file: OpenFile, pool: BlockingPool, blocks: BlockPool? = nil)
+    throws
+  {
     self.file = file
     self.pool = pool
     self.blocks = blocks
@@ -54,7 +56,7 @@ final class TrailingDigest: Sendable {
   }
 
   /// Says that all bytes before `frontier` are written.
-  func advance(to frontier: Int64) {
+  package func advance(to frontier: Int64) {
     let start = state.withLock { state -> Bool in
       guard frontier > state.frontier, !state.isEnded else { return false }
       state.frontier = frontier
@@ -64,7 +66,7 @@ final class TrailingDigest: Sendable {
   }
 
   /// Takes a block that is written, if it is the next one; else it stays the caller's.
-  func take(_ block: Block, at start: Int64) -> Bool {
+  package func take(_ block: Block, at start: Int64) -> Bool {
     let (taken, starts) = state.withLock { state -> (Bool, Bool) in
       guard start == state.frontier, !state.isEnded, state.result == nil else { return (false, false) }
       state.pieces.append(Piece(start: start, block: block))
@@ -76,7 +78,7 @@ final class TrailingDigest: Sendable {
   }
 
   /// So many blocks wait that the writer at the frontier must; `resume` is called once, from anywhere, when it may go on.
-  func mustWait(at position: Int64, _ resume: @escaping @Sendable () -> Void) -> Bool {
+  package func mustWait(at position: Int64, _ resume: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.pieces.count >= Self.manyBlocks, state.frontier == position, state.result == nil else {
         return false
@@ -87,7 +89,7 @@ final class TrailingDigest: Sendable {
   }
 
   /// Says that the file has `size` bytes, and waits for the digests.
-  nonisolated(nonsending) func finish(size: Int64) async throws -> [DigestKind: String] {
+  package nonisolated(nonsending) func finish(size: Int64) async throws -> [DigestKind: String] {
     try await withTaskCancellationHandler {
       try await wait(size)
     } onCancel: {

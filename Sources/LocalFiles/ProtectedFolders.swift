@@ -1,13 +1,13 @@
 import CPosix
 import Glibc
-import JobModel
+package import JobModel
 
 /// What tells a folder from all others, whatever path leads to it.
-struct FolderIdentity: Hashable {
-  let device: UInt64
-  let inode: UInt64
+package struct FolderIdentity: Hashable {
+  package let device: UInt64
+  package let inode: UInt64
 
-  init(_ descriptor: Int32) {
+  package init(_ descriptor: Int32) {
     var status = stat()
     (device, inode) =
       fstat(descriptor, &status) == 0 ? (UInt64(status.st_dev), UInt64(status.st_ino)) : (0, 0)
@@ -47,7 +47,7 @@ package struct ProtectedFolders: Sendable {
   /// - Parameters:
   ///   - shown: its path, for the message.
   ///   - beneath: it was opened by a path that can't leave the job's folder.
-  func check(_ descriptor: Int32, _ shown: String, beneath: Bool) throws(Failure) {
+  package func check(_ descriptor: Int32, _ shown: String, beneath: Bool) throws(Failure) {
     guard areReachable || !beneath, !folders.isEmpty, Self.lies(descriptor, in: folders) else { return }
     throw Failure(
       .permissionDenied, "`\(shown)` lies in the folder of haul's own state, where no transfer may write")

@@ -17,7 +17,7 @@ package final class BlockPool: Sendable {
   package init(blocks: Int = 32) { most = blocks }
 
   /// An empty block; nil where all are lent.
-  func take() -> Block? {
+  package func take() -> Block? {
     state.withLock { state in
       guard state.lent < most else { return nil }
       state.lent += 1
@@ -26,9 +26,9 @@ package final class BlockPool: Sendable {
   }
 
   /// How many blocks are not here now.
-  var lent: Int { state.withLock { $0.lent } }
+  package var lent: Int { state.withLock { $0.lent } }
 
-  func giveBack(_ block: Block) {
+  package func giveBack(_ block: Block) {
     block.clear()
     state.withLock { state in
       state.lent -= 1
@@ -38,23 +38,23 @@ package final class BlockPool: Sendable {
 }
 
 /// Memory that one owner at a time fills or reads, hence sendable.
-final class Block: @unchecked Sendable {
+package final class Block: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
-  private(set) var count = 0
+  package private(set) var count = 0
 
-  init(size: Int) { memory = .allocate(byteCount: size, alignment: 64) }
+  package init(size: Int) { memory = .allocate(byteCount: size, alignment: 64) }
 
   deinit { memory.deallocate() }
 
-  var room: Int { memory.count - count }
+  package var room: Int { memory.count - count }
 
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
+  package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
   /// Adds bytes that fit.
-  func append(_ more: UnsafeRawBufferPointer) {
+  package func append(_ more: UnsafeRawBufferPointer) {
     UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + more.count]).copyMemory(from: more)
     count += more.count
   }
 
-  func clear() { count = 0 }
+  package func clear() { count = 0 }
 }

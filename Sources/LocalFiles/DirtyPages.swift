@@ -15,7 +15,7 @@ enum DirtyPages {
   }
 
   /// KiB, dirty and being written; nil where the text names either not.
-  static func total(_ text: String) -> Int? {
+  package static func total(_ text: String) -> Int? {
     var (found, total) = (0, 0)
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ")

@@ -4,10 +4,10 @@ package import JobModel
 
 /// An open folder, and what is done below it: never through a link that leads out of the job's folder.
 package final class Folder: Sendable {
-  let descriptor: Int32
+  package let descriptor: Int32
   package let path: String
   /// What tells the folder from all others.
-  let identity: FolderIdentity
+  package let identity: FolderIdentity
   /// The path from the folder that it was opened from; nil where it was opened by itself.
   private let relative: String?
 
@@ -61,7 +61,7 @@ package final class Folder: Sendable {
   }
 
   /// Opens a folder below this one; nil where it is not there, or not to be entered.
-  func existing(_ relative: String, beneath: Bool) -> Folder? {
+  package func existing(_ relative: String, beneath: Bool) -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, beneath)
     guard opened >= 0 else { return nil }
     let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
@@ -69,7 +69,7 @@ package final class Folder: Sendable {
   }
 
   /// Refuses a folder below this one that is no longer what its path leads to: it was moved, replaced or unmounted.
-  func expect(_ opened: Folder, beneath: Bool) throws(Failure) {
+  package func expect(_ opened: Folder, beneath: Bool) throws(Failure) {
     guard let path = opened.relative else { return }
     let now = openFolder(path, beneath)
     defer { if now >= 0 { close(now) } }
@@ -82,15 +82,15 @@ package final class Folder: Sendable {
     }
   }
 
-  struct FileSystem {
+  package struct FileSystem {
     /// What tells it from others, also after it was mounted again.
-    let id: Int64
+    package let id: Int64
     /// Bytes that may still be written; none where it is read-only.
-    let free: Int64
+    package let free: Int64
   }
 
   /// The file system that this folder is on.
-  func fileSystem() throws(Failure) -> FileSystem {
+  package func fileSystem() throws(Failure) -> FileSystem {
     var space = statvfs()
     guard fstatvfs(descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the file system of `\(path)`")
@@ -103,7 +103,7 @@ package final class Folder: Sendable {
   }
 
   /// Whether a file can be made here, as far as the folder's mode says.
-  var takesFiles: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
+  package var takesFiles: Bool { faccessat(descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
   /// Facts of a file here; nil where there is none.
   package func facts(_ name: String) throws(Failure) -> FileFacts? {
@@ -163,7 +163,7 @@ package final class Folder: Sendable {
   /// Opens what a path from here leads to, for syncing alone; nil where it leads to no folder.
   ///
   /// - Throws: `Failure`, or `PassingFault`.
-  func opening(_ relative: String) throws -> Folder? {
+  package func opening(_ relative: String) throws -> Folder? {
     let opened = openFolder(relative.isEmpty ? "." : relative, false)
     let number = errno
     let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
@@ -180,7 +180,7 @@ package final class Folder: Sendable {
   /// - Parameter device: what is on it is on the disk already.
   /// - Returns: false where the name is not that file's any more.
   /// - Throws: `Failure`, or `PassingFault`.
-  func sync(_ name: String, inode: UInt64?, but device: UInt64? = nil) throws -> Bool {
+  package func sync(_ name: String, inode: UInt64?, but device: UInt64? = nil) throws -> Bool {
     var status = stat()
     if let device, let inode, fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
       UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode

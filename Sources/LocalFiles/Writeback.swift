@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A hint and no proof: it tells of no error, and takes none from the sync that follows. A write that fails is told of by
 /// that sync as long as the file is open somewhere; so it stays open here until then.
-final class Writeback: Sendable {
+package final class Writeback: Sendable {
   /// Bytes; shorter pieces are left to the kernel's own time.
   private static let least: Int64 = 1 << 20
   /// Behind a disk that is slower than the network no more pieces wait, each with its open file.
@@ -20,8 +20,10 @@ final class Writeback: Sendable {
   /// Finished files that are not synced yet, by inode.
   private let kept = Locked<[UInt64: [OpenFile]]>([:])
 
+  package init() {}
+
   /// - Returns: whether it was handed on; then the file is to be kept when it is finished.
-  func begin(_ range: Range<Int64>, of file: OpenFile) -> Bool {
+  package func begin(_ range: Range<Int64>, of file: OpenFile) -> Bool {
     let count = range.upperBound - range.lowerBound
     guard count >= Self.least, waiting.load(ordering: .relaxed) < Self.most,
       kept.withLock({ $0.count }) < Self.most
@@ -36,12 +38,12 @@ final class Writeback: Sendable {
   }
 
   /// Keeps a finished file open until its sync has told what became of it.
-  func keep(_ file: OpenFile, inode: UInt64) {
+  package func keep(_ file: OpenFile, inode: UInt64) {
     kept.withLock { $0[inode, default: []].append(file) }
   }
 
   /// The sync has told.
-  func release(_ inode: UInt64?) {
+  package func release(_ inode: UInt64?) {
     guard let inode else { return }
     kept.withLock { $0[inode] = nil }
   }

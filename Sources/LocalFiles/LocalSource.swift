@@ -1,32 +1,32 @@
-import Endpoints
-import JobModel
+package import Endpoints
+package import JobModel
 
 /// A local file as a source of bytes: size, modification time and inode are its version.
-struct LocalSource: RemoteSource {
-  let place: String
+package struct LocalSource: RemoteSource {
+  package let place: String
   private let pool: BlockingPool
   /// Bytes that are in memory at once.
   private static var piece: Int { 256 << 10 }
 
   /// - Parameter path: absolute; links are followed.
-  init(_ path: String, pool: BlockingPool) {
+  package init(_ path: String, pool: BlockingPool) {
     place = path
     self.pool = pool
   }
 
-  var origin: String { "file://" }
-  var name: String { PathParts(place).name }
-  var promisedDigests: Set<DigestAlgorithm> { [] }
-  func remoteID(of object: RemoteObject) -> String? { nil }
-  func pinned(_ object: RemoteObject) -> RemoteObject? { nil }
+  package var origin: String { "file://" }
+  package var name: String { PathParts(place).name }
+  package var promisedDigests: Set<DigestAlgorithm> { [] }
+  package func remoteID(of object: RemoteObject) -> String? { nil }
+  package func pinned(_ object: RemoteObject) -> RemoteObject? { nil }
 
-  nonisolated(nonsending) func describe(_ known: RemoteObject) async throws -> RemoteObject? {
+  package nonisolated(nonsending) func describe(_ known: RemoteObject) async throws -> RemoteObject? {
     try await probe()
   }
 
-  nonisolated(nonsending) func probe() async throws -> RemoteObject { try await open().object }
+  package nonisolated(nonsending) func probe() async throws -> RemoteObject { try await open().object }
 
-  nonisolated(nonsending) func read(
+  package nonisolated(nonsending) func read(
     _ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool, into receiver: any ByteReceiver
   ) async throws {
     let (file, seen) = try await open()
@@ -55,7 +55,7 @@ struct LocalSource: RemoteSource {
   }
 
   /// A local file is read rather than asked: its bytes are as near as their digest.
-  nonisolated(nonsending) func digest(
+  package nonisolated(nonsending) func digest(
     of range: Range<Int64>, of object: RemoteObject
   ) async throws -> RangeDigest? { nil }
 

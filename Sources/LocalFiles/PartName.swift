@@ -16,13 +16,13 @@ package enum PartName {
 
   /// The tag of a transfer's part file: 16 hex digits that nobody can guess who does not know the ledger's key. The file
   /// is found again by it also where a kill came before its record.
-  static func tag(_ seq: Int64, key: String) -> String {
+  package static func tag(_ seq: Int64, key: String) -> String {
     let bytes = (try? Digest.bytes(of: Array("\(key) \(seq)".utf8), .sha256)) ?? []
     return bytes.count < 8 ? random() : Hex.encode(bytes.prefix(8))
   }
 
   /// For where that name is taken.
-  static func random() -> String {
+  package static func random() -> String {
     let text = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - text.count) + text
   }

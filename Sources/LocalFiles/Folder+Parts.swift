@@ -1,11 +1,11 @@
-import CPosix
+package import CPosix
 import Glibc
-import JobModel
+package import JobModel
 
 /// Part files in a folder: made anew, found again, removed, and never mistaken for somebody else's.
 extension Folder {
   /// What lies where a part file is on record.
-  enum FoundPart {
+  package enum FoundPart {
     case part(PartFile)
     case nothing
     /// Another file, made there since.
@@ -34,7 +34,7 @@ extension Folder {
   ///   - record: nil where a version that kept none left the file; it is its owner's all the same.
   ///   - tag: of its name.
   /// - Throws: `IO_ERROR` where a link, another user's file or the like has its name.
-  func part(_ name: String, record known: PartRecord?, tag: String) throws(Failure) -> FoundPart {
+  package func part(_ name: String, record known: PartRecord?, tag: String) throws(Failure) -> FoundPart {
     let descriptor = haul_open_at(self.descriptor, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)
     let shown = path + "/" + name
     guard descriptor >= 0 else {
@@ -67,13 +67,13 @@ extension Folder {
   ///
   /// - Returns: whether it is gone.
   @discardableResult
-  func removePart(_ name: String, record: PartRecord?) -> Bool {
+  package func removePart(_ name: String, record: PartRecord?) -> Bool {
     guard isLeftPart(name, record: record) else { return false }
     return unlinkat(descriptor, name, 0) == 0
   }
 
   /// Whether such a file lies here.
-  func isLeftPart(_ name: String, record known: PartRecord?) -> Bool {
+  package func isLeftPart(_ name: String, record known: PartRecord?) -> Bool {
     guard let seen = status(name), seen.st_mode & S_IFMT == S_IFREG,
       case .part(let part)? = try? part(name, record: known, tag: "")
     else { return false }
@@ -81,7 +81,7 @@ extension Folder {
   }
 
   /// What a name here stands for; nil where there is nothing.
-  func status(_ name: String) -> stat? {
+  package func status(_ name: String) -> stat? {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
@@ -97,7 +97,7 @@ extension OpenFile {
   /// work: the file's name is known to nobody else.
   ///
   /// - Returns: false where another process has locked it.
-  func lock() -> Bool {
+  package func lock() -> Bool {
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
       return errno != EWOULDBLOCK

@@ -1,6 +1,5 @@
 import CPosix
 import Glibc
-import JobLedger
 import JobModel
 import Synchronization
 
@@ -9,7 +8,7 @@ import Synchronization
 /// syncfs(2) reports what could not be written since the descriptor was opened, from Linux 5.8 on, on file systems that
 /// keep count of it; so it proves only what was written since then, and an error ends the trust in it: which file it
 /// was about only their own syncs tell.
-final class WholeSync: Sendable {
+package final class WholeSync: Sendable {
   private let folder: Folder
   private let device: UInt64
   /// Seconds since 1970.
@@ -19,7 +18,7 @@ final class WholeSync: Sendable {
   private static let known: Set<Int> = [0xEF53, 0x5846_5342, 0x9123_683E]
 
   /// - Parameter folder: any on the file system.
-  init(_ folder: Folder, now: Double) {
+  package init(_ folder: Folder, now: Double) {
     openedAt = now
     let own = (try? Folder.open(folder.path)) ?? folder
     var (space, status) = (statfs(), stat())
@@ -35,7 +34,7 @@ final class WholeSync: Sendable {
   ///
   /// - Returns: the device whose files, as far as they were written before, are now all on the disk; nil where that is
   ///   not known.
-  func sync() -> UInt64? {
+  package func sync() -> UInt64? {
     guard isTrusted.load(ordering: .acquiring), DirtyPages.areFew else { return nil }
     var space = statvfs()
     // A file system that an error has made read-only says 0, and writes nothing.
@@ -49,7 +48,7 @@ final class WholeSync: Sendable {
   }
 
   /// All its bytes were written since: none was there before, or is of another process.
-  func covers(_ one: UnsyncedCompletion) -> Bool { one.completedAt >= openedAt && one.reused == 0 }
+  package func covers(completedAt: Double, reused: Int64) -> Bool { completedAt >= openedAt && reused == 0 }
 
   private static var reportsErrors: Bool {
     var name = utsname()

@@ -1,10 +1,10 @@
 import Digests
 import Foundation
-import JobLedger
 import JobModel
+import TestSupport
 import Testing
 
-@testable import TransferEngine
+@testable import LocalFiles
 
 /// Part files and folders: names that fit, and never a way out.
 struct FileTests {
@@ -20,6 +20,11 @@ struct FileTests {
       try FileManager.default.createSymbolicLink(atPath: path + "/in/" + name, withDestinationPath: target)
     }
     var outside: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path + "/out")) ?? ["?"] }
+  }
+
+  private func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
+    var random = SeededRandom(UInt64(seed))
+    return (0..<count).map { _ in .random(in: .min ... .max, using: &random) }
   }
 
   private func code(_ body: () throws -> Void) -> ErrorCode? {
@@ -231,7 +236,7 @@ struct FileTests {
     #expect(try part.file.facts().size == 100_000)
     try part.preallocate(3000)
     #expect(try part.file.facts().size == 3000, "a part file that is too long is cut")
-    let bytes = pattern(3000)
+    let bytes = self.bytes(3000)
     try bytes.withUnsafeBytes { try part.file.write($0, at: 0) }
     let records = try [0, 1000, 2000].map {
       ChunkRecord(
@@ -284,15 +289,9 @@ struct FileTests {
     // Where it is trusted at all, it is for the device that it syncs.
     let whole = WholeSync(folder, now: 100)
     if let device = whole.sync() { #expect(device == here) }
-    func covers(reused: Int64, completedAt: Double) -> Bool {
-      whole.covers(
-        UnsyncedCompletion(
-          seq: 1, id: "a", state: .completed, destination: .local("a"), inode: inode, reused: reused,
-          completedAt: completedAt))
-    }
-    #expect(covers(reused: 0, completedAt: 100))
+    #expect(whole.covers(completedAt: 100, reused: 0))
     // Written before, or by another process: its errors may have been told already.
-    #expect(!covers(reused: 1, completedAt: 100) && !covers(reused: 0, completedAt: 99))
+    #expect(!whole.covers(completedAt: 100, reused: 1) && !whole.covers(completedAt: 99, reused: 0))
     for release in ["5.8", "5.10.0-21-cloud", "6.18.44-fc-v445"] { #expect(WholeSync.reportsErrors(release)) }
     for release in ["5.7.19", "4.19.0", "", "x"] { #expect(!WholeSync.reportsErrors(release)) }
   }
@@ -308,7 +307,7 @@ struct FileTests {
     let folder = try Folder.open(place.path + "/in")
     let file = try #require(try folder.makingPart("p", tag: "")).file
     let size = [0, 1, 70_000, 3_000_000][seed % 4]
-    let bytes = pattern(size, seed: seed)
+    let bytes = self.bytes(size, seed: seed)
     let pool = BlockingPool(label: "test", width: 2)
     let blocks = BlockPool()
     let trailing = try TrailingDigest([.sha256, .md5, .crc32c], of: file, pool: pool, blocks: blocks)

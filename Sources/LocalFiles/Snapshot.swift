@@ -1,15 +1,15 @@
 import CPosix
 import Glibc
-import JobModel
+package import JobModel
 
 /// A private copy of an upload's source, so that the source may change meanwhile.
-enum Snapshot {
+package enum Snapshot {
   /// Makes the copy whole or not at all.
   ///
   /// - Parameters:
   ///   - rule: `reflink` shares the blocks and fails where the file system can't; `copy` copies them.
   ///   - path: beside the ledger, mode 0600.
-  static func make(_ source: OpenFile, _ rule: SnapshotRule, at path: String) throws(Failure) {
+  package static func make(_ source: OpenFile, _ rule: SnapshotRule, at path: String) throws(Failure) {
     let temporary = path + ".tmp"
     let descriptor = haul_open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw FileFault.failure(errno, "make the snapshot `\(temporary)`") }

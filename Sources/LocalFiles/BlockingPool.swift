@@ -40,7 +40,7 @@ package final class BlockingPool: Sendable {
   }
 
   /// Runs work that takes long and asks now and then whether it is still wanted.
-  nonisolated(nonsending) func runAsking<Value: Sendable>(
+  package nonisolated(nonsending) func runAsking<Value: Sendable>(
     _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value
   ) async throws -> Value {
     let flag = Flag()

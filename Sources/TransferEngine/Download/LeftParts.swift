@@ -1,5 +1,6 @@
 import JobLedger
 import JobModel
+import LocalFiles
 
 /// Part files that earlier attempts at a download may have left.
 struct LeftParts {
