@@ -67,6 +67,7 @@ let package = Package(
   targets: [
     // System libraries.
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -86,7 +87,7 @@ let package = Package(
     // The pure middle.
     layer("JobModel", ["Locks"]),
     layer("ManifestFields", ["JobModel", "YAML"]),
-    layer("Endpoints", ["Digests", "JobModel", "ManifestFields"]),
+    layer("Endpoints", ["CExpat", "Digests", "JobModel", "ManifestFields"]),
     layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "YAML"]),
     layer("Planner", ["Endpoints", "JobModel"]),
 
