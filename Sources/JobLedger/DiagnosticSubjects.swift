@@ -1,4 +1,3 @@
-import Foundation
 import JobModel
 import SQLite
 
@@ -19,7 +18,7 @@ enum DiagnosticSubjects {
       let own = RecordedDiagnostic(
         severity: row["severity"], message: row["message"], place: row["place"], hint: row["hint"])
       let text: String = row["subjects"]
-      let ids = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String] ?? []
+      let ids = JSON(Array(text.utf8))?.strings ?? []
       var key = own
       if let id = ids.first { key.message = CauseMessage.general(own.message, id: id) }
       guard var known = merged[key] else {

@@ -22,7 +22,7 @@ final class JSONLinesReader: RowReader {
       current = next
     } while buffer.bytes[current].allSatisfy { $0 == 0x20 || $0 == 0x09 }
     var parser = JSONLine(buffer.bytes[current], wanted: names)
-    do throws(JSONLine.Fault) {
+    do throws(JSONReader.Fault) {
       values = try parser.object()
     } catch {
       throw RowFault(

@@ -1,5 +1,4 @@
 import Endpoints
-import Foundation
 import JobModel
 import Testing
 
@@ -138,19 +137,6 @@ struct HeaderTests {
       #expect(HTTPFailure.retryAfter(["Retry-After": value], now: 10) == wanted, "\(value)")
     }
     #expect(HTTPFailure.retryAfter([:], now: 10) == nil)
-  }
-
-  /// Numbers of JSON that have no place in 64 bits are none, and are not wrapped around.
-  @Test func numbersOfJSON() throws {
-    for (text, wanted) in [
-      ("0", 0), ("-1", -1), ("9223372036854775807", .max), ("-9223372036854775808", .min),
-      ("9223372036854775808", nil), ("18446744073709551617", nil), ("99999999999999999999999999", nil),
-      ("1e300", nil), ("-1e300", nil), ("9.3e18", nil), ("1.5", nil), ("\"7\"", nil), ("null", nil),
-    ] as [(String, Int64?)] {
-      let body = Array("{\"members\":\(text)}".utf8)
-      let object = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
-      #expect(ByteCount.integer(json: object["members"]) == wanted, "\(text)")
-    }
   }
 
   @Test func statusCodes() throws {

@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Kii's error codes and what they mean here: the one table (wire facts A, Errors).
@@ -24,8 +23,7 @@ package enum KiiRefusal {
 
   /// The `errorCode` of an answer's body.
   package static func word(_ answer: Answer) -> String? {
-    let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-    return members?["errorCode"] as? String
+    answer.object?["errorCode"].string
   }
 
   package static func failure(_ answer: Answer, doing what: String, now: Double) -> Failure {

@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Uploads of object bodies to Kii Cloud in three phases: start, data in ascending order, commit (wire facts A).
@@ -31,9 +30,7 @@ package struct KiiUpload: UploadProtocol {
     guard (200...299).contains(answer.status) else {
       return .failure(refusal(answer, doing: "start the upload", now: now).beforeAnySession)
     }
-    guard let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
-      let id = members["uploadID"] as? String, !id.isEmpty
-    else {
+    guard let id = answer.object?["uploadID"].string, !id.isEmpty else {
       return .failure(
         Failure(
           .protocolViolation, "\(answer.url) started an upload without an uploadID",

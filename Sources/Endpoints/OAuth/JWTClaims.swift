@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// The JSON Web Token of a `jwt_bearer` grant (RFC 7519; RFC 7515 for its form; RFC 7523, 3, for its claims).

@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// What a token endpoint grants (RFC 6749, 5.1).
@@ -18,33 +17,33 @@ package struct TokenAnswer: Sendable, Hashable {
     func violation(_ what: String) -> Verdict<TokenAnswer> {
       .failure(Failure(.unauthorized, "the token endpoint \(answer.url) \(what)", httpStatus: answer.status))
     }
-    guard let members, let token = members["access_token"] as? String, !token.isEmpty else {
+    guard let members, let token = members["access_token"].string, !token.isEmpty else {
       return violation("granted no `access_token`: check `token_url`")
     }
     guard !token.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else {
       return violation("granted a token that no header can carry")
     }
-    if let type = members["token_type"] as? String, type.lowercased() != "bearer" {
+    if let type = members["token_type"].string, type.lowercased() != "bearer" {
       return violation("granted a token of type `\(type.prefix(40))`; haul sends bearer tokens")
     }
     return .value(
       TokenAnswer(
         accessToken: Secret(token), lifetime: seconds(members["expires_in"]),
-        refreshToken: (members["refresh_token"] as? String).flatMap { $0.isEmpty ? nil : Secret($0) },
-        instance: (members["instance_url"] as? String).flatMap { WebURL($0) }))
+        refreshToken: members["refresh_token"].string.flatMap { $0.isEmpty ? nil : Secret($0) },
+        instance: members["instance_url"].string.flatMap { WebURL($0) }))
   }
 
   /// A number, which some services send as text.
-  private static func seconds(_ value: Any?) -> Double? {
-    let number = (value as? NSNumber)?.doubleValue ?? (value as? String).flatMap { Double($0) }
+  private static func seconds(_ value: JSON) -> Double? {
+    let number = value.double ?? value.string.flatMap { Double($0) }
     return number.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
   }
 
   private static func refused(
-    _ answer: Answer, _ members: [String: Any]?, _ grant: OAuth2, _ now: Double
+    _ answer: Answer, _ members: JSON?, _ grant: OAuth2, _ now: Double
   ) -> Failure {
     let what = "ask for a token (\(grant.grant.rawValue))"
-    guard let error = members?["error"] as? String, !error.isEmpty else {
+    guard let error = members?["error"].string, !error.isEmpty else {
       var failure = HTTPFailure.of(Answer(head: answer.head, url: answer.url), doing: what, now: now)
       // A redirect would send the secrets on: the final address belongs into the manifest.
       if (300...399).contains(answer.status) {
@@ -52,7 +51,7 @@ package struct TokenAnswer: Sendable, Hashable {
       }
       return failure
     }
-    let description = (members?["error_description"] as? String).map { ": \($0.prefix(300))" } ?? ""
+    let description = members?["error_description"].string.map { ": \($0.prefix(300))" } ?? ""
     var failure = Failure(
       .unauthorized,
       "\(what): \(answer.url) refused it with `\(error.prefix(80))`\(description); \(hint(error, grant.grant))",

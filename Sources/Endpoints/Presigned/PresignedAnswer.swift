@@ -1,11 +1,10 @@
-import Foundation
 import JobModel
 
 /// Readings of what a presigning back end and the store behind it answer.
 enum PresignedAnswer {
   /// A count of bytes, as a JSON number or as decimal text: back ends send either.
-  static func count(_ value: Any?) -> Int64? {
-    if let text = value as? String { return ByteCount.read(text) }
+  static func count(_ value: JSON) -> Int64? {
+    if let text = value.string { return ByteCount.read(text) }
     return ByteCount.read(json: value)
   }
 
@@ -49,7 +48,7 @@ enum PresignedAnswer {
   /// The code of an S3 error document, `<Error><Code>…`, wherever it stands in the body.
   static func errorCode(_ body: [UInt8]) -> String? {
     let text = String(decoding: body.prefix(4096), as: UTF8.self)
-    guard let start = text.range(of: "<Code>"), let end = text.range(of: "</Code>"),
+    guard let start = text.firstRange(of: "<Code>"), let end = text.firstRange(of: "</Code>"),
       start.upperBound <= end.lowerBound
     else { return nil }
     let code = text[start.upperBound..<end.lowerBound]

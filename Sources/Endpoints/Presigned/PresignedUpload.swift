@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Uploads through a back end that hands out URLs for the parts of an S3 multipart upload, as the background uploader
@@ -47,8 +46,8 @@ package struct PresignedUpload: UploadProtocol {
     guard (200...299).contains(answer.status) else {
       return .failure(refusal(answer, doing: what, now: now).beforeAnySession)
     }
-    guard let members = answer.object, let key = members["key"] as? String, !key.isEmpty,
-      let id = members["uploadId"] as? String, !id.isEmpty
+    guard let members = answer.object, let key = members["key"].string, !key.isEmpty,
+      let id = members["uploadId"].string, !id.isEmpty
     else {
       return .failure(violation("\(answer.url) started an upload without `key` and `uploadId`", answer))
     }
@@ -83,15 +82,14 @@ package struct PresignedUpload: UploadProtocol {
 
   package func ticketed(_ answer: Answer, session: RemoteSession, now: Double) -> Verdict<[Int: WebURL]> {
     guard (200...299).contains(answer.status) else { return refused(answer, "ask for the parts' URLs", now) }
-    guard let urls = answer.object?["urls"] as? [String: Any] else {
+    guard let urls = answer.object?["urls"].members else {
       return .failure(violation("\(answer.url) gave no `urls`", answer))
     }
     var tickets: [Int: WebURL] = [:]
-    for (number, text) in urls {
+    for member in urls {
       // Other keys than numbers are none of ours.
-      guard let part = Int(number), part > 0, let text = text as? String, let url = WebURL(text) else {
-        continue
-      }
+      guard let part = Int(member.name), part > 0, let url = member.value.string.flatMap({ WebURL($0) })
+      else { continue }
       tickets[part - 1] = url
     }
     return .value(tickets)

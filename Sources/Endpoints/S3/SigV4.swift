@@ -1,5 +1,4 @@
 import Digests
-import Foundation
 package import JobModel
 
 /// Signs requests in their headers, as S3 has it (AWS Signature Version 4,
@@ -99,15 +98,6 @@ package struct SigV4: Sendable {
 
   /// `20260102T030405Z`.
   private static func stamp(_ time: Double) -> String {
-    var calendar = Calendar(identifier: .gregorian)
-    calendar.timeZone = TimeZone(secondsFromGMT: 0) ?? .current
-    let parts = calendar.dateComponents(
-      [.year, .month, .day, .hour, .minute, .second], from: Date(timeIntervalSince1970: time))
-    func two(_ number: Int?) -> String {
-      let text = String(number ?? 0)
-      return text.count < 2 ? "0" + text : text
-    }
-    return
-      "\(parts.year ?? 1970)\(two(parts.month))\(two(parts.day))T\(two(parts.hour))\(two(parts.minute))\(two(parts.second))Z"
+    Timestamp.text(time).prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
   }
 }

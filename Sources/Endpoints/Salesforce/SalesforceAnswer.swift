@@ -1,4 +1,3 @@
-import Foundation
 import JobModel
 
 /// Salesforce's own words: error documents, and pages in place of bytes.
@@ -36,11 +35,11 @@ enum SalesforceAnswer {
 
   /// The first of an answer's errors: `[{"message": …, "errorCode": …}]`, or one such object.
   static func error(in body: [UInt8]) -> (code: String, message: String)? {
-    let json = try? JSONSerialization.jsonObject(with: Data(body))
-    guard let first = (json as? [[String: Any]])?.first ?? json as? [String: Any],
-      let code = first["errorCode"] as? String, !code.isEmpty
-    else { return nil }
-    return (String(code.prefix(80)), String((first["message"] as? String ?? "no message").prefix(300)))
+    let json = JSON(body)
+    guard let first = json?.array?.first ?? json, let code = first["errorCode"].string, !code.isEmpty else {
+      return nil
+    }
+    return (String(code.prefix(80)), String((first["message"].string ?? "no message").prefix(300)))
   }
 
   /// The answer's type is a web page's or a script's.
@@ -61,7 +60,7 @@ enum SalesforceAnswer {
   }
 
   /// A number that Salesforce sends as text, or may send as a number.
-  static func text(_ value: Any?) -> String? {
-    (value as? String) ?? (value as? NSNumber).map { $0.stringValue }
+  static func text(_ value: JSON) -> String? {
+    value.string ?? (value.double == nil ? nil : value.text)
   }
 }

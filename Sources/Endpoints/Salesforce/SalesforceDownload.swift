@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Downloads of Salesforce Files: a metadata query for size, MD5 and version, then ranges of that version, from
@@ -46,7 +45,7 @@ package struct SalesforceDownload: DownloadProtocol {
   package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
     let what = "query the metadata of `\(id.text)`"
     guard answer.status == 200 else { return .failure(refusal(answer, doing: what, now: now)) }
-    guard let members = answer.object, let records = members["records"] as? [[String: Any]] else {
+    guard let records = answer.object?["records"].array else {
       if SalesforceAnswer.isPage(answer.head) { return .failure(SalesforceAnswer.loginPage(answer)) }
       return .failure(violation("\(answer.url) did not answer the metadata query with records", answer))
     }
@@ -56,7 +55,7 @@ package struct SalesforceDownload: DownloadProtocol {
           .notFound, "\(what): there is no such file, or this user may not see it", httpStatus: answer.status)
       )
     }
-    guard records.count == 1, let version = record["Id"] as? String,
+    guard records.count == 1, let version = record["Id"].string,
       let read = try? SalesforceID(version), read.kind == .version,
       let size = ByteCount.read(json: record["ContentSize"])
     else { return .failure(violation("\(answer.url) gave no version with a size for `\(id.text)`", answer)) }
@@ -64,11 +63,11 @@ package struct SalesforceDownload: DownloadProtocol {
     object.version = version
     object.size = size
     object.fileName = name(record)
-    object.facts["document"] = record["ContentDocumentId"] as? String
+    object.facts["document"] = record["ContentDocumentId"].string
     object.facts["number"] = SalesforceAnswer.text(record["VersionNumber"])
-    object.facts["extension"] = record["FileExtension"] as? String
+    object.facts["extension"] = record["FileExtension"].string
     // Null for some files: only the size can then be checked.
-    if let digest = (record["Checksum"] as? String)?.lowercased(), digest.count == 32,
+    if let digest = record["Checksum"].string?.lowercased(), digest.count == 32,
       digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
     {
       object.digests[.md5] = digest
@@ -76,12 +75,12 @@ package struct SalesforceDownload: DownloadProtocol {
     return .value(object)
   }
 
-  private func name(_ record: [String: Any]) -> String? {
+  private func name(_ record: JSON) -> String? {
     // The path on the uploader's machine, which may have been a Windows one.
-    let path = (record["PathOnClient"] as? String)?.split { $0 == "/" || $0 == "\\" }.last.map(String.init)
+    let path = record["PathOnClient"].string?.split { $0 == "/" || $0 == "\\" }.last.map(String.init)
     if let path, !path.isEmpty { return path }
-    guard let title = record["Title"] as? String, !title.isEmpty else { return nil }
-    guard let suffix = record["FileExtension"] as? String, !suffix.isEmpty else { return title }
+    guard let title = record["Title"].string, !title.isEmpty else { return nil }
+    guard let suffix = record["FileExtension"].string, !suffix.isEmpty else { return title }
     return "\(title).\(suffix)"
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// The endpoints of a plan as the ledger keeps them: reports need no manifest, and what was left at a store that the
@@ -19,8 +18,10 @@ package struct EndpointRecords {
 
   /// Reads what `text` wrote; leaves out what it can't read.
   package init(text: String) {
-    members =
-      (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: [String: String]] ?? [:]
+    let records = JSON(Array(text.utf8))?.members ?? []
+    members = Dictionary(
+      records.compactMap { record in record.value.dictionary.map { (record.name, $0) } },
+      uniquingKeysWith: { $1 })
     var found: [String: Endpoint] = [:]
     for (name, members) in members {
       guard let url = members["url"], let kind = members["type"].flatMap(EndpointRegistry.kind) else {

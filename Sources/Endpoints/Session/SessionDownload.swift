@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Downloads over the chunk-session API: `/files/{id}/meta` first, then ranges.
@@ -34,16 +33,14 @@ package struct SessionDownload: DownloadProtocol {
     guard answer.status == 200 else {
       return .failure(HTTPFailure.of(answer, doing: "read the file's metadata", now: now))
     }
-    guard let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
-      let size = ByteCount.read(json: members["size"])
-    else {
+    guard let members = answer.object, let size = ByteCount.read(json: members["size"]) else {
       return .failure(
         Failure(.protocolViolation, "\(answer.url) gave no metadata with a size", httpStatus: answer.status))
     }
     var object = RemoteObject()
     object.size = size
-    object.etag = members["etag"] as? String
-    object.contentType = members["mimeType"] as? String
+    object.etag = members["etag"].string
+    object.contentType = members["mimeType"].string
     object.digests[.sha256] = SessionDigest.sha256(members["sha256"])
     return .value(object)
   }

@@ -1,4 +1,3 @@
-import Foundation
 package import JobModel
 
 /// Uploads over the chunk-session API: create, chunks in any order, query, finalize.
@@ -42,17 +41,17 @@ package struct SessionUpload: UploadProtocol {
   /// A 413 names it.
   package func chunkLimit(_ answer: Answer) -> Int64? {
     guard answer.status == 413, let members = ProblemDetails(answer)?.members else { return nil }
-    return number(members["maxChunkSize"] ?? members["limit"])
+    return members["maxChunkSize"].int64 ?? members["limit"].int64
   }
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     let what = "open an upload session"
     guard answer.status == 201 || answer.status == 200 else { return refused(answer, what, now) }
-    guard let members = object(answer), let id = members["sessionId"] as? String, isSegment(id) else {
+    guard let members = answer.object, let id = members["sessionId"].string, isSegment(id) else {
       return .failure(violation("\(answer.url) opened a session without a sessionId", answer))
     }
-    var size = number(members["chunkSize"]) ?? source.chunkSize
-    if let limit = number(members["maxChunkSize"]), limit > 0 { size = min(size, limit) }
+    var size = members["chunkSize"].int64 ?? source.chunkSize
+    if let limit = members["maxChunkSize"].int64, limit > 0 { size = min(size, limit) }
     size = min(size, ChunkLayout.largestChunk)
     guard size > 0 else { return .failure(violation("\(answer.url) wants chunks of \(size) bytes", answer)) }
     let count = ChunkLayout(size: source.size, chunkSize: size).count
@@ -60,7 +59,7 @@ package struct SessionUpload: UploadProtocol {
       return .failure(violation("\(answer.url) wants \(count) chunks of \(size) bytes", answer))
     }
     let expiry = expiry(members["expiresAt"])
-    let headers = members["requiredHeaders"] as? [String: String] ?? [:]
+    let headers = members["requiredHeaders"].dictionary ?? [:]
     if let bad = headers.first(where: { !RequiredHeader.canBeSent($0.key, $0.value) }) {
       return .failure(violation("\(answer.url) requires a header that can't be sent: `\(bad.key)`", answer))
     }
@@ -76,25 +75,25 @@ package struct SessionUpload: UploadProtocol {
     -> Verdict<SessionHoldings>
   {
     guard answer.status == 200 else { return refused(answer, "ask what the session holds", now) }
-    guard let members = object(answer), let received = members["receivedChunks"] as? [Any] else {
+    guard let members = answer.object, let received = members["receivedChunks"].array else {
       return .failure(violation("\(answer.url) did not say what the session holds", answer))
     }
-    if let size = number(members["fileSize"]), size != source.size {
+    if let size = members["fileSize"].int64, size != source.size {
       return .failure(
         violation("the session is for \(size) bytes, the source has \(source.size)", answer)
           .classed(.sessionGone))
     }
-    if let size = number(members["chunkSize"]), size != session.chunkSize {
+    if let size = members["chunkSize"].int64, size != session.chunkSize {
       return .failure(
         violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer)
           .classed(.sessionGone))
     }
     var holdings = SessionHoldings(
       chunks: Dictionary(
-        received.compactMap { number($0).flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
+        received.compactMap { $0.int64.flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
         uniquingKeysWith: { first, _ in first }),
       expiresAt: expiry(members["expiresAt"]))
-    if let id = members["remoteFileId"] as? String, isSegment(id) {
+    if let id = members["remoteFileId"].string, isSegment(id) {
       guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
       holdings.finished = file
     }
@@ -140,7 +139,7 @@ package struct SessionUpload: UploadProtocol {
     _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Verdict<UploadedFile> {
     guard answer.status == 200 || answer.status == 201 else { return refused(answer, "finalize", now) }
-    guard let members = object(answer), let id = members["remoteFileId"] as? String, isSegment(id) else {
+    guard let members = answer.object, let id = members["remoteFileId"].string, isSegment(id) else {
       return .failure(violation("\(answer.url) finalized without a remoteFileId", answer))
     }
     guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
@@ -173,15 +172,10 @@ package struct SessionUpload: UploadProtocol {
     return !id.isEmpty && !parts.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
   }
 
-  private func object(_ answer: Answer) -> [String: Any]? {
-    try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-  }
-
-  private func number(_ value: Any?) -> Int64? { ByteCount.integer(json: value) }
-
   /// nil where the digest is none: neither a proof nor the absence of one.
-  private func finished(_ id: String, _ members: [String: Any]) -> UploadedFile? {
-    guard let told = members["fileHashSha256"], !(told is NSNull) else { return UploadedFile(remoteID: id) }
+  private func finished(_ id: String, _ members: JSON) -> UploadedFile? {
+    let told = members["fileHashSha256"]
+    if told == .null { return UploadedFile(remoteID: id) }
     return SessionDigest.sha256(told).map { UploadedFile(remoteID: id, digests: [.sha256: $0]) }
   }
 
@@ -190,9 +184,9 @@ package struct SessionUpload: UploadProtocol {
   }
 
   /// `expiresAt` is RFC 3339 text, or seconds since 1970.
-  private func expiry(_ value: Any?) -> Double? {
-    if let text = value as? String { return Timestamp.seconds(text) }
-    return (value as? NSNumber)?.doubleValue
+  private func expiry(_ value: JSON) -> Double? {
+    if let text = value.string { return Timestamp.seconds(text) }
+    return value.double
   }
 
   private func violation(_ message: String, _ answer: Answer) -> Failure {
@@ -209,13 +203,13 @@ package struct SessionUpload: UploadProtocol {
     case (409, "CHUNK_CONFLICT"): failure.code = .chunkConflict
     case (409, "CHUNKS_MISSING"):
       failure.code = .integrityMismatch
-      let missing = (problem?.members["missing"] as? [Any])?.compactMap { number($0).map(String.init) } ?? []
+      let missing = problem?.members["missing"].array?.compactMap { $0.int64.map(String.init) } ?? []
       failure.actual = "missing: \(missing.prefix(20).joined(separator: ","))"
     case (413, _): failure.code = .protocolViolation
     default: break
     }
-    failure.expected = problem?.members["expected"] as? String ?? failure.expected
-    failure.actual = problem?.members["actual"] as? String ?? failure.actual
+    failure.expected = problem?.members["expected"].string ?? failure.expected
+    failure.actual = problem?.members["actual"].string ?? failure.actual
     return .failure(failure)
   }
 }

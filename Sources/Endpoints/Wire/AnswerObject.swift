@@ -1,6 +1,6 @@
-import Foundation
+import JobModel
 
 extension Answer {
   /// The body as a JSON object; nil where it is none.
-  var object: [String: Any]? { try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] }
+  var object: JSON? { JSON(body).flatMap { $0.members == nil ? nil : $0 } }
 }

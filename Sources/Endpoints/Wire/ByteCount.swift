@@ -1,4 +1,4 @@
-import Foundation
+import JobModel
 
 /// A number of bytes as servers write it: decimal digits, and no more than anybody can have.
 package enum ByteCount {
@@ -8,13 +8,8 @@ package enum ByteCount {
   package static func read(_ text: some StringProtocol) -> Int64? { read(text.utf8) }
 
   /// A JSON number; nil for anything else, a fraction, and what is below 0 or above the limit.
-  static func read(json value: Any?) -> Int64? {
-    integer(json: value).flatMap { (0...limit).contains($0) ? $0 : nil }
-  }
-
-  /// A whole JSON number; nil where it has no place in 64 bits, which a conversion would wrap around or cut.
-  package static func integer(json value: Any?) -> Int64? {
-    (value as? NSNumber).flatMap { Int64(exactly: $0) }
+  static func read(json value: JSON) -> Int64? {
+    value.int64.flatMap { (0...limit).contains($0) ? $0 : nil }
   }
 
   static func read(_ digits: some Collection<UInt8>) -> Int64? {

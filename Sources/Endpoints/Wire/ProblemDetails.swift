@@ -1,4 +1,4 @@
-import Foundation
+package import JobModel
 
 /// Problem details of a refusal (RFC 9457), as the chunk-session API sends them.
 package struct ProblemDetails {
@@ -6,16 +6,14 @@ package struct ProblemDetails {
   package var code: String?
   package var summary: String
   /// Other members, for the protocol that knows them.
-  package var members: [String: Any]
+  package var members: JSON
 
   /// nil where the body is no JSON object.
   package init?(_ answer: Answer) {
-    guard answer.body.first == UInt8(ascii: "{"),
-      let object = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
-    else { return nil }
+    guard answer.body.first == UInt8(ascii: "{"), let object = answer.object else { return nil }
     members = object
-    code = object["code"] as? String
-    let text = object["detail"] as? String ?? object["title"] as? String ?? object["message"] as? String
+    code = object["code"].string
+    let text = object["detail"].string ?? object["title"].string ?? object["message"].string
     summary = [code, text].compactMap { $0 }.joined(separator: ": ")
     if summary.count > 300 { summary = summary.prefix(300) + "…" }
   }

@@ -32,6 +32,57 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
   package static func int(_ value: Int?) -> JSON { value.map { .integer(Int64($0)) } ?? .null }
   package static func double(_ value: Double?) -> JSON { value.map { .number($0) } ?? .null }
 
+  /// Reads one value (`JSONReader`), behind a byte order mark where there is one; nil where the bytes are none.
+  package init?(_ bytes: [UInt8]) {
+    var reader = JSONReader(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...])
+    do throws(JSONReader.Fault) {
+      self = try reader.value()
+      try reader.end(after: "the value")
+    } catch {
+      return nil
+    }
+  }
+
+  /// A member's value; null where there is none. Of several with one name, the last counts.
+  package subscript(_ name: String) -> JSON {
+    members?.last { $0.name.utf8.elementsEqual(name.utf8) }?.value ?? .null
+  }
+
+  package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+  package var array: [JSON]? { if case .array(let values) = self { values } else { nil } }
+  package var string: String? { if case .string(let text) = self { text } else { nil } }
+  package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// A whole number that has its place in 64 bits.
+  package var int64: Int64? {
+    switch self {
+    case .integer(let value): value
+    case .number(let value), .exact(let value): value.magnitude < 0x1p63 ? Int64(exactly: value) : nil
+    default: nil
+    }
+  }
+
+  package var double: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .number(let value), .exact(let value): value
+    default: nil
+    }
+  }
+
+  /// The texts of an array that has nothing else.
+  package var strings: [String]? {
+    guard let texts = array?.compactMap(\.string), texts.count == array?.count else { return nil }
+    return texts
+  }
+
+  /// The members of an object whose values are all text.
+  package var dictionary: [String: String]? {
+    guard let members else { return nil }
+    let texts = members.compactMap { member in member.value.string.map { (member.name, $0) } }
+    return texts.count == members.count ? Dictionary(texts, uniquingKeysWith: { $1 }) : nil
+  }
+
   /// The value on one line.
   package var text: String {
     var out: [UInt8] = []

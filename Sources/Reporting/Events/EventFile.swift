@@ -1,5 +1,5 @@
-import Foundation
 import Glibc
+import JobModel
 
 /// Opens an events file so that a run's events go on in it where they ended.
 package enum EventFile {
@@ -79,10 +79,8 @@ package enum EventFile {
   }
 
   private static func seq(_ line: [UInt8], run: String) -> Int? {
-    guard let event = (try? JSONSerialization.jsonObject(with: Data(line))) as? [String: Any],
-      event["run"] as? String == run
-    else { return nil }
-    return event["seq"] as? Int
+    guard let event = JSON(line), event["run"].string == run else { return nil }
+    return event["seq"].int64.map { Int($0) }
   }
 
   private static func read(

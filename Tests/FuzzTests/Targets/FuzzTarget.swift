@@ -8,6 +8,8 @@ package enum FuzzTarget: String, Sendable, CaseIterable {
   case headers
   /// Answers of the chunk-session API.
   case answers
+  /// JSON of servers and ledgers.
+  case json
   /// URLs and redirects.
   case addresses
   /// Text that is shown or written as JSON.
@@ -26,6 +28,7 @@ package enum FuzzTarget: String, Sendable, CaseIterable {
     case .rows: try RowsTarget.run(bytes)
     case .headers: try HeadersTarget.run(bytes)
     case .answers: try AnswersTarget.run(bytes)
+    case .json: try JSONTarget.run(bytes)
     case .addresses: try AddressesTarget.run(bytes)
     case .texts: try TextsTarget.run(bytes)
     case .requests: try RequestsTarget.run(bytes)

@@ -1,4 +1,3 @@
-import Foundation
 import JobModel
 import Reporting
 
@@ -27,24 +26,21 @@ enum TextsTarget {
       var out: [UInt8] = []
       value.write(to: &out, indent: indent)
       try require(indent != nil || !out.contains { $0 < 32 }, "a line of JSON with control characters")
-      let read = try JSONSerialization.jsonObject(with: Data(out)) as? [String: Any]
-      try same(read?["text"], text)
-      try same((read?["list"] as? [Any])?.first, text)
-      let pair = (read?["object"] as? [String: Any])?.first
-      try same(pair?.key, "k" + text)
-      try same(pair?.value, text)
-      let integer = (read?["integer"] as? NSNumber)?.int64Value
+      let read = try require(JSON(out), "JSON that can't be read")
+      try same(read["text"].string, text)
+      try same(read["list"].array?.first?.string, text)
+      let pair = read["object"].members?.first
+      try same(pair?.name, "k" + text)
+      try same(pair?.value.string, text)
+      let integer = read["integer"].int64
       try require(integer == Int64(bitPattern: bits), "\(Int64(bitPattern: bits)) reads as \(integer ?? 0)")
-      // Foundation's reader rounds the last digit of some: a reader that does not is asked.
       if number.isFinite {
-        let exact = JSON.exact(number).text
-        try require(Double(exact) == number && read?["exact"] is NSNumber, "\(number) is written as \(exact)")
+        try require(read["exact"].double == number, "\(number) is written as \(JSON.exact(number).text)")
       }
     }
   }
 
-  private static func same(_ read: Any?, _ text: String) throws {
-    let read = read as? String
+  private static func same(_ read: String?, _ text: String) throws {
     try require(read.map { Array($0.utf8) } == Array(text.utf8), "\(text) reads as \(read ?? "nothing")")
   }
 
