@@ -97,6 +97,7 @@ let package = Package(
     layer(
       "TransferEngine",
       ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks"]),
+    layer("Preview", ["Endpoints", "JobLedger", "JobModel", "LocalFiles"]),
     layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "TransferEngine"]),
     layer(
       "DepotServer",
@@ -116,7 +117,7 @@ let package = Package(
       [
         "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "LocalFiles",
         "Locks",
-        "Planner", "Reporting", "TransferEngine", logging,
+        "Planner", "Preview", "Reporting", "TransferEngine", logging,
       ]),
 
     // The programs.
@@ -145,6 +146,7 @@ let package = Package(
     tests(
       "JobManifestTests",
       ["Endpoints", "JobManifest", "JobModel", "ManifestFields", "Planner", "TestSupport", "YAML"]),
+    tests("PreviewTests", ["Endpoints", "JobLedger", "JobModel", "LocalFiles", "Preview", "TestSupport"]),
     tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),

@@ -4,6 +4,7 @@ import JobLedger
 import JobManifest
 import JobModel
 import LocalFiles
+import Preview
 import Reporting
 import TransferEngine
 
@@ -102,10 +103,10 @@ struct PlanPreview: Sendable {
             trouble = failure.code.rawValue
           }
         }
-        let forecast = Forecast.of(
+        let preview = TransferPreview.of(
           transfer, folder: folder, endpoints: job.endpoints, remote: remote, rates: rates, isNewRun: isNewRun
         )
-        try body(line(transfer, match, forecast, trouble))
+        try body(line(transfer, match, preview, trouble))
       }
     }
   }
@@ -122,17 +123,17 @@ struct PlanPreview: Sendable {
   }
 
   private func line(
-    _ transfer: LedgerTransfer, _ match: PlanMatch, _ forecast: Forecast, _ trouble: String?
+    _ transfer: LedgerTransfer, _ match: PlanMatch, _ preview: TransferPreview, _ trouble: String?
   ) -> PlanLine {
     var action: PlanLine.Action =
-      switch forecast.action {
+      switch preview.action {
       case .transfer: trouble == nil ? .transfer : .unknown
       case .upToDate: .upToDate
       case .resume: .resume
       case .skip: .skip
       case .unknown: .unknown
       }
-    var (change, why) = change(transfer, match, forecast)
+    var (change, why) = change(transfer, match, preview)
     if case .same(let known) = match, action == .upToDate, known.expect != transfer.expect,
       let demand = newDemand(transfer)
     {
@@ -141,28 +142,28 @@ struct PlanPreview: Sendable {
     var line = PlanLine(
       id: transfer.id, direction: transfer.settings.direction, source: transfer.source,
       destination: transfer.destination,
-      protocolName: RemotePlace.driver(transfer.remote, job.endpoints).word, size: forecast.size,
-      chunkSize: forecast.chunkSize, chunks: forecast.chunks, action: action,
-      reason: trouble ?? why ?? forecast.reason,
-      isResumable: forecast.isResumable, isParallel: forecast.isParallel, verifiedBy: forecast.verifiedBy)
+      protocolName: RemotePlace.driver(transfer.remote, job.endpoints).word, size: preview.size,
+      chunkSize: preview.chunkSize, chunks: preview.chunks, action: action,
+      reason: trouble ?? why ?? preview.reason,
+      isResumable: preview.isResumable, isParallel: preview.isParallel, verifiedBy: preview.verifiedBy)
     line.change = change
     line.policy = transfer.settings.policy
     line.policyName = transfer.settings.policyName
-    if forecast.action == .resume, let chunk = forecast.chunkSize {
-      line.present = min(forecast.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
+    if preview.action == .resume, let chunk = preview.chunkSize {
+      line.present = min(preview.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
     }
     return line
   }
 
   private func change(
-    _ transfer: LedgerTransfer, _ match: PlanMatch, _ forecast: Forecast
+    _ transfer: LedgerTransfer, _ match: PlanMatch, _ preview: TransferPreview
   ) -> (PlanLine.Change, why: String?) {
     switch match {
-    case .none: return (forecast.action == .skip ? .held : .new, nil)
+    case .none: return (preview.action == .skip ? .held : .new, nil)
     case .other: return (.changed, "another source, destination or endpoint: it starts anew")
     case .same: break
     }
-    switch forecast.action {
+    switch preview.action {
     case .upToDate: return (.upToDate, nil)
     case .skip: return (.held, nil)
     case .transfer, .resume, .unknown: break
@@ -171,7 +172,7 @@ struct PlanPreview: Sendable {
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
     guard wasTried else { return (.new, nil) }
     // What stands in its way now says more than what did.
-    return (.again, forecast.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
+    return (.again, preview.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
   }
 
   /// What a new expectation means for a completed transfer; nil where its recorded digests meet it.

@@ -56,3 +56,13 @@ package enum Place: Sendable, Hashable {
     return String(Substring(name))
   }
 }
+
+extension Place {
+  /// A local path as it is written; nil for a remote place.
+  package var localPath: String? {
+    switch self {
+    case .local(let path): path
+    case .remote, .url: nil
+    }
+  }
+}

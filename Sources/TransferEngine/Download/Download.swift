@@ -159,12 +159,3 @@ extension Download {
     throw Failure(.permissionDenied, PartPattern.refusal(name))
   }
 }
-
-extension Place {
-  var localPath: String? {
-    switch self {
-    case .local(let path): path
-    case .remote, .url: nil
-    }
-  }
-}

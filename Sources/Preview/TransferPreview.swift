@@ -4,7 +4,7 @@ package import JobModel
 package import LocalFiles
 
 /// What a run would do with a transfer, told without moving or changing anything.
-package struct Forecast: Sendable, Hashable {
+package struct TransferPreview: Sendable, Hashable {
   package enum Action: Sendable, Hashable { case transfer, upToDate, resume, skip, unknown }
   package var action: Action
   package var reason: String?
@@ -23,18 +23,18 @@ package struct Forecast: Sendable, Hashable {
   package static func of(
     _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?,
     rates: [HostRate: Double] = [:], isNewRun: Bool
-  ) -> Forecast {
+  ) -> TransferPreview {
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
     let size =
       source?.size ?? remote?.size ?? transfer.progress.size ?? transfer.knownSize ?? transfer.expect.size
-    var forecast = Forecast(action: .transfer, size: size)
+    var preview = TransferPreview(action: .transfer, size: size)
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
     var abilities: UploadAbilities?
     if isUpload {
       let upload = try? RemotePlace(transfer.destination, endpoints: endpoints).upload()
       abilities = upload?.abilities(of: size)
-      (forecast.isResumable, forecast.isParallel) = (abilities?.resumes, abilities?.isParallel)
+      (preview.isResumable, preview.isParallel) = (abilities?.resumes, abilities?.isParallel)
       known.formUnion(abilities?.fileDigests.map(\.rawValue) ?? [])
     } else {
       let download = try? RemotePlace(transfer.source, endpoints: endpoints).download()
@@ -42,12 +42,12 @@ package struct Forecast: Sendable, Hashable {
       let ranges =
         remote?.servesRanges ?? transfer.progress.remote.servesRanges
         ?? (download?.promisesRanges == true ? true : nil)
-      (forecast.isResumable, forecast.isParallel) = (ranges, ranges)
+      (preview.isResumable, preview.isParallel) = (ranges, ranges)
       known.formUnion((remote ?? transfer.progress.remote).digests.keys.map(\.rawValue))
       known.formUnion(promised.map(\.rawValue))
     }
-    forecast.verifiedBy = known.sorted() + (size == nil && transfer.expect.size == nil ? [] : ["size"])
-    let isWhole = isUpload && forecast.isResumable == false
+    preview.verifiedBy = known.sorted() + (size == nil && transfer.expect.size == nil ? [] : ["size"])
+    let isWhole = isUpload && preview.isResumable == false
     let isBegun = transfer.hasChunks || transfer.progress.session != nil
     let origin = (try? RemotePlace(transfer.remote, endpoints: endpoints))?.url.origin
     let configured = transfer.settings.chunkSize.bytes(
@@ -57,27 +57,27 @@ package struct Forecast: Sendable, Hashable {
     let isOpen = size == nil && transfer.settings.chunkSize == .auto
     var chunk = isWhole ? size : transfer.progress.chunkSize ?? (isOpen ? nil : configured)
     if let size, let wanted = chunk, let abilities { chunk = abilities.chunkSize(wanted: wanted, of: size) }
-    forecast.chunkSize = chunk
-    forecast.chunks = size.flatMap { size in
+    preview.chunkSize = chunk
+    preview.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
     }
-    decide(&forecast, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun)
-    return forecast
+    decide(&preview, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun)
+    return preview
   }
 
   private static func decide(
-    _ forecast: inout Forecast, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
+    _ preview: inout TransferPreview, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
     remote: RemoteObject?,
     isNewRun: Bool
   ) {
     let progress = transfer.progress
     switch transfer.state {
-    case .skipped(.disabled): (forecast.action, forecast.reason) = (.skip, "disabled")
-    case .paused(.user): (forecast.action, forecast.reason) = (.skip, "user")
-    case .canceled where !isNewRun: (forecast.action, forecast.reason) = (.skip, "canceled")
+    case .skipped(.disabled): (preview.action, preview.reason) = (.skip, "disabled")
+    case .paused(.user): (preview.action, preview.reason) = (.skip, "user")
+    case .canceled where !isNewRun: (preview.action, preview.reason) = (.skip, "canceled")
     case .skipped(.exists) where !isNewRun:
-      (forecast.action, forecast.reason) = (.skip, transfer.state.reason)
-    case .completed where !isNewRun, .upToDate where !isNewRun: forecast.action = .upToDate
+      (preview.action, preview.reason) = (.skip, transfer.state.reason)
+    case .completed where !isNewRun, .upToDate where !isNewRun: preview.action = .upToDate
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
       // What the manifest demands is there, whatever the source holds by now.
       let isPinned =
@@ -88,24 +88,24 @@ package struct Forecast: Sendable, Hashable {
         isNever || (remote.map({ progress.remote.isSameVersion(as: $0) }) ?? true)
       {
         guard isNever || isToldApart(transfer, remote) else {
-          forecast.reason = "the server tells no version of it: it is fetched again"
+          preview.reason = "the server tells no version of it: it is fetched again"
           return
         }
-        forecast.action = .upToDate
-        forecast.reason = remote == nil && !isNever ? "as recorded; the server was not asked" : nil
+        preview.action = .upToDate
+        preview.reason = remote == nil && !isNever ? "as recorded; the server was not asked" : nil
       } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
-        forecast.reason = change(transfer, source, folder)
+        preview.reason = change(transfer, source, folder)
       } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder) {
         // One that matches a digest is adopted: that shows when it is read.
         let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
         let isKept = transfer.settings.ifExists == .keep
-        forecast.action = isKept && !isOpen ? .skip : .unknown
-        forecast.reason = isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
+        preview.action = isKept && !isOpen ? .skip : .unknown
+        preview.reason = isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
       } else if progress.completedAt == nil, progress.chunksCompleted > 0 || progress.session != nil {
-        forecast.action = .resume
-        if transfer.settings.direction == .upload, source == nil { forecast.reason = "the source is missing" }
+        preview.action = .resume
+        if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
       } else if transfer.settings.direction == .upload, source == nil {
-        forecast.reason = "the source is missing"
+        preview.reason = "the source is missing"
       }
     }
   }
@@ -160,31 +160,5 @@ package struct Forecast: Sendable, Hashable {
   private static func facts(_ place: Place, _ folder: Folder) -> FileFacts? {
     guard let path = place.localPath else { return nil }
     return try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path).facts()
-  }
-}
-
-/// Asks servers for what a plan does not know, without reading a byte of a body.
-package actor Prober {
-  nonisolated private let executor: any SerialExecutor
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-  private let context: EngineContext
-  private let authenticator: Authenticator
-
-  package init(_ context: EngineContext) {
-    executor = context.transport.executor
-    self.context = context
-    authenticator = Authenticator(context)
-  }
-
-  /// What the server says of a download's source.
-  package func probe(_ transfer: LedgerTransfer) async throws -> RemoteObject {
-    let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .download)
-    let place = try RemotePlace(transfer.source, endpoints: context.endpoints)
-    let remote = try place.download()
-    let requester = Requester(
-      context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote,
-      settings: transfer.settings,
-      throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
-    return try await HTTPSource(remote, requester).probe()
   }
 }

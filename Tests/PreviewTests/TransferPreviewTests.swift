@@ -1,0 +1,144 @@
+import Endpoints
+import JobLedger
+import JobModel
+import LocalFiles
+import Preview
+import TestSupport
+import Testing
+
+/// What a run would do with a transfer, by what is on record and what lies on the disk.
+struct TransferPreviewTests {
+  private let scratch: Scratch
+  private let folder: Folder
+
+  init() throws {
+    scratch = try Scratch()
+    folder = try Folder.open(scratch.path)
+  }
+
+  /// A transfer of a plan, as it is before its first attempt.
+  private func planned(
+    _ direction: Direction, _ change: (inout LedgerTransfer) -> Void = { _ in }
+  ) throws -> LedgerTransfer {
+    let ledger = try JobLedger(
+      folder: scratch.folder("state-\(UInt32.random(in: 0 ... .max))"), mayMigrate: true)
+    let entry = PlannedTransfer(
+      id: "t", source: Place(direction == .download ? "https://h/file" : "file"),
+      destination: Place(direction == .download ? "file" : "https://h/file"), destinationIdentity: "file",
+      settings: TransferSettings(direction: direction), expect: JobModel.Expectation(),
+      mark: SourceMark(file: "job", line: 1, column: 1), takesSourceName: false)
+    _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
+    var transfer = try #require(try ledger.transfer(1))
+    change(&transfer)
+    return transfer
+  }
+
+  private func preview(
+    _ transfer: LedgerTransfer, remote: RemoteObject? = nil, isNewRun: Bool = true
+  ) -> TransferPreview {
+    TransferPreview.of(transfer, folder: folder, endpoints: [:], remote: remote, isNewRun: isNewRun)
+  }
+
+  private func write(_ text: String) throws -> FileFacts {
+    try scratch.write("file", text)
+    return try folder.reading("file").facts()
+  }
+
+  /// A completed download whose file lies there as it was left.
+  private func completed(_ change: (inout LedgerTransfer) -> Void = { _ in }) throws -> LedgerTransfer {
+    let facts = try write("as it was left")
+    return try planned(.download) {
+      $0.state = .completed
+      $0.progress.completedAt = 1
+      $0.progress.size = facts.size
+      $0.progress.destination = facts
+      $0.progress.remote.etag = "\"1\""
+      $0.progress.remote.size = facts.size
+      change(&$0)
+    }
+  }
+
+  @Test(arguments: [
+    (TransferState.queued(nil), true, TransferPreview.Action.transfer, nil as String?),
+    (.skipped(.disabled), true, .skip, "disabled"),
+    (.paused(.user), true, .skip, "user"),
+    (.paused(.retries), true, .transfer, nil),
+    (.canceled, false, .skip, "canceled"), (.canceled, true, .transfer, nil),
+    (.skipped(.exists), false, .skip, "exists"), (.skipped(.exists), true, .transfer, nil),
+    (.completed, false, .upToDate, nil), (.upToDate(nil), false, .upToDate, nil),
+    (.failed, false, .transfer, nil),
+  ])
+  func statesOfADownload(
+    _ state: TransferState, _ isNewRun: Bool, _ action: TransferPreview.Action, _ reason: String?
+  ) throws {
+    let preview = preview(try planned(.download) { $0.state = state }, isNewRun: isNewRun)
+    #expect(preview.action == action && preview.reason == reason)
+  }
+
+  @Test func aCompletedDownloadStands() throws {
+    let preview = preview(try completed())
+    #expect(preview.action == .upToDate && preview.reason == "as recorded; the server was not asked")
+  }
+
+  @Test func anotherVersionIsFetched() throws {
+    var seen = RemoteObject()
+    (seen.etag, seen.size) = ("\"2\"", 14)
+    #expect(preview(try completed(), remote: seen).action == .transfer)
+    seen.etag = "\"1\""
+    #expect(preview(try completed(), remote: seen).action == .upToDate)
+  }
+
+  @Test func withoutAVersionItIsFetchedAgain() throws {
+    let preview = preview(try completed { $0.progress.remote = RemoteObject() })
+    #expect(preview.action == .transfer)
+    #expect(preview.reason == "the server tells no version of it: it is fetched again")
+  }
+
+  @Test func aChangedFileIsFetchedAgain() throws {
+    let transfer = try completed()
+    _ = try write("somebody else's words")
+    let preview = preview(transfer)
+    #expect(preview.action == .transfer && preview.reason == "the destination is not as it was left")
+  }
+
+  @Test func neverAsksOnlyForTheFile() throws {
+    let transfer = try completed { $0.settings.refresh = .never }
+    _ = try write("somebody else's words")
+    #expect(preview(transfer).action == .upToDate)
+  }
+
+  @Test(arguments: [
+    (ExistsRule.replace, TransferPreview.Action.transfer, nil as String?), (.keep, .skip, "exists"),
+    (.fail, .unknown, "DESTINATION_EXISTS"),
+  ])
+  func aFileOfSomebodyElse(_ rule: ExistsRule, _ action: TransferPreview.Action, _ reason: String?) throws {
+    _ = try write("somebody else's")
+    let preview = preview(try planned(.download) { $0.settings.ifExists = rule })
+    #expect(preview.action == action && preview.reason == reason)
+  }
+
+  @Test func whatIsBegunIsResumed() throws {
+    let preview = preview(
+      try planned(.download) {
+        $0.settings.chunkSize = .bytes(1000)
+        ($0.progress.size, $0.progress.chunksCompleted, $0.hasChunks) = (2500, 1, true)
+      })
+    #expect(preview.action == .resume && preview.size == 2500)
+    #expect(preview.chunks == 3 && preview.chunkSize == 1000)
+  }
+
+  @Test func uploads() throws {
+    let missing = preview(try planned(.upload))
+    #expect(missing.action == .transfer && missing.reason == "the source is missing")
+    let facts = try write("new")
+    #expect(preview(try planned(.upload)).size == 3)
+    let sent = try planned(.upload) {
+      $0.state = .completed
+      ($0.progress.completedAt, $0.progress.source) = (1, facts)
+    }
+    #expect(preview(sent).action == .upToDate)
+    _ = try write("changed")
+    let changed = preview(sent)
+    #expect(changed.action == .transfer && changed.reason == "the source has changed")
+  }
+}
