@@ -97,6 +97,9 @@ package final class TrailingDigest: Sendable {
     }
   }
 
+  /// Nobody waits for the digests any more.
+  package func cancel() { settle(.failure(CancellationError())) }
+
   private nonisolated(nonsending) func wait(_ size: Int64) async throws -> [DigestKind: String] {
     try await withCheckedThrowingContinuation { continuation in
       let start = state.withLock { state -> Bool in

@@ -50,7 +50,7 @@ extension Upload {
   ///
   /// - Throws: `INTEGRITY_MISMATCH` where a part that an earlier attempt sent is not what the source has there.
   func checksOfBodies() async throws -> [Verification] {
-    let all = held.values.sorted { $0.offset < $1.offset }
+    let all = held.sorted
     guard settings.verify != .size, !all.isEmpty, all.reduce(0, { $0 + $1.length }) == source.size else {
       return []
     }

@@ -13,7 +13,7 @@ extension Upload {
     let isProved = !file.digests.isEmpty || book.progress.session == nil && !file.checks.isEmpty
     if !isProved || settings.verify == .size,
       case .object(let object, let checks)? = try await sink.inspect(
-        file, source: source, chunks: Array(held.values))
+        file, source: source, chunks: held.sorted)
     {
       seen = object
       if file.digests.isEmpty { file.digests = ownWord(object) }

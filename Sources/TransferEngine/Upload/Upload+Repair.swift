@@ -1,4 +1,3 @@
-import Digests
 import Endpoints
 import JobLedger
 import JobModel
@@ -67,7 +66,7 @@ extension Upload {
 
   private func diagnosis(_ failure: Failure) -> String {
     let size = book.progress.session?.chunkSize ?? source.chunkSize
-    let chunks = held.values.sorted { $0.offset < $1.offset }
+    let chunks = held.sorted
     let named = chunks.prefix(32).map { "\($0.offset / max(1, size)):\($0.digest)" }.joined(separator: " ")
     let more = chunks.count > 32 ? " and \(chunks.count - 32) more" : ""
     return
@@ -78,26 +77,14 @@ extension Upload {
     recordedSource = [:]
     await abandonSession()
     forgetChunks(reason)
-    digests?.cancel()
-    digests = nil
-    inlineDigests = nil
-    try reopen()
-  }
-
-  private func reopen() throws {
-    guard let file else { return }
-    let facts = try OpenFile.reading(file.path)
-    self.file = facts
-    var now = try facts.facts()
-    now.fingerprint = try Fingerprint(size: now.size) { offset, count in
-      try facts.bytes(at: offset, count: count)
-    }.description
-    currentFacts = now
-    source.size = now.size
-    source.fingerprint = now.fingerprint
-    source.contentName = try contentName(of: facts, size: now.size)
-    book.note(.sized(now.size))
-    live.setSize(now.size)
+    guard let now = try opened?.reopened() else { return }
+    opened = now
+    digests = digests(of: now)
+    source.size = now.facts.size
+    source.fingerprint = now.facts.fingerprint
+    source.contentName = try contentName(of: now)
+    book.note(.sized(source.size))
+    live.setSize(source.size)
   }
 
   /// Asks again what the session holds; true where something is missing and can be sent.
@@ -108,7 +95,7 @@ extension Upload {
     else { return false }
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     var lost: [ChunkRecord] = []
-    for record in held.values {
+    for record in held.sorted {
       let chunk = holdings.chunks[Int(record.offset / layout.chunkSize)]
       if let chunk, try await vouched(chunk, record.range, record) != nil { continue }
       lost.append(record)

@@ -8,7 +8,7 @@ import LocalFiles
 extension Upload {
   /// One pass: session, chunks, finalize.
   func sendOnce() async throws -> UploadedFile {
-    beginDigest()
+    if settings.verify != .size || !expect.digests.isEmpty { try digests?.begin() }
     try await checkKnown()
     if source.size == 0, abilities.emptyFile == .refused {
       throw Failure(
@@ -28,12 +28,12 @@ extension Upload {
     var (session, finished) = try await openSession()
     if let finished { return finished }
     session = try await sendMissing(session)
-    let doubtful = traits.contradicted(held.values.sorted { $0.offset < $1.offset })
+    let doubtful = traits.contradicted(held.sorted)
     if !doubtful.isEmpty {
       book.warn("\(doubtful.count) chunks arrived with other bytes, by their receipts, and are sent again")
       drop(doubtful)
       session = try await sendMissing(session)
-      if let bad = traits.contradicted(held.values.sorted { $0.offset < $1.offset }).first {
+      if let bad = traits.contradicted(held.sorted).first {
         throw Failure(
           .integrityMismatch, "\(sink.place) took bytes from \(bad.offset) with another digest, twice",
           expected: bad.digest, actual: bad.receipt)
@@ -48,7 +48,9 @@ extension Upload {
   private func sendMissing(_ first: RemoteSession) async throws -> RemoteSession {
     var session = first
     while true {
-      let missing = missingChunks(ChunkLayout(size: source.size, chunkSize: session.chunkSize))
+      let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+      let missing = held.missing(layout, emptyFile: abilities.emptyFile)
+      book.note(.laidOut(chunks: max(layout.count, abilities.emptyFile == .oneEmptyChunk ? 1 : 0)))
       book.save()
       guard !missing.isEmpty else { return session }
       if mustRenew {
@@ -70,36 +72,12 @@ extension Upload {
 
   /// What the server holds of these chunks is of no use.
   func drop(_ lost: [ChunkRecord]) {
+    held.remove(lost)
     for record in lost {
-      held[record.offset] = nil
       book.note(.dropped(record.length))
       live.add(-record.length)
     }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: lost.map(\.offset)))
-  }
-
-  /// What the session does not hold: whole chunks, or what is missing at the end of one.
-  private func missingChunks(_ layout: ChunkLayout) -> [UploadChunk] {
-    guard layout.count > 0 else {
-      let takesOne = abilities.emptyFile == .oneEmptyChunk
-      book.note(.laidOut(chunks: takesOne ? 1 : 0))
-      return takesOne && held[0] == nil ? [UploadChunk(index: 0, range: 0..<0)] : []
-    }
-    book.note(.laidOut(chunks: layout.count))
-    var ends: [Int: Int64] = [:]
-    for record in held.values {
-      let index = Int(record.offset / layout.chunkSize)
-      ends[index] = max(ends[index] ?? 0, record.range.upperBound)
-      // A fill before the first record may span chunks.
-      for index in (index + 1)..<max(index + 1, Int((record.range.upperBound - 1) / layout.chunkSize) + 1) {
-        ends[index] = max(ends[index] ?? 0, record.range.upperBound)
-      }
-    }
-    return (0..<layout.count).compactMap { index in
-      let range = layout.range(index)
-      let rest = max(range.lowerBound, min(ends[index] ?? 0, range.upperBound))..<range.upperBound
-      return rest.isEmpty ? nil : UploadChunk(index: index, range: rest)
-    }
   }
 
   private func work(_ session: RemoteSession) async throws {
@@ -300,8 +278,7 @@ extension Upload {
   func digests(
     of range: Range<Int64>, _ algorithms: [DigestAlgorithm]
   ) async throws -> [DigestAlgorithm: String] {
-    guard let file, !algorithms.isEmpty else { return [:] }
-    return try await hashing { try ChunkDigests.of(range, of: file, algorithms) }
+    try await digests?.of(range, algorithms) ?? [:]
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
@@ -324,17 +301,18 @@ extension Upload {
       )
     }
     let range = bare.range
+    guard let digests else { throw Failure(.internal, "the source is not open") }
     guard let loan = budget.take(range.count) else {
       // A checksum will tell that the second reading brings what the first one hashed.
       let wanted = Set(algorithms).union([.crc32c])
-      let found = try await hashing { try ChunkDigests.of(range, of: file, wanted) }
+      let found = try await digests.of(range, wanted)
       chunk.digests = found.filter { algorithms.contains($0.key) }
       let body = try ChunkBody(
         file: file, range: range, loan: nil, proof: found[.crc32c].map { (.crc32c, $0) }, canAsk: true,
         moved: moved)
       return (chunk, body)
     }
-    chunk.digests = try await hashing {
+    chunk.digests = try await digests.run {
       guard try loan.fill(range, of: file) else {
         throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
       }
@@ -353,7 +331,7 @@ extension Upload {
       offset: chunk.range.lowerBound, length: Int64(chunk.range.count),
       digest: recordedDigest.flatMap { chunk.digests[$0] } ?? "",
       receipt: receipt?.token, attempts: tries)
-    held[record.offset] = record
+    held.insert(record)
     noteProgress()
     let whole = book.progress.session.map {
       Int64(ChunkLayout(size: source.size, chunkSize: $0.chunkSize).range(chunk.index).count)

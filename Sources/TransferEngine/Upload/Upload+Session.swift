@@ -1,6 +1,5 @@
 import Digests
 import Endpoints
-import Foundation
 import JobLedger
 import JobModel
 import LocalFiles
@@ -24,7 +23,7 @@ extension Upload {
       }
       forgetChunks(.sessionGone)
     }
-    held = [:]
+    held = HeldChunks()
     book.note(.onlyHeld(0))
     let session = try await create(renewing: nil)
     try requireProof(in: session)
@@ -46,7 +45,7 @@ extension Upload {
   /// Renews the session while the upload is under way and nothing of it is on its way; as it was where the server will
   /// not, or does not know how.
   func renewed(_ old: RemoteSession) async throws -> RemoteSession {
-    let before = heldBytes
+    let before = held.bytes
     let session: RemoteSession
     do { session = try await create(renewing: old) } catch let failure as Failure
       where failure.class == .sessionGone || failure.isClientError
@@ -67,7 +66,7 @@ extension Upload {
     guard try await keepWhatIsHeld(by: session) else {
       throw Failure(.sessionExpired, "\(sink.place) does not know the session that it has just opened")
     }
-    if heldBytes < before {
+    if held.bytes < before {
       lostSessions += 1
       guard lostSessions < settings.policy.retryAttempts else {
         throw Failure(
@@ -78,18 +77,16 @@ extension Upload {
     return session
   }
 
-  private var heldBytes: Int64 { held.values.reduce(0) { $0 + Int64($1.length) } }
-
   /// Drops what the server does not hold in a session that has taken the place of another; false where it does not know it.
   private func keepWhatIsHeld(by session: RemoteSession) async throws -> Bool {
     guard case .value(let holdings) = try await holdings(of: session) else { return false }
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     drop(
-      held.values.filter { record in
+      held.sorted.filter { record in
         let index = Int(record.offset / layout.chunkSize)
         return holdings.chunks[index] == nil || layout.range(index) != record.range
       })
-    let there = held.values.reduce(0) { $0 + $1.length }
+    let there = held.bytes
     // A session that got further than all before it was of use.
     if there > mostHeld { (mostHeld, lostSessions) = (there, 0) }
     return true
@@ -127,7 +124,7 @@ extension Upload {
     case .failure:
       // Stopped between the finalize and its record: the file may be there.
       if book.progress.sessionState == .finalizing {
-        for record in try context.ledger.chunks(of: book.transfer.seq) { held[record.offset] = record }
+        held = HeldChunks(try context.ledger.chunks(of: book.transfer.seq))
         if let file = try await finishedAlready(try await wholeDigests(), session) { return (session, file) }
       }
       book.warn("the upload session of an earlier attempt is gone: a new one is opened")
@@ -155,22 +152,22 @@ extension Upload {
   private func takeOver(_ holdings: SessionHoldings?, _ session: RemoteSession) async throws {
     var recorded: [Int64: ChunkRecord] = [:]
     for record in try context.ledger.chunks(of: book.transfer.seq) { recorded[record.offset] = record }
-    held = [:]
+    held = HeldChunks()
     if let offset = holdings?.offset {
       try await takeOver(upTo: min(offset, source.size), recorded)
     } else if let holdings {
       let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
       for (index, chunk) in holdings.chunks where index >= 0 && index < max(1, layout.count) {
         let range = layout.count == 0 ? 0..<0 : layout.range(index)
-        held[range.lowerBound] = try await vouched(chunk, range, recorded[range.lowerBound])
+        if let record = try await vouched(chunk, range, recorded[range.lowerBound]) { held.insert(record) }
       }
     } else {
-      held = recorded
+      held = HeldChunks(recorded.values)
     }
     try await checkHeldChunks()
     let missing = recorded.values.filter { held[$0.offset] == nil }
     context.writer.submit(.lostChunks(seq: book.transfer.seq, offsets: missing.map(\.offset)))
-    let reused = held.values.reduce(0) { $0 + $1.length }
+    let reused = held.bytes
     let known = recorded.values.reduce(0) { $0 + ($1.attempts > 0 ? $1.length : 0) }
     book.note(.regained(reused - known))
     book.note(.resumed(bytes: reused, chunks: completeChunks))
@@ -186,7 +183,7 @@ extension Upload {
     where record.offset >= position && record.offset < offset {
       try fill(position..<record.offset)
       let known = record.range.upperBound <= offset ? record : try await beginning(of: record, upTo: offset)
-      held[known.offset] = known
+      held.insert(known)
       position = known.range.upperBound
     }
     try fill(position..<max(position, offset))
@@ -212,7 +209,7 @@ extension Upload {
   /// has touched since can be what they are.
   private func fill(_ range: Range<Int64>) throws {
     guard !range.isEmpty else { return }
-    guard let began = book.progress.source, let now = currentFacts, began.ctime == now.ctime,
+    guard let began = book.progress.source, let now = opened?.facts, began.ctime == now.ctime,
       began.inode == now.inode
     else {
       throw Failure(
@@ -220,8 +217,8 @@ extension Upload {
         "`\(file?.path ?? "")` was touched since \(range.count) bytes of it were sent that no digest vouches for"
       )
     }
-    held[range.lowerBound] = ChunkRecord(
-      offset: range.lowerBound, length: Int64(range.count), digest: "", attempts: 0)
+    held.insert(
+      ChunkRecord(offset: range.lowerBound, length: Int64(range.count), digest: "", attempts: 0))
   }
 
   /// The record of a chunk that the server says it holds; nil where something speaks against it.
@@ -261,7 +258,7 @@ extension Upload {
   private func checkHeldChunks() async throws {
     guard let algorithm = recordedDigest, !abilities.provesWholeFile || context.checksEverything
     else { return }
-    for record in held.values.sorted(by: { $0.offset < $1.offset }) where !record.digest.isEmpty {
+    for record in held.sorted where !record.digest.isEmpty {
       try check(record, against: try await digests(of: record.range, [algorithm])[algorithm])
     }
   }
@@ -318,7 +315,7 @@ extension Upload {
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
     }
     sessionClock.opened(expiresAt: session.expiresAt, now: context.clock.now())
-    book.note(.opened(session, currentFacts))
+    book.note(.opened(session, opened?.facts))
     book.save()
     if let intent { settle(intent, asked: 1 + requester.tally.retries - retries) }
     // One that an earlier attempt could not end, and that is gone on with now.
@@ -331,7 +328,7 @@ extension Upload {
   private func creationKey() throws -> String? {
     guard !context.runID.isEmpty else { return nil }
     // A snapshot's own times say nothing: it is made anew by an attempt that knows of no session.
-    let facts = "\(source.size) \((snapshotOriginal ?? currentFacts)?.mtime ?? 0) \(source.fingerprint ?? "")"
+    let facts = "\(source.size) \(opened?.recorded.mtime ?? 0) \(source.fingerprint ?? "")"
     let count = "\(book.progress.freshStarts) \(lostSessions) \(source.chunkSize)"
     let text = [context.runID, book.id, facts, count].joined(separator: "\0")
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
@@ -350,7 +347,7 @@ extension Upload {
       await endSession()
       return file
     }
-    let chunks = held.values.sorted { $0.offset < $1.offset }
+    let chunks = held.sorted
     do { return try await sink.complete(session, source: source, chunks: chunks) } catch let failure
       as Failure
       where failure.code == .destinationExists || failure.class == .sessionGone
@@ -379,7 +376,7 @@ extension Upload {
       return file
     }
     if let session, object.size != nil {
-      if traits.recognises(object, session: session, chunks: Array(held.values)) { return file }
+      if traits.recognises(object, session: session, chunks: held.sorted) { return file }
     }
     // Where no digest tells, the bytes do.
     guard told.isEmpty, !mine.isEmpty else { return nil }

@@ -67,7 +67,7 @@ extension Upload {
   private func standing() async throws -> TransferEnd? {
     // One that another transfer has left is not this one's before its content was compared.
     if book.refresh == .never, book.progress.source?.inode != 0 { return book.standing() }
-    guard book.refresh != .always, let recorded = book.progress.source, let now = currentFacts else {
+    guard book.refresh != .always, let recorded = book.progress.source, let now = opened?.facts else {
       book.fallen = .asked
       return nil
     }
@@ -122,7 +122,7 @@ extension Upload {
 
   private func forgetCompletion() {
     // Bytes that were read, and are others, have other digests, whatever size and times say.
-    if book.fallen != .sourceChanged, let recorded = book.progress.source, let now = currentFacts,
+    if book.fallen != .sourceChanged, let recorded = book.progress.source, let now = opened?.facts,
       recorded.isSameContent(as: now), recorded.inode == now.inode, recorded.ctime == now.ctime
     {
       recordedSource = book.progress.digests
@@ -150,8 +150,8 @@ extension Upload {
     book.note(
       .uploaded(
         remoteID: uploaded.remoteID, version: uploaded.version, etag: uploaded.etag, digests,
-        snapshotOriginal ?? currentFacts))
+        opened?.recorded))
     context.writer.submit(.noChunks(seq: book.transfer.seq))
-    held = [:]
+    held = HeldChunks()
   }
 }

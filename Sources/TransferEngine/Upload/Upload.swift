@@ -1,7 +1,4 @@
-import CPosix
-import Digests
 import Endpoints
-import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
@@ -17,14 +14,10 @@ actor Upload {
   let sink: any RemoteSink
   let live: LiveTransfer
   let budget: BufferBudget
-  var file: OpenFile?
+  var opened: SourceFile?
   var source = UploadSource(size: 0, contentType: "", chunkSize: 1)
-  /// The whole file's digests, computed beside the sending.
-  var digests: Task<[DigestKind: String], any Error>?
-  /// Those of a small file.
-  var inlineDigests: [DigestAlgorithm: String]?
-  /// Chunks that the server holds, by offset.
-  var held: [Int64: ChunkRecord] = [:]
+  var digests: SourceDigests?
+  var held = HeldChunks()
   /// By offset: the digest by which the answer to a body showed that the server took what was sent.
   var proved: [Int64: DigestAlgorithm] = [:]
   var lostSessions = 0
@@ -41,8 +34,6 @@ actor Upload {
   /// Chunks that are on their way, by index.
   var sending: Set<Int> = []
   var pending = ChunkQueue()
-  /// What the source was when its snapshot was taken: a later run compares the source with this.
-  var snapshotOriginal: FileFacts?
 
   init(
     _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, context: EngineContext,
@@ -95,35 +86,34 @@ actor Upload {
     book.count(requester.takeTally())
     noteProgress()
     book.end(end)
-    if end.isOver(book.stop.event) { await dropSnapshot() }
+    if end.isOver(book.stop.event) { await SourceFile.dropCopy(of: book) }
   }
 
   var finalState: TransferState { book.state }
+
+  var file: OpenFile? { opened?.file }
 
   /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
   private func openSource() async throws {
     let path = book.transfer.source.localPath ?? ""
     let full = RelativePath.isAbsolute(path) ? path : context.folder.path + "/" + path
-    let file = try await snapshotted(full)
-    var facts = try file.facts()
-    facts.fingerprint = try Fingerprint(size: facts.size) { offset, count in
-      try file.bytes(at: offset, count: count)
-    }.description
-    self.file = file
-    if let old = book.progress.source, !old.isSameContent(as: facts), book.progress.completedAt == nil {
+    let file = try await SourceFile.open(full, for: book)
+    let size = file.facts.size
+    opened = file
+    if let old = book.progress.source, !old.isSameContent(as: file.facts), book.progress.completedAt == nil {
       book.warn("the source changed since the last attempt: the upload starts anew")
       await abandonSession()
       forgetChunks(.contentChanged)
     }
     source = UploadSource(
-      size: facts.size, contentType: settings.contentType ?? ContentTypes.of(path),
-      chunkSize: try wantedChunk(facts.size), fingerprint: facts.fingerprint,
-      contentName: try contentName(of: file, size: facts.size),
+      size: size, contentType: settings.contentType ?? ContentTypes.of(path),
+      chunkSize: try chunkSize(of: size),
+      fingerprint: file.facts.fingerprint, contentName: try contentName(of: file),
       mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
-    currentFacts = facts
+    digests = digests(of: file)
     try checkSize()
-    book.note(.sized(facts.size))
-    live.setSize(facts.size)
+    book.note(.sized(size))
+    live.setSize(size)
   }
 
   /// What the manifest says of the source itself, which no server has to be asked for.
@@ -143,177 +133,42 @@ actor Upload {
   var knownDigests: [DigestAlgorithm: String] { recordedSource.merging(expect.digests) { $1 } }
   var recordedSource: [DigestAlgorithm: String] = [:]
 
-  var currentFacts: FileFacts?
-
   /// The fingerprint over the transfer's id and the content, where the protocol opens its sessions with it.
-  func contentName(of file: OpenFile, size: Int64) throws -> String? {
-    guard traits.abilities.namesContent else { return nil }
-    return try Fingerprint(size: size, prefix: Array(book.id.utf8)) { offset, count in
-      try file.bytes(at: offset, count: count)
-    }.description
-  }
-
-  private var snapshotPath: String { "\(context.stateFolder)/snapshots/\(context.tag(book.id))" }
-
-  /// The source, or the private copy of it that `snapshot` asks for; the copy of an unfinished upload is kept.
-  private func snapshotted(_ path: String) async throws -> OpenFile {
-    guard settings.snapshot != .none else { return try OpenFile.reading(path) }
-    if book.progress.session != nil, let copy = try? OpenFile.reading(snapshotPath) { return copy }
-    let (source, rule, target) = (try OpenFile.reading(path), settings.snapshot, snapshotPath)
-    let original = try source.facts()
-    if book.progress.completedAt != nil, let recorded = book.progress.source, original.size == recorded.size,
-      original.mtime == recorded.mtime
-    {
-      // Nothing may have to be sent: no copy is made before that is known to be otherwise.
-      return source
-    }
-    mkdir("\(context.stateFolder)/snapshots", 0o700)
-    try await context.pool.run { try Snapshot.make(source, rule, at: target) }
-    snapshotOriginal = original
-    return try OpenFile.reading(target)
-  }
-
-  /// Removes the copy once it is on record that nothing will be sent from it again: without it, another attempt
-  /// would take what the source is by then for a change.
-  private func dropSnapshot() async {
-    guard settings.snapshot != .none, (try? await context.writer.barrier()) != nil else { return }
-    unlink(snapshotPath)
+  func contentName(of file: SourceFile) throws -> String? {
+    traits.abilities.namesContent ? try file.fingerprint(prefix: book.id) : nil
   }
 
   /// Throws when the source is no longer what it was when the upload began.
-  func checkSource() throws {
-    guard let file, let began = currentFacts else { return }
-    let now = try file.facts()
-    guard now.size == began.size, now.mtime == began.mtime else {
-      throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent")
-    }
-    // Most tools replace a file by renaming a new one over it: the open one would never show that.
-    var status = stat()
-    guard stat(file.path, &status) == 0 else {
-      throw Failure(.sourceMissing, "`\(file.path)` was removed while it was sent")
-    }
-    guard FileFacts(status).inode == began.inode else {
-      throw Failure(.sourceChanged, "`\(file.path)` was replaced while it was sent")
-    }
-  }
+  func checkSource() throws { try opened?.check() }
 
   /// - Throws: `Failure` where no chunk would ever come through.
-  private func wantedChunk(_ size: Int64) throws -> Int64 {
-    let taken = chosenChunk(size)
-    if let budget = settings.policy.budget, abilities(size).order != .byOffset,
-      min(taken, size) > budget.bytes
-    {
-      throw Failure(
-        .policyDenied,
-        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(min(taken, size)) bytes that `\(book.transfer.destination.text)` takes at once: it could never be sent; nothing was. Raise `budget`, or lower `chunk_size`"
-      )
-    }
-    return taken
+  private func chunkSize(of size: Int64) throws -> Int64 {
+    let choice = ChunkSizeChoice(
+      size: size, settings: settings, abilities: traits.abilities(of: size),
+      afterDamage: book.progress.chunkSize,
+      begun: book.progress.session?.chunkSize ?? (book.hasChunks ? book.progress.automaticChunk : nil),
+      rate: context.rate(for: book.transfer), limit: context.chunkLimits[sink.origin])
+    return try choice.bytes(book.transfer.destination) { book.warn($0, hint: $1) }
   }
-
-  private func abilities(_ size: Int64) -> UploadAbilities { traits.abilities(of: size) }
-
-  private func chosenChunk(_ size: Int64) -> Int64 {
-    if let smaller = book.progress.chunkSize {
-      return traits.abilities(of: size).chunkSize(wanted: smaller, of: size)
-    }
-    let abilities = traits.abilities(of: size)
-    let begun = book.progress.session?.chunkSize ?? (book.hasChunks ? book.progress.automaticChunk : nil)
-    var configured = settings.chunkSize.bytes(
-      of: size, chosen: begun, rate: context.rate(for: book.transfer),
-      least: abilities.minimumChunk, most: abilities.maximumChunks)
-    if settings.chunkSize == .auto, begun == nil, let limit = context.chunkLimits[sink.origin] {
-      configured = min(configured, limit)
-    }
-    if let most = mostUnderBudget(abilities), most < min(configured, size) {
-      book.warn(
-        "chunks are \(most) bytes in place of \(configured): a spent budget throws away those under way")
-      configured = most
-    }
-    let taken = abilities.chunkSize(wanted: configured, of: size)
-    if taken != configured, size > min(taken, configured), abilities.minimumChunk < .max {
-      book.warn(
-        "chunks are \(taken) bytes, as the protocol demands, in place of \(configured)",
-        hint: "set `chunk_size: \(taken)` to say so yourself")
-    }
-    return taken
-  }
-
-  /// A chunk is held whole or not at all: of those under way when a budget is spent nothing is left, so that they must
-  /// be a part of it together.
-  private func mostUnderBudget(_ abilities: UploadAbilities) -> Int64? {
-    guard let budget = settings.policy.budget, abilities.order != .byOffset, abilities.minimumChunk < .max
-    else {
-      return nil
-    }
-    let inFlight = Int64(abilities.isParallel ? max(1, settings.policy.chunksInFlight) : 1)
-    return max(Self.leastChunk, budget.bytes / (2 * inFlight * Int64(max(1, settings.policy.transfers))))
-  }
-
-  private static let leastChunk: Int64 = 16 * 1024
 
   /// Digests to compute of the source: SHA-256 always, what the manifest expects, what the server tells.
-  private var wantedDigests: Set<DigestAlgorithm> {
-    Set(expect.digests.keys).union(abilities.fileDigests).union([.sha256])
+  func digests(of file: SourceFile) -> SourceDigests {
+    let size = file.facts.size
+    return SourceDigests(
+      of: file.file, size: size,
+      wanted: Set(expect.digests.keys).union(traits.abilities(of: size).fileDigests).union([.sha256]),
+      pool: context.pool)
   }
 
-  /// It was read whole for its fingerprint, and is hashed in less time than another thread is asked in.
-  private var isSmall: Bool { source.size <= 16 << 10 }
-
-  /// Runs what reads and hashes the source, or a part of it: a small one at once, else in the pool.
-  func hashing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    isSmall ? try work() : try await context.pool.run(work)
-  }
-
-  /// `wholeDigests()`, and these besides: what was not foreseen takes another reading.
-  func wholeDigests(also more: some Sequence<DigestAlgorithm>) async throws -> [DigestAlgorithm: String] {
-    var found = try await wholeDigests()
-    let missing = Set(more).subtracting(found.keys)
-    guard !missing.isEmpty, let file else { return found }
-    let late: [DigestAlgorithm: String]
-    if isSmall {
-      late = try ChunkDigests.of(0..<source.size, of: file, missing)
-    } else {
-      let kinds = Set(missing.map(\.kind))
-      late = DigestAlgorithm.named(
-        try await TrailingDigest(kinds, of: file, pool: context.pool).finish(size: source.size))
-    }
-    found.merge(late) { old, _ in old }
-    return found
-  }
-
-  func wholeDigests() async throws -> [DigestAlgorithm: String] {
-    guard let file else { throw Failure(.internal, "the source is not open") }
-    if isSmall {
-      let found = try inlineDigests ?? ChunkDigests.of(0..<source.size, of: file, wantedDigests)
-      inlineDigests = found
-      return found
-    }
-    let task = digests ?? digesting(file)
-    digests = task
-    let found = try await withTaskCancellationHandler {
-      try await task.value
-    } onCancel: {
-      task.cancel()
-    }
-    return DigestAlgorithm.named(found)
-  }
-
-  /// Begins the digest, so that it goes on beside the sending.
-  func beginDigest() {
-    guard digests == nil, !isSmall, let file, settings.verify != .size || !expect.digests.isEmpty else {
-      return
-    }
-    digests = digesting(file)
-  }
-
-  private func digesting(_ file: OpenFile) -> Task<[DigestKind: String], any Error> {
-    let (kinds, size, pool) = (Set(wantedDigests.map(\.kind)), source.size, context.pool)
-    return Task { try await TrailingDigest(kinds, of: file, pool: pool).finish(size: size) }
+  func wholeDigests(also more: some Sequence<DigestAlgorithm> = [DigestAlgorithm]()) async throws
+    -> [DigestAlgorithm: String]
+  {
+    guard let digests else { throw Failure(.internal, "the source is not open") }
+    return try await digests.whole(also: more)
   }
 
   func forgetChunks(_ reason: RestartReason) {
-    held = [:]
+    held = HeldChunks()
     proved = [:]
     resumedAt = nil
     book.restart(reason)
@@ -321,27 +176,14 @@ actor Upload {
   }
 
   func noteProgress() {
-    var ranges = ByteRanges()
-    for record in held.values { ranges.insert(record.range) }
     guard !held.isEmpty else { return }
-    book.note(.held(contiguous: ranges.contiguous, chunks: completeChunks))
+    book.note(.held(contiguous: held.contiguous, chunks: completeChunks))
   }
 
-  /// Chunks that the server holds whole; where it counts bytes, a record may be a part of one.
+  /// Chunks that the server holds whole.
   var completeChunks: Int {
-    guard abilities.order == .byOffset, let session = book.progress.session else { return held.count }
-    var ranges = ByteRanges()
-    for record in held.values { ranges.insert(record.range) }
-    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
-    return ranges.contiguous >= source.size ? layout.count : Int(ranges.contiguous / layout.chunkSize)
-  }
-}
-
-extension FileFacts {
-  /// Whether a file is what it was: its times and inode, or else its fingerprint, say so.
-  func isSameContent(as other: FileFacts) -> Bool {
-    guard size == other.size else { return false }
-    if mtime == other.mtime, ctime == other.ctime, inode == other.inode { return true }
-    return mtime == other.mtime && fingerprint != nil && fingerprint == other.fingerprint
+    let layout = ChunkLayout(
+      size: source.size, chunkSize: book.progress.session?.chunkSize ?? max(1, source.size))
+    return held.wholeChunks(layout, order: book.progress.session == nil ? .any : abilities.order)
   }
 }

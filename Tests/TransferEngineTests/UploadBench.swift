@@ -1,0 +1,69 @@
+import Endpoints
+import Foundation
+import JobLedger
+import JobModel
+import LocalFiles
+import Testing
+
+@testable import TransferEngine
+
+/// What the parts of one upload work with: a transfer on record in a temporary folder, and a scripted network.
+final class UploadBench {
+  let path = FileManager.default.temporaryDirectory.path + "/haul-upload-" + UUID().uuidString
+  let transport: ScriptedTransport
+  let context: EngineContext
+  let requester: Requester
+  let sink: HTTPSink
+  let record: TransferRecord
+  private let writer: LedgerWriter
+
+  init(
+    _ driver: any EndpointDriver = SessionDriver(), _ name: String = "a.txt", source: [UInt8] = [],
+    answer: @escaping @Sendable (Sent) -> Reply = { _ in .broken() },
+    change: (inout TransferSettings) -> Void = { _ in }
+  ) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try Data(source).write(to: URL(fileURLWithPath: path + "/src"))
+    transport = ScriptedTransport(answer)
+    let ledger = try JobLedger(folder: path, mayMigrate: true)
+    writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let folder = try Folder.open(path)
+    context = EngineContext(
+      transport: transport, ledger: ledger, writer: writer, folder: folder, endpoints: [:],
+      secrets: SecretSource { _ in Secret("token") }, pool: BlockingPool(label: "test", width: 2),
+      stateFolder: folder.path, job: "job", run: 1, events: { _ in },
+      clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: LiveBoard())
+    var settings = TransferSettings(direction: .upload)
+    settings.policy.retryAttempts = 2
+    change(&settings)
+    let entry = PlannedTransfer(
+      id: "t", source: Place("src"), destination: Place("api:" + name), destinationIdentity: name,
+      settings: settings, expect: JobModel.Expectation(), mark: SourceMark(file: "job", line: 1, column: 1),
+      takesSourceName: false)
+    _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
+    record = TransferRecord(try #require(try ledger.transfer(1)), context: context, stop: StopFlag())
+    let remote = try driver.upload(name, at: try #require(WebURL("http://h/api")))
+    requester = Requester(
+      context: context, authenticator: Authenticator(context), endpoint: nil, remote: remote,
+      settings: settings, throttle: Throttle(settings.policy), id: "t",
+      live: LiveTransfer(seq: 1, id: "t", direction: .upload))
+    sink = HTTPSink(remote, requester)
+  }
+
+  deinit {
+    try? writer.close()
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  var source: String { path + "/src" }
+
+  func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: source)) }
+
+  /// What a failing piece of work failed with.
+  nonisolated(nonsending) static func failure(
+    _ work: nonisolated(nonsending) () async throws -> Void
+  ) async throws -> Failure? {
+    do { try await work() } catch { return try Requester.failure(error) }
+    return nil
+  }
+}
