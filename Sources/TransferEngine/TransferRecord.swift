@@ -41,6 +41,16 @@ final class TransferRecord {
     isCompletedInThisRun ? .finished : .settled(reason)
   }
 
+  /// What stands at the destination is complete, or intended, by a record that the disk may not bear out: another
+  /// boot's, or of a file that was moved away before it was synced and may be back.
+  var isDoubtful: Bool {
+    !progress.isSynced && progress.bootID != context.bootID
+      && (progress.bootID != nil || progress.completedAt != nil)
+  }
+
+  /// From now on what stands at the destination is this boot's to bring to the disk.
+  func noteBoot() { note(.written(boot: context.bootID)) }
+
   /// `always` means once a run.
   var refresh: RefreshRule {
     isCompletedInThisRun && transfer.settings.refresh == .always ? .changed : transfer.settings.refresh

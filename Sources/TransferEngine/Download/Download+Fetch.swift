@@ -65,9 +65,9 @@ extension Download {
   /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
   private func resume() async throws {
     object = book.progress.remote
-    let folder = try requireFolder()
+    let destination = try requireDestination()
     let records = book.hasChunks ? try context.ledger.chunks(of: book.transfer.seq) : []
-    guard !records.isEmpty, let part = try left(in: folder, records.count) else {
+    guard !records.isEmpty, let part = try destination.leftPart(chunks: records.count) else {
       if records.isEmpty { object = RemoteObject() }
       book.restart(.partGone)
       return
@@ -84,24 +84,6 @@ extension Download {
     let reused = good.reduce(0) { $0 + $1.length }
     book.note(.resumed(bytes: reused, chunks: good.count))
     live.setDone(reused)
-  }
-
-  /// The part file that an earlier attempt left; nil where its chunks are to be fetched again, said so and forgotten.
-  private func left(in folder: Folder, _ count: Int) throws -> PartFile? {
-    let lost: String
-    switch try LeftParts(book.transfer, context).find(of: name, in: folder) {
-    case .part(let part):
-      // A version that kept no record left it, or it was copied with the job.
-      book.noteMoved(part.record)
-      return part
-    case .nothing:
-      try expectFileSystem()
-      lost = "the part file is gone"
-    case .another: lost = "another file was put in the part file's place"
-    case .locked: lost = "another runner works on the part file"
-    }
-    book.warn("\(lost): its \(count) recorded chunks are fetched again")
-    return nil
   }
 
   func startOver(_ reason: RestartReason) {
@@ -258,9 +240,9 @@ extension Download {
     guard staged.isUntouched, map.have.total == 0, start == 0, let size = object.size, end == size,
       size <= min(HeldFile.limit, chunkSize)
     else { return }
-    let folder = try requireFolder()
-    let free = try noteFileSystem(of: folder).free
-    guard free - size >= settings.policy.minFree, folder.takesFiles else { return }
+    let destination = try requireDestination()
+    let free = try destination.noteFileSystem().free
+    guard free - size >= settings.policy.minFree, destination.folder.takesFiles else { return }
     try staged.hold(size: size, wantedKinds)
   }
 
@@ -278,16 +260,16 @@ extension Download {
   @discardableResult
   func openPart() throws -> PartFile {
     let (wasHeld, hadPart) = (staged.held != nil, staged.part != nil)
-    let folder = try requireFolder()
+    let destination = try requireDestination()
     let size = object.size
     let isOnePiece = size.map { $0 <= Self.inlineLimit && $0 <= chunkSize } ?? false
     let plan = StagedFile.Plan(
       kinds: wantedKinds, size: size, minFree: settings.policy.minFree, contiguous: map.have.contiguous,
       isOnePiece: isOnePiece && map.have.total == 0)
     let opened = try staged.open(plan, pool: context.pool, blocks: context.blocks) {
-      try PartFile.making(in: folder, for: name, tag: context.partTag(book.transfer.seq))
+      try destination.makingPart()
     }
-    if !hadPart { try noteFileSystem(of: folder) }
+    if !hadPart { try destination.noteFileSystem() }
     if wasHeld { tellWhole() }
     return opened
   }

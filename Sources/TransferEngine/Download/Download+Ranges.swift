@@ -6,51 +6,16 @@ import LocalFiles
 /// Digests that a server gives of ranges (RFC 9530, Content-Digest): where a large file came out wrong, they find the
 /// parts that are, and prove each chunk that is fetched again. Where all is well they are neither asked for nor computed.
 extension Download {
-  /// Bytes that are asked about at once: few questions, and none that a server has to hash for long.
-  private static var widest: Int64 { 128 << 20 }
-  /// Bytes that are not worth another question. Before a server hears that nobody reads its answer it has sent what
-  /// sockets take: on Linux up to 4 MiB (tcp(7), tcp_wmem) and what the receiver's buffer holds.
-  private static var narrowest: Int64 { 16 << 20 }
-
   /// The ranges, of whole chunks, whose bytes here are not those there; nil where the server gives no digests of
   /// ranges, or where asking would cost about as much as fetching everything again.
   func rangesThatDiffer(of size: Int64) async throws -> [Range<Int64>]? {
-    let least = (Self.narrowest + chunkSize - 1) / chunkSize * chunkSize
-    guard !isSingleStream, object.rangeValidator != nil || object.version != nil, size >= 2 * least else {
-      return nil
+    let search = DamageSearch(chunkSize: chunkSize)
+    guard !isSingleStream, object.rangeValidator != nil || object.version != nil, search.isWorthIt(for: size)
+    else { return nil }
+    return try await search.ranges(of: size) { range in
+      guard let told = try await source.digest(of: range, of: object) else { return .unknown }
+      return try await hash(range, told.algorithm) == told.hex ? .same : .different
     }
-    let step = max(1, Self.widest / least) * least
-    var found: [Range<Int64>] = []
-    for start in stride(from: 0, to: size, by: Int(step)) {
-      let range = start..<min(size, start + step)
-      let told = try await source.digest(of: range, of: object)
-      if start == 0, told == nil { return nil }
-      if try await matches(range, told) { continue }
-      found += try await partsThatDiffer(in: range, least)
-    }
-    return found
-  }
-
-  /// The parts of a range that differs, which are not split below `least` bytes.
-  private func partsThatDiffer(in range: Range<Int64>, _ least: Int64) async throws -> [Range<Int64>] {
-    let parts = (Int64(range.count) + least - 1) / least
-    guard parts > 1 else { return [range] }
-    let middle = range.lowerBound + parts / 2 * least
-    let (lower, upper) = (range.lowerBound..<middle, middle..<range.upperBound)
-    // Where the one is right, the other is wrong: no question is needed.
-    if try await matches(lower, source.digest(of: lower, of: object)) {
-      return try await partsThatDiffer(in: upper, least)
-    }
-    let found = try await partsThatDiffer(in: lower, least)
-    if try await matches(upper, source.digest(of: upper, of: object)) { return found }
-    return try await found + partsThatDiffer(in: upper, least)
-  }
-
-  private func matches(
-    _ range: Range<Int64>, _ told: RangeDigest?
-  ) async throws -> Bool {
-    guard let told else { return false }
-    return try await hash(range, told.algorithm) == told.hex
   }
 
   private func hash(_ range: Range<Int64>, _ algorithm: DigestAlgorithm) async throws -> String? {

@@ -7,66 +7,13 @@ import LocalFiles
 /// Proving that what is in the part file is what was promised, and putting it in its place.
 extension Download {
   func verify() async throws {
-    let actual = try staged.count()
-    guard let size = object.size ?? Optional(actual) else { return }
-    book.check(Verification("size", .server, object.size == nil ? .unavailable : .match))
-    if let wanted = expect.size {
-      book.check(Verification("size", .manifest, wanted == size ? .match : .mismatch))
-      guard wanted == size else {
-        throw Failure(
-          .lengthMismatch, "\(source.place) gave \(size) bytes, \(wanted) are expected",
-          expected: String(wanted),
-          actual: String(size))
-      }
-    }
-    guard actual == size else {
-      throw Failure(
-        .ioError,
-        "the part file of `\(try requireFolder().path)/\(name)` has \(actual) bytes in place of \(size): somebody else changed it"
-      )
-    }
+    let file = try requireDestination().path
+    let verification = DownloadVerification(book, of: source.place)
+    let size = try verification.checkSize(try staged.count(), told: object.size, in: file)
     let found = try await staged.takeDigest(size: size)()
     book.note(.hashed(found))
-    if settings.verify != .size {
-      try compare(found, with: expect.digests, against: .manifest)
-      try compare(found, with: object.digests, against: .server)
-      if expect.digests.isEmpty, object.digests.isEmpty {
-        book.check(Verification("sha256", .server, .unavailable))
-      }
-    }
-    try await checkType(size: size, try staged.reader())
-  }
-
-  private func compare(
-    _ found: [DigestAlgorithm: String], with promised: [DigestAlgorithm: String],
-    against: Verification.Against
-  ) throws {
-    for (algorithm, digest) in promised.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      let matches = found[algorithm] == digest
-      book.check(Verification(algorithm.rawValue, against, matches ? .match : .mismatch))
-      guard matches else {
-        let by = against == .manifest ? "the manifest expects" : "the server promised"
-        throw Failure(
-          .integrityMismatch,
-          "\(source.place): \(algorithm.rawValue) of what was received is \(found[algorithm] ?? "unknown"), \(by) \(digest)",
-          expected: digest, actual: found[algorithm])
-      }
-    }
-  }
-
-  /// - Parameter read: bytes of the file, by offset and count.
-  func checkType(size: Int64, _ read: @escaping @Sendable (Int64, Int) throws -> [UInt8]) async throws {
-    guard let type = expect.type else { return }
-    let verdict = try await context.pool.run {
-      try MediaTypeRule.check(type: type, size: size, read: read)
-    }
-    switch verdict {
-    case .match: book.check(Verification("type", .manifest, .match))
-    case .mismatch(let reason):
-      book.check(Verification("type", .manifest, .mismatch))
-      throw Failure(
-        .typeMismatch, "\(source.place) is not \(type): \(reason)", expected: type, actual: reason)
-    }
+    try verification.checkDigests(found, promised: object.digests)
+    try await verification.checkType(size: size, on: context.pool, try staged.reader())
   }
 
   /// After a mismatch: first what the chunks' checksums do not vouch for, then what is not what the server says it sent,
@@ -125,47 +72,15 @@ extension Download {
     return try context.ledger.chunks(of: book.transfer.seq)
   }
 
-  /// Every check has passed: records the intended promotion, renames, and reports the completion as not yet synced.
+  /// Every check has passed: puts the file in its place, and reports the completion as not yet synced.
   func promote() async throws -> TransferEnd {
-    guard let folder, !staged.isEmpty else {
-      throw Failure(.internal, "there is nothing to promote")
-    }
+    guard !staged.isEmpty else { throw Failure(.internal, "there is nothing to promote") }
     // A doubt about the file that stands there outlives an intent that comes to nothing.
-    if !isDoubtful { noteBoot() }
+    if !book.isDoubtful { book.noteBoot() }
     book.count(requester.takeTally())
     noteProgress()
-    var making: (@Sendable () throws -> LedgerChange)?
-    if let part = staged.part {
-      try part.setTime(sourceTime)
-      book.note(.intended(part.record.inode))
-      book.save()
-    } else if let held = staged.held {
-      let (name, tag) = (name, context.partTag(book.transfer.seq))
-      let (free, time, intent) = (settings.policy.minFree, sourceTime, book.intent())
-      making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
-    }
-    defer { takeMade() }
-    let (home, name, beneath, mode) = (context.folder, name, !settings.allowsOutside, settings.mode)
-    let (replaces, own) = (settings.ifExists == .replace, own)
-    let (opened, held) = (staged.part, staged.held)
-    let facts = try await context.writer.barrier(keepingStarts: true, making: making) {
-      guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
-      // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
-      let present = try folder.facts(name)
-      try home.expect(folder, beneath: beneath)
-      try part.expectInPlace()
-      let isOwn = present != nil && present?.isSame(as: own) == true
-      try folder.rename(part.name, to: name, keepingOld: !replaces && !isOwn)
-      try part.file.setMode(mode)
-      guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
-        throw Failure(
-          .ioError,
-          "`\(folder.path)/\(name)` was replaced by somebody else as soon as it was put in its place")
-      }
-      return facts
-    }
-    takeMade()
-    noteBoot()
+    let facts = try await takeName()
+    book.noteBoot()
     fixChunkSize(facts.size)
     let chunks = ChunkLayout(size: facts.size, chunkSize: chunkSize).count
     book.note(.promoted(facts, remoteID: source.remoteID(of: object), chunks: chunks))
@@ -175,14 +90,16 @@ extension Download {
     return .finished
   }
 
-  private func takeMade() {
-    guard let inode = staged.takeMade() else { return }
-    tellWhole()
-    book.note(.intended(inode))
-  }
-
-  /// Seconds since 1970, where the file is to have its source's time.
-  private var sourceTime: Double? {
-    settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
+  private func takeName() async throws -> FileFacts {
+    defer {
+      if let inode = staged.takeMade() {
+        tellWhole()
+        book.note(.intended(inode))
+      }
+    }
+    let time = settings.keepsSourceTime ? object.lastModified.flatMap(HTTPDate.seconds) : nil
+    return try await Promotion(
+      record: book, destination: try requireDestination(), staged: staged, own: own, time: time
+    ).run()
   }
 }

@@ -14,10 +14,7 @@ actor Download {
   let requester: Requester
   let source: any RemoteSource
   let live: LiveTransfer
-  /// Where the file goes: its folder, once that is open, and its name.
-  var folder: Folder?
-  var name = ""
-  private var claim: DestinationClaims.Claim?
+  private var destination: DestinationFile?
   var staged = StagedFile()
   var object = RemoteObject()
   var map = RangeMap()
@@ -85,17 +82,15 @@ actor Download {
     if staged.part != nil, map.have.total == 0 { dropPart() }
     noteProgress()
     book.end(end)
-    if let claim { context.claims.release(claim) }
+    destination?.release()
   }
 
   var finalState: TransferState { book.state }
 
   /// Removes the part file and forgets its chunks.
   func dropPart() {
-    if staged.part == nil, let folder {
-      // An earlier attempt's part file goes too, where this one ended before it was opened.
-      LeftParts(book.transfer, context).remove(of: name, in: folder)
-    }
+    // An earlier attempt's part file goes too, where this one ended before it was opened.
+    if staged.part == nil { destination?.removeLeftParts() }
     staged.discard()
     book.restart(.givenUp)
     map = RangeMap()
@@ -121,41 +116,22 @@ actor Download {
     book.note(.reusedAtMost(chunks: Int((book.progress.reused + chunkSize - 1) / chunkSize)))
   }
 
-  /// Opens the destination's folder and decides the name.
-  ///
-  /// - Returns: what stands there.
-  func place(named serverName: String?) throws -> FileFacts? {
-    var path = book.progress.resolvedDestination ?? book.transfer.destination.localPath ?? ""
-    if book.transfer.takesSourceName, book.progress.resolvedDestination == nil {
-      guard
-        let name = serverName.flatMap(ContentDisposition.sanitised)
-          ?? ContentDisposition.sanitised(source.name)
-      else {
-        throw Failure(.ioError, "\(source.place) gives no file name; write one in `to`")
-      }
-      path += name
-      book.note(.named(path))
-    }
-    let parts = PathParts(path)
-    name = parts.name
-    try refuse(name: name)
-    let opened = try context.folder.making(
-      parts.parent, beneath: !settings.allowsOutside, sparing: context.protectedFolders)
-    folder = opened
-    claim = try context.claims.take(name, in: opened, for: book.id)
-    let present = try opened.facts(name)
-    if let present, context.protected.contains(present.inode) {
-      throw Failure(
-        .destinationExists, "`\(opened.path)/\(name)` is the job's manifest: no download replaces it")
-    }
-    return present
+  /// Decides where the file goes, and ends the work where nothing has to be moved.
+  private func settleWithoutMoving() async throws -> TransferEnd? {
+    if let obstacle = settings.obstacle { throw obstacle.failure(book.transfer.source.text) }
+    let isNamed = !book.transfer.takesSourceName || book.progress.resolvedDestination != nil
+    // Where the name is the server's to say, everything else depends on it.
+    let seen = isNamed ? RemoteObject() : try await source.probe()
+    destination = try DestinationFile(of: book, source: source, serverName: isNamed ? nil : seen.fileName)
+    try destination?.take()
+    var settlement = Settlement(of: book, at: try requireDestination(), source: source, seen: seen)
+    let end = try await settlement.end()
+    own = settlement.own
+    return end
   }
-}
 
-extension Download {
-  /// Refuses names that haul keeps for itself, and names that no file can have.
-  private func refuse(name: String) throws(Failure) {
-    guard PartPattern.matches(name) else { return }
-    throw Failure(.permissionDenied, PartPattern.refusal(name))
+  func requireDestination() throws -> DestinationFile {
+    guard let destination else { throw Failure(.internal, "the destination's folder is not open") }
+    return destination
   }
 }
