@@ -139,7 +139,7 @@ let package = Package(
         "TestSupport",
         "TransferEngine",
       ]),
-    tests("LocalFilesTests", ["Digests", "JobModel", "LocalFiles", "TestSupport"]),
+    tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),
     tests("LocksTests", ["Locks"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", "SQLite"]),
     tests("JobModelTests", ["JobModel"]),

@@ -71,7 +71,7 @@ package struct LocalSource: RemoteSource {
     }
   }
 
-  private static func object(_ facts: FileFacts) -> RemoteObject {
+  static func object(_ facts: FileFacts) -> RemoteObject {
     var object = RemoteObject()
     object.size = facts.size
     object.version = "\(facts.inode)-\(facts.mtime)"

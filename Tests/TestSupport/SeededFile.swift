@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Makes files whose content follows from a seed alone.
 package enum SeededFile {
@@ -27,7 +27,7 @@ package enum SeededFile {
   }
 
   /// SplitMix64's output.
-  static func bytes(_ count: Int, seed: UInt64) -> Data {
+  package static func bytes(_ count: Int, seed: UInt64) -> Data {
     var state = seed &* 0xD134_2543_DE82_EF95 &+ 1
     var words = [UInt64](repeating: 0, count: (count + 7) / 8)
     for index in words.indices {

@@ -74,8 +74,22 @@ package protocol RemoteSink: AnyObject {
 
 extension RemoteSink {
   package var lookedAt: String { place }
-  package func prepare(_ source: UploadSource) async throws -> [String: String] { [:] }
+  package nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
+    try await look(.retried)
+  }
+  package nonisolated(nonsending) func inspect(
+    _ file: UploadedFile, source: UploadSource, chunks: [ChunkRecord]
+  ) async throws -> FoundFile? { try await look(.retried) }
+  package nonisolated(nonsending) func readBack(
+    _ file: UploadedFile, moved: @escaping (Int) -> Void
+  ) async throws -> ReadBack? { nil }
+  package nonisolated(nonsending) func prepare(_ source: UploadSource) async throws -> [String: String] {
+    [:]
+  }
+  /// For kinds that do not list sessions (`UploadTraits.listsSessions`): the time of an empty list says nothing.
+  package nonisolated(nonsending) func sessions() async throws -> SessionListing { .sessions([], now: 0) }
   package func mends(_ failure: Failure, of chunk: Int) -> Bool { false }
+  package func hasty() -> any RemoteSink { self }
 }
 
 /// How much is done to learn what stands at a destination.
