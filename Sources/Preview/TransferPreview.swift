@@ -32,12 +32,12 @@ package struct TransferPreview: Sendable, Hashable {
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
     var abilities: UploadAbilities?
     if isUpload {
-      let upload = try? RemotePlace(transfer.destination, endpoints: endpoints).upload()
+      let upload = try? RemotePlace(transfer.destination, endpoints: endpoints).upload().traits
       abilities = upload?.abilities(of: size)
       (preview.isResumable, preview.isParallel) = (abilities?.resumes, abilities?.isParallel)
       known.formUnion(abilities?.fileDigests.map(\.rawValue) ?? [])
     } else {
-      let download = try? RemotePlace(transfer.source, endpoints: endpoints).download()
+      let download = try? RemotePlace(transfer.source, endpoints: endpoints).download().traits
       let promised = download?.promisedDigests ?? []
       let ranges =
         remote?.servesRanges ?? transfer.progress.remote.servesRanges

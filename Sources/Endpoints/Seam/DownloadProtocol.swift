@@ -1,13 +1,7 @@
 package import JobModel
 
 /// How a protocol fetches one object. A value: requests out, meanings in, no I/O.
-package protocol DownloadProtocol: RemoteProtocol {
-  /// The URL of the bytes, for the report.
-  var url: WebURL { get }
-  /// The digests of the whole file that the protocol promises before anything is asked, for `plan`.
-  var promisedDigests: Set<DigestAlgorithm> { get }
-  /// The protocol demands of its servers that they answer ranges, for `plan`.
-  var promisesRanges: Bool { get }
+package protocol DownloadProtocol: RemoteProtocol, DownloadTraits {
   /// The object's id in the report, where the protocol has one.
   func remoteID(of object: RemoteObject) -> String?
   /// Asks for size, version and digest before the bytes; nil where the first range's answer tells them.
@@ -32,8 +26,6 @@ package protocol DownloadProtocol: RemoteProtocol {
 }
 
 extension DownloadProtocol {
-  package var promisedDigests: Set<DigestAlgorithm> { [] }
-  package var promisesRanges: Bool { false }
   package func remoteID(of object: RemoteObject) -> String? { nil }
   package func question(after answer: Answer, to request: Request) -> Request? {
     guard request.method == "HEAD", [405, 501].contains(answer.status) else { return nil }

@@ -48,6 +48,11 @@ package protocol EndpointDriver: Sendable {
   func upload(_ path: String, at url: WebURL) throws(Failure) -> any UploadProtocol
   /// - Throws: where the kind has no listings.
   func listing(at url: WebURL) throws(Failure) -> any ListingProtocol
+
+  /// The same three as the engine asks for them: a kind that does not speak HTTP gives its own here.
+  func downloadAccess(_ path: String, at url: WebURL) throws(Failure) -> DownloadAccess
+  func uploadAccess(_ path: String, at url: WebURL) throws(Failure) -> UploadAccess
+  func listingAccess(at url: WebURL) throws(Failure) -> ListingAccess
 }
 
 extension EndpointDriver {
@@ -75,6 +80,16 @@ extension EndpointDriver {
   }
   package func listing(at url: WebURL) throws(Failure) -> any ListingProtocol {
     throw Failure(.protocolViolation, "endpoints of type `\(word)` can't be listed")
+  }
+
+  package func downloadAccess(_ path: String, at url: WebURL) throws(Failure) -> DownloadAccess {
+    .http(try download(path, at: url))
+  }
+  package func uploadAccess(_ path: String, at url: WebURL) throws(Failure) -> UploadAccess {
+    .http(try upload(path, at: url))
+  }
+  package func listingAccess(at url: WebURL) throws(Failure) -> ListingAccess {
+    .http(try listing(at: url))
   }
 }
 

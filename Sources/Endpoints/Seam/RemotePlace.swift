@@ -24,21 +24,21 @@ package struct RemotePlace: Sendable {
   }
 
   /// - Throws: where nothing can be downloaded from there.
-  package func download() throws(Failure) -> any DownloadProtocol {
-    guard let endpoint, let path else { return HTTPDownload(url: url) }
-    return try endpoint.driver.download(path, at: url)
+  package func download() throws(Failure) -> DownloadAccess {
+    guard let endpoint, let path else { return .http(HTTPDownload(url: url)) }
+    return try endpoint.driver.downloadAccess(path, at: url)
   }
 
   /// - Throws: where nothing can be uploaded to there.
-  package func upload() throws(Failure) -> any UploadProtocol {
-    guard let endpoint, let path else { return HTTPUpload(url: url) }
-    return try endpoint.driver.upload(path, at: url)
+  package func upload() throws(Failure) -> UploadAccess {
+    guard let endpoint, let path else { return .http(HTTPUpload(url: url)) }
+    return try endpoint.driver.uploadAccess(path, at: url)
   }
 
   /// The URL that is asked for a transfer's bytes, for the report.
   package func url(_ direction: Direction) -> WebURL? {
     switch direction {
-    case .download: try? download().url
+    case .download: try? download().traits.url
     case .upload: try? upload().url
     }
   }

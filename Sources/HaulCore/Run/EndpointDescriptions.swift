@@ -26,13 +26,13 @@ struct EndpointDescriptions {
     let direction = transfer.settings.direction
     switch direction {
     case .download:
-      guard let download = try? remote.download() else { return nil }
+      guard let download = try? remote.download().traits else { return nil }
       let ranges = transfer.progress.remote.servesRanges ?? (download.promisesRanges ? true : nil)
       return Capabilities(
         protocolName: word, direction: direction, isResumable: ranges, isParallel: ranges,
         verifiedBy: download.promisedDigests.map(\.rawValue).sorted())
     case .upload:
-      guard let upload = try? remote.upload() else { return nil }
+      guard let upload = try? remote.upload().traits else { return nil }
       let abilities = upload.abilities(of: transfer.progress.size ?? transfer.knownSize)
       return Capabilities(
         protocolName: word, direction: direction, isResumable: abilities.resumes,

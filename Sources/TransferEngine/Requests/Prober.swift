@@ -21,9 +21,9 @@ package actor Prober {
     let place = try RemotePlace(transfer.source, endpoints: context.endpoints)
     let remote = try place.download()
     let requester = Requester(
-      context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote,
+      context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote.refusals,
       settings: transfer.settings,
       throttle: Throttle(transfer.settings.policy), id: transfer.id, live: live)
-    return try await HTTPSource(remote, requester).probe()
+    return try await remote.source(requester).probe()
   }
 }

@@ -65,6 +65,13 @@ final class Requester {
     return hasty
   }
 
+  /// For kinds that do not speak HTTP.
+  var services: EngineServices {
+    EngineServices(
+      authentication: endpoint?.authentication ?? .none, policy: settings.policy,
+      secret: context.secrets.resolve, now: context.clock.now)
+  }
+
   func count(_ more: Tally) {
     tally.requests += more.requests
     tally.retries += more.retries

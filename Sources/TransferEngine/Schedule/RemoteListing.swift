@@ -22,14 +22,13 @@ package actor RemoteListing {
     _ page: String?, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
   ) async throws -> ListedPage {
     guard let url = WebURL(endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
-    let remote = try endpoint.driver.listing(at: url)
+    let remote = try endpoint.driver.listingAccess(at: url)
     let requester = Requester(
-      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
-      throttle: Throttle(settings.policy), id: "\(endpoint.name):\(prefix)",
+      context: context, authenticator: authenticator, endpoint: endpoint, remote: remote.refusals,
+      settings: settings, throttle: Throttle(settings.policy), id: "\(endpoint.name):\(prefix)",
       live: LiveTransfer(seq: 0, id: prefix, direction: .download))
     do {
-      let answer = try await requester.call(remote.list(prefix, page: page))
-      return try remote.listed(answer, prefix: prefix, now: context.clock.now()).get()
+      return try await remote.page(page, of: prefix, requester)
     } catch let failure as Failure {
       throw failure.without(context.mask)
     }

@@ -106,12 +106,11 @@ struct Retirement {
   }
 
   private func sink(
-    _ transfer: LedgerTransfer, _ remote: any UploadProtocol, _ endpoint: Endpoint?
+    _ transfer: LedgerTransfer, _ remote: UploadAccess, _ endpoint: Endpoint?
   ) -> any RemoteSink {
-    HTTPSink(
-      remote,
+    remote.sink(
       Requester(
-        context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
+        context: context, authenticator: authenticator, endpoint: endpoint, remote: remote.refusals,
         settings: transfer.settings, throttle: Throttle(transfer.settings.policy),
         id: transfer.id,
         live: LiveTransfer(seq: transfer.seq, id: transfer.id, direction: .upload)))
@@ -120,7 +119,7 @@ struct Retirement {
   private nonisolated(nonsending) func end(_ session: RemoteSession, of transfer: LedgerTransfer) async
     -> Failure?
   {
-    let (remote, endpoint): (any UploadProtocol, Endpoint?)
+    let (remote, endpoint): (UploadAccess, Endpoint?)
     do {
       let place = try place(of: transfer)
       (remote, endpoint) = (try place.upload(), place.endpoint)

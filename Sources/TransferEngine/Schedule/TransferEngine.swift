@@ -202,17 +202,17 @@ package actor TransferEngine {
       switch transfer.settings.direction {
       case .download:
         let remote = try place.download()
-        let requests = requester(place.endpoint, remote)
+        let requests = requester(place.endpoint, remote.refusals)
         work = .download(
           Download(
-            transfer, source: HTTPSource(remote, requests), requester: requests, context: context,
+            transfer, source: remote.source(requests), requester: requests, context: context,
             live: live, stop: stop))
       case .upload:
         let remote = try place.upload()
-        let requests = requester(place.endpoint, remote)
+        let requests = requester(place.endpoint, remote.refusals)
         work = .upload(
           Upload(
-            transfer, sink: HTTPSink(remote, requests), requester: requests, context: context,
+            transfer, sink: remote.sink(requests), requester: requests, context: context,
             live: live, budget: budget, stop: stop))
       }
     } catch {

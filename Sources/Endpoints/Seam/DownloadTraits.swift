@@ -1,0 +1,16 @@
+package import JobModel
+
+/// What is known of a kind's downloads without asking a server. A value.
+package protocol DownloadTraits: Sendable {
+  /// The URL of the bytes, for the report.
+  var url: WebURL { get }
+  /// The digests of the whole file that the protocol promises before anything is asked, for `plan`.
+  var promisedDigests: Set<DigestAlgorithm> { get }
+  /// The protocol demands of its servers that they answer ranges, for `plan`.
+  var promisesRanges: Bool { get }
+}
+
+extension DownloadTraits {
+  package var promisedDigests: Set<DigestAlgorithm> { [] }
+  package var promisesRanges: Bool { false }
+}
