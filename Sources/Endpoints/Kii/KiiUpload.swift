@@ -28,7 +28,7 @@ package struct KiiUpload: UploadProtocol {
 
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "start the upload", now: now).beforeAnySession)
+      return .failure(refusal(answer, doing: "start the upload", now: now))
     }
     guard let id = answer.object?["uploadID"].string, !id.isEmpty else {
       return .failure(

@@ -44,7 +44,7 @@ package struct PresignedUpload: UploadProtocol {
   package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
     let what = "start the upload"
     guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: what, now: now).beforeAnySession)
+      return .failure(refusal(answer, doing: what, now: now))
     }
     guard let members = answer.object, let key = members["key"].string, !key.isEmpty,
       let id = members["uploadId"].string, !id.isEmpty

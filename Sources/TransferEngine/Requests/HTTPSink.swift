@@ -109,6 +109,8 @@ final class HTTPSink: RemoteSink {
     {
       return .limited(to: limit, failure)
     }
+    // Only one that is to be renewed can be gone: any other 404 is of the endpoint's URL.
+    if old == nil, case .failure(let failure) = opened { throw failure.beforeAnySession }
     let session = try opened.get()
     // Also where it has the name of one before it: what was handed out for that one may be of no more use.
     partURLs = PartURLs()
