@@ -30,7 +30,7 @@ test: imports
 
 ## The quick tests, of what was built: those of the targets that start no server.
 test-unit:
-	./Scripts/test --skip 'EndToEndTests|CurlTests|DepotServerTests'
+	./Scripts/test --skip 'EndToEndTests|EndpointTests|CurlTests|DepotServerTests'
 
 check: lint test
 

@@ -148,6 +148,12 @@ let package = Package(
       ["Endpoints", "JobManifest", "JobModel", "ManifestFields", "Planner", "TestSupport", "YAML"]),
     tests("PreviewTests", ["Endpoints", "JobLedger", "JobModel", "LocalFiles", "Preview", "TestSupport"]),
     tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
+    tests(
+      "EndpointTests",
+      [
+        "Curl", "DepotServer", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TestSupport",
+        "TransferEngine",
+      ]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests(

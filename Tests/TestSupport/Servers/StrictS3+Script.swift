@@ -365,6 +365,7 @@ extension StrictS3 {
 
         def do_unknown(self): raise Refusal(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
 
+    ThreadingHTTPServer.request_queue_size = 64
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     print(f"listening on http://127.0.0.1:{server.server_address[1]}", flush=True)

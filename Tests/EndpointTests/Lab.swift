@@ -1,0 +1,76 @@
+import Curl
+import Foundation
+import JobLedger
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+/// What the tests of the suite share: a running server a kind, the network thread, a ledger.
+final class Lab: Sendable {
+  @TaskLocal static var current: Lab?
+
+  let bench: Bench
+  let thread: NetworkThread
+  let ledger: JobLedger
+  let writer: LedgerWriter
+  /// By the kind's word.
+  private let servers: [String: KindServer]
+  private let names = Atomic<Int>(0)
+
+  private init(_ bench: Bench, _ servers: [String: KindServer]) throws {
+    (self.bench, self.servers) = (bench, servers)
+    thread = try NetworkThread()
+    ledger = try JobLedger(folder: bench.state, mayMigrate: true)
+    writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+  }
+
+  static func open() async throws -> Lab {
+    let bench = try Bench()
+    let servers = try await withThrowingTaskGroup(of: (String, KindServer).self) { group in
+      for kind in EndpointCase.all {
+        group.addTask { (kind.word, try await kind.start(bench)) }
+      }
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    return try Lab(bench, servers)
+  }
+
+  func close() async {
+    for server in servers.values { await server.stop() }
+    thread.shutdown()
+    try? writer.close()
+  }
+
+  func server(_ kind: EndpointCase) throws -> KindServer { try #require(servers[kind.word]) }
+
+  /// A name that nothing has yet, for all kinds.
+  func freshName() -> String { "x\(names.add(1, ordering: .relaxed).newValue)" }
+}
+
+/// Runs the servers while the suite does.
+struct EndpointServers: SuiteTrait, TestScoping {
+  let isRecursive = false
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
+  ) async throws {
+    let lab = try await Lab.open()
+    do {
+      try await Lab.$current.withValue(lab) { try await body() }
+    } catch {
+      await lab.close()
+      throw error
+    }
+    await lab.close()
+  }
+}
+
+extension Trait where Self == EndpointServers {
+  static var endpointServers: EndpointServers { EndpointServers() }
+}
+
+/// What every kind of endpoint keeps to, whoever its server is: tests over `RemoteSource` and `RemoteSink`.
+@Suite(.endpointServers, .timeLimit(.minutes(5)))
+enum EndpointContract {}
