@@ -79,6 +79,7 @@ let package = Package(
 
     // Foundations: each knows nothing of jobs.
     layer("Locks"),
+    layer("Posix", ["CPosix"]),
     layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
     layer("SQLite", ["CSQLite", "Locks"]),
@@ -86,19 +87,20 @@ let package = Package(
 
     // The pure middle.
     layer("JobModel", ["Locks"]),
+    layer("TimeZones", ["JobModel", "Locks", "Posix"]),
     layer("ManifestFields", ["JobModel", "YAML"]),
     layer("Endpoints", ["CExpat", "Digests", "JobModel", "ManifestFields"]),
-    layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "YAML"]),
-    layer("Planner", ["Endpoints", "JobModel"]),
+    layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
+    layer("Planner", ["Endpoints", "JobModel", "Posix"]),
 
     // What touches disk and network.
-    layer("JobLedger", ["JobModel", "Locks", "SQLite"]),
+    layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
     layer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
     layer(
       "TransferEngine",
       ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks"]),
     layer("Preview", ["Endpoints", "JobLedger", "JobModel", "LocalFiles"]),
-    layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "TransferEngine"]),
+    layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "Posix", "TransferEngine"]),
     layer(
       "DepotServer",
       [
@@ -117,12 +119,12 @@ let package = Package(
       [
         "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "LocalFiles",
         "Locks",
-        "Planner", "Preview", "Reporting", "TransferEngine", logging,
+        "Planner", "Posix", "Preview", "Reporting", "TimeZones", "TransferEngine", logging,
       ]),
 
     // The programs.
     program(
-      "haul", ["CPosix", "HaulCore", "JobModel", arguments]),
+      "haul", ["CPosix", "HaulCore", "JobModel", "Posix", arguments]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
@@ -141,6 +143,8 @@ let package = Package(
       ]),
     tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),
     tests("LocksTests", ["Locks"]),
+    tests("PosixTests", ["Posix"]),
+    tests("TimeZonesTests", ["JobModel", "TimeZones"]),
     tests("JobLedgerTests", ["JobLedger", "JobModel", "SQLite"]),
     tests("JobModelTests", ["JobModel"]),
     tests(

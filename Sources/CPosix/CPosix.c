@@ -5,6 +5,8 @@
 #include <net/if.h>
 #include <pthread.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -47,6 +49,35 @@ int haul_has_network(void) {
   }
   freeifaddrs(all);
   return found;
+}
+
+int haul_spawn(pid_t *child, const char *path, char *const *arguments, int output, int is_quiet) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  int code = posix_spawn_file_actions_init(&files);
+  if (code != 0) return code;
+  code = posix_spawnattr_init(&attributes);
+  if (code == 0) {
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    code = posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    if (code == 0) code = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (code == 0 && is_quiet)
+      code = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    if (code == 0) code = posix_spawn(child, path, &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&files);
+  return code;
+}
+
+void haul_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+int haul_cores(void) {
+  cpu_set_t set;
+  int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? count : 1;
 }
 
 static void *wait_for_release(void *gate) {

@@ -1,4 +1,6 @@
-import Foundation
+import Glibc
+import JobModel
+import Posix
 import SQLite
 
 /// How many commits were made to a plan, kept in it and in `plan.commits` beside it.
@@ -15,13 +17,12 @@ final class CommitTally: Sendable {
   ///
   /// - Throws: `LedgerError` where it can't be read.
   func read() throws -> Int64? {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      guard !FileManager.default.fileExists(atPath: path) else {
-        throw LedgerError.unreadable(path: path, detail: "permission denied")
-      }
-      return nil
+    let bytes: [UInt8]
+    do throws(SystemError) { bytes = try Files.read(path) } catch {
+      if error.number == ENOENT { return nil }
+      throw LedgerError.unreadable(path: path, detail: "permission denied")
     }
-    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    let text = String(decoding: bytes, as: UTF8.self).trimmed(\.isWhitespace)
     // Made, but not yet written: the process ended in between.
     return text.isEmpty ? nil : Int64(text)
   }
@@ -37,7 +38,7 @@ final class CommitTally: Sendable {
     guard pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count else { throw fault() }
   }
 
-  private func fault() -> LedgerError { .unwritable(path: path, detail: String(cString: strerror(errno))) }
+  private func fault() -> LedgerError { .unwritable(path: path, detail: "\(SystemError())") }
 
   static func count(_ db: Database) throws -> Int64 {
     try Int64.fetchOne(

@@ -1,4 +1,3 @@
-import Foundation
 import SQLite
 
 /// What the plan on record has for a transfer of a plan compiled apart.

@@ -1,4 +1,6 @@
-import Foundation
+import Glibc
+import JobModel
+import Posix
 import SQLite
 
 /// The plan of one job and its progress, in `plan.sqlite` (SQLite, WAL, mode 0600).
@@ -18,21 +20,22 @@ package final class JobLedger: Sendable {
   /// - Throws: `LedgerError`, where it is damaged, newer, or can't be written; older, where it may not be migrated.
   package init(folder: String, mayMigrate: Bool) throws {
     path = folder + "/plan.sqlite"
-    let isNew = !FileManager.default.fileExists(atPath: path)
+    let isNew = !Files.exists(path)
     tally = CommitTally(folder: folder)
     // Before anything is read of the plan: another process may commit meanwhile.
     let commits = try tally.read()
     do {
       if isNew {
         // A log that was left behind would be played into the new file.
-        guard commits == nil, !FileManager.default.fileExists(atPath: path + "-wal") else {
+        guard commits == nil, !Files.exists(path + "-wal") else {
           throw LedgerError.unreadable(
             path: path, detail: "it is gone, while files beside it are still there")
         }
         try Self.make(path)
       }
       // SQLite takes an empty file for a new database, and removes the log beside it: a silent start from nothing.
-      if try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber == 0 {
+      var status = stat()
+      if stat(path, &status) == 0, status.st_size == 0 {
         throw LedgerError.unreadable(path: path, detail: "it is empty")
       }
       let isOlder = try Self.inspect(path, commits: commits)
@@ -109,14 +112,15 @@ package final class JobLedger: Sendable {
     let draft = path + ".new"
     for ending in ["", "-journal", "-wal", "-shm"] { unlink(draft + ending) }
     // SQLite gives its journal files the mode of the database file.
-    guard FileManager.default.createFile(atPath: draft, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw LedgerError.unwritable(path: path, detail: "the file can't be made") }
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw LedgerError.unwritable(path: path, detail: "\(SystemError())") }
+    Glibc.close(descriptor)
     let db = try Database(path: draft)
     try Schema.migrator.migrate(db)
     try db.useWAL()
     try db.close()
     guard rename(draft, path) == 0 else {
-      throw LedgerError.unwritable(path: path, detail: String(cString: strerror(errno)))
+      throw LedgerError.unwritable(path: path, detail: "\(SystemError())")
     }
   }
 
@@ -139,8 +143,8 @@ extension LedgerError {
 
   /// Why nothing can be made beside the file; SQLite does not say.
   private static func refusal(of path: String) -> String {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    return access(folder, W_OK) == 0 ? "" : ": " + String(cString: strerror(errno))
+    let folder = PathParts(path).parent
+    return access(folder, W_OK) == 0 ? "" : ": " + "\(SystemError())"
   }
 }
 

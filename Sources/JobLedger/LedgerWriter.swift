@@ -1,6 +1,8 @@
-import Foundation
+import Dispatch
+import Glibc
 package import JobModel
 import Locks
+import Posix
 import SQLite
 
 /// Records changes in groups, on a thread of its own: what is submitted is committed within 50 ms.
@@ -31,7 +33,8 @@ package final class LedgerWriter: Sendable {
 
   /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
   private static let longestGathering = 0.01
-  private static let gatheringStep = 0.00025
+  /// Microseconds.
+  private static let gatheringStep: UInt32 = 250
   private static let mostKept = 2
   /// Seconds of making files before a group; who finds no time then waits for the next one.
   private static let longestMaking = 0.01
@@ -50,9 +53,7 @@ package final class LedgerWriter: Sendable {
   package init(_ ledger: JobLedger, onFailure: @escaping @Sendable (any Error) -> Void) {
     self.ledger = ledger
     self.onFailure = onFailure
-    let thread = Thread { [self] in run() }
-    thread.name = "haul-ledger"
-    thread.start()
+    DedicatedThread.start(name: "haul-ledger") { [self] in run() }
   }
 
   /// Says who could bring waiters company: while they are not busy, and wait themselves, nobody waits for them.
@@ -162,7 +163,7 @@ package final class LedgerWriter: Sendable {
     guard crowd > 1 else { return }
     let isBusy = state.withLock { $0.isBusy }
     let end = DispatchTime.now() + min(Self.longestGathering, Double(crowd) * 0.0005)
-    while DispatchTime.now() < end, isBusy() { Thread.sleep(forTimeInterval: Self.gatheringStep) }
+    while DispatchTime.now() < end, isBusy() { usleep(Self.gatheringStep) }
   }
 
   private func takeWaiters() -> [Waiter] {

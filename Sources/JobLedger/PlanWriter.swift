@@ -1,5 +1,5 @@
-import Foundation
 package import JobModel
+import Posix
 import SQLite
 
 /// What compiling changed in the plan.
@@ -29,7 +29,7 @@ extension JobLedger {
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
   ///   - fill: called with a function that adds some transfers.
   package func compile(
-    at now: Double = Date().timeIntervalSince1970, from mark: () -> String? = { nil },
+    at now: Double = SystemClock.now, from mark: () -> String? = { nil },
     batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
     try compile(at: now, from: mark) { writer in try fill { try writer.add($0) } }
@@ -37,7 +37,7 @@ extension JobLedger {
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
   package func compile(
-    at now: Double = Date().timeIntervalSince1970,
+    at now: Double = SystemClock.now,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
     try compile(at: now, from: { nil }) { writer in

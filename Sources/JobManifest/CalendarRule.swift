@@ -1,6 +1,6 @@
-internal import Foundation
 internal import JobModel
 internal import ManifestFields
+internal import TimeZones
 internal import YAML
 
 /// `timezone`, `schedule`, `window` and `budget`: what a policy says about hours and days.
@@ -81,9 +81,13 @@ enum CalendarRule {
   ]
 
   private static func zone(_ text: String) throws(ValueFault) -> String {
-    // Foundation also takes abbreviations, which mean different zones in different places.
-    guard text.contains("/") || plainZones.contains(text), TimeZone(identifier: text) != nil else {
-      throw ValueFault("`\(text)` is not a time zone", hint: "an IANA name, like `Europe/Berlin` or `UTC`")
+    // Other names without a region mean different zones in different places.
+    guard text.contains("/") || plainZones.contains(text), TimeZones.named(text) != nil else {
+      throw ValueFault(
+        "`\(text)` is not a time zone",
+        hint: TimeZones.areInstalled
+          ? "an IANA name, like `Europe/Berlin` or `UTC`"
+          : "this machine has no time zones: install the package `tzdata`")
     }
     return text
   }

@@ -1,17 +1,16 @@
-internal import Foundation
 internal import JobModel
 
 /// Whether a destination's folder leads out of the manifest's through a symbolic link.
 enum Confinement {
   /// The link that leads out, as a path relative to the folder.
   static func escapingLink(in folder: String, below directory: String) -> String? {
-    let root = resolved(directory)
+    let root = RealPath.of(directory)
     var path = ""
     for segment in folder.utf8.split(separator: 0x2F, omittingEmptySubsequences: true) {
       path += path.isEmpty ? String(Substring(segment)) : "/\(Substring(segment))"
       let absolute = directory + "/" + path
       guard FileStatus.isLink(absolute) else { continue }
-      let target = resolved(absolute)
+      let target = RealPath.of(absolute)
       if !lies(target, in: root) { return path }
     }
     return nil
@@ -21,23 +20,10 @@ enum Confinement {
   static func isEscapingLink(_ path: String, below directory: String) -> Bool {
     let absolute = directory + "/" + path
     guard FileStatus.isLink(absolute) else { return false }
-    let root = resolved(directory)
-    var target = resolved(absolute)
-    // What does not exist is not resolved: one step tells where it would be.
-    if FileStatus.isLink(target),
-      let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target)
-    {
-      let folder = (target as NSString).deletingLastPathComponent
-      target = resolved(((next.hasPrefix("/") ? next : folder + "/" + next) as NSString).standardizingPath)
-    }
-    return !lies(target, in: root)
+    return !lies(RealPath.of(absolute), in: RealPath.of(directory))
   }
 
   private static func lies(_ path: String, in root: String) -> Bool {
     ByteText(path) == ByteText(root) || path.utf8.starts(with: (root + "/").utf8)
-  }
-
-  private static func resolved(_ path: String) -> String {
-    URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Posix
 
 /// Notes hashes, and tells at the end which came more than once. Memory stays bounded however many there are: they
 /// are parted by their first bits, and full blocks of a part wait in a temporary file for their turn.
@@ -10,7 +10,7 @@ final class HashLog {
   /// Where the blocks of each part are in the file, in blocks.
   private var written: [[UInt32]] = Array(repeating: [], count: parts)
   private var blocks: UInt32 = 0
-  private var file: FileHandle?
+  private var file: ScratchFile?
   private var isInMemory = false
 
   func note(_ hash: UInt64) {
@@ -66,13 +66,12 @@ final class HashLog {
 
   private func spill(_ part: Int) {
     do {
-      let file = try file ?? Self.temporaryFile()
+      let file = try file ?? ScratchFile()
       self.file = file
       var bytes: [UInt8] = []
       bytes.reserveCapacity(Self.block * 8)
       for hash in waiting[part] { withUnsafeBytes(of: hash.littleEndian) { bytes += $0 } }
-      try file.seek(toOffset: UInt64(blocks) * UInt64(Self.block * 8))
-      try file.write(contentsOf: bytes)
+      try file.write(bytes, at: Int(blocks) * Self.block * 8)
       written[part].append(blocks)
       blocks += 1
       waiting[part].removeAll(keepingCapacity: true)
@@ -85,9 +84,9 @@ final class HashLog {
   private func all(of part: Int) -> [UInt64] {
     var hashes = waiting[part]
     for block in written[part] {
-      guard let file, (try? file.seek(toOffset: UInt64(block) * UInt64(Self.block * 8))) != nil,
-        let bytes = try? file.read(upToCount: Self.block * 8)
-      else { continue }
+      guard let bytes = try? file?.read(at: Int(block) * Self.block * 8, count: Self.block * 8) else {
+        continue
+      }
       bytes.withUnsafeBytes { bytes in
         for start in stride(from: 0, to: bytes.count - 7, by: 8) {
           hashes.append(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
@@ -95,16 +94,5 @@ final class HashLog {
       }
     }
     return hashes
-  }
-
-  /// A file that has no name any more: it ends with the process.
-  private static func temporaryFile() throws -> FileHandle {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("haul-\(UUID().uuidString)")
-    guard
-      FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw CocoaError(.fileWriteUnknown) }
-    let file = try FileHandle(forUpdating: url)
-    try FileManager.default.removeItem(at: url)
-    return file
   }
 }

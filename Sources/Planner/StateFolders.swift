@@ -1,5 +1,4 @@
 package import Endpoints
-internal import Foundation
 internal import JobModel
 
 /// The folders of haul's own state, which no download's destination may lie in. They need not be there yet.
@@ -15,8 +14,8 @@ package struct StateFolders: Sendable {
   /// - Returns: nil where no destination of the job can lie in one of them.
   package init?(root: String, jobs: @autoclosure () -> [String], for job: Job) {
     directory = job.directory
-    let (root, home) = (Self.resolved(root), Self.resolved(job.directory))
-    folders = Self.lies(home, in: root) ? jobs().map { Self.resolved($0) } : [root]
+    let (root, home) = (RealPath.of(root), RealPath.of(job.directory))
+    folders = Self.lies(home, in: root) ? jobs().map(RealPath.of) : [root]
     let leavesHome = job.templates.contains { template in
       template.settings.values.contains(where: \.allowsOutside)
         || template.rowSettings.contains { $0.setting == .allowsOutside }
@@ -29,7 +28,7 @@ package struct StateFolders: Sendable {
   ///
   /// - Parameter folder: ends in `/`: absolute, or below the job's folder, which is empty.
   func hold(_ folder: String) -> Bool {
-    let real = Self.resolved(RelativePath.isAbsolute(folder) ? folder : directory + "/" + folder)
+    let real = RealPath.of(RelativePath.isAbsolute(folder) ? folder : directory + "/" + folder)
     return folders.contains { Self.lies(real, in: $0) }
   }
 
@@ -42,24 +41,5 @@ package struct StateFolders: Sendable {
 
   private static func lies(_ path: String, in folder: String) -> Bool {
     (path + "/").utf8.starts(with: (folder.utf8.last == 0x2F ? folder : folder + "/").utf8)
-  }
-
-  /// Absolute, links resolved, also those that lead to what is not there yet.
-  private static func resolved(_ path: String, links: Int = 40) -> String {
-    var (head, tail) = (path, "")
-    while let cut = head.utf8.lastIndex(of: 0x2F) {
-      if let real = realpath(head, nil) {
-        defer { free(real) }
-        return String(cString: real) + tail
-      }
-      let (folder, name) = (String(head[..<cut]), String(head[cut...]))
-      if links > 0, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: head) {
-        let whole = RelativePath.isAbsolute(target) ? target : folder + "/" + target
-        return resolved(whole + tail, links: links - 1)
-      }
-      if name != "/" { tail = name + tail }
-      head = folder
-    }
-    return tail
   }
 }

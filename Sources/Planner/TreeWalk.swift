@@ -1,6 +1,6 @@
-internal import Foundation
 internal import Glibc
 internal import JobModel
+internal import Posix
 
 /// Walks a folder in the order of paths (by bytes), and names what it passes over.
 struct TreeWalk {
@@ -32,12 +32,10 @@ struct TreeWalk {
   ) throws {
     let path = root + below
     let names: [String]
-    do {
-      names = try FileManager.default.contentsOfDirectory(atPath: path.isEmpty ? "." : path)
-    } catch let error as CocoaError where error.code == .fileReadNoSuchFile && below.isEmpty {
-      return
+    do throws(SystemError) {
+      names = try Files.names(in: path.isEmpty ? "." : path)
     } catch {
-      skipped(below, .unreadable(error.localizedDescription))
+      if error.number != ENOENT || !below.isEmpty { skipped(below, .unreadable("\(error)")) }
       return
     }
     for entry in entries(names, in: path, below, skipped) {

@@ -1,13 +1,13 @@
-internal import Foundation
+internal import Glibc
+internal import Posix
 
-/// Foundation's words for a file that can't be opened, without the path that the message has already.
+/// Why a file can't be opened, without the path that the message has already.
 enum UnreadableFile {
   static func reason(_ error: any Error) -> String {
-    guard let error = error as? CocoaError else { return "\(error)" }
-    switch error.code {
-    case .fileReadNoSuchFile, .fileNoSuchFile: return "there is no such file"
-    case .fileReadNoPermission: return "permission denied"
-    default: return error.localizedDescription
+    switch (error as? SystemError)?.number {
+    case ENOENT: "there is no such file"
+    case EACCES: "permission denied"
+    default: "\(error)"
     }
   }
 }

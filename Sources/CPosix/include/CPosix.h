@@ -62,6 +62,16 @@ int haul_sync(int file);
 // Reads what is in memory and waits for no disk: -1 with EAGAIN where nothing is (preadv2(2), RWF_NOWAIT).
 ssize_t haul_read_cached(int file, void *to, size_t count, off_t offset);
 
+// Runs a program, found by its path, in a process group of its own: standard input is /dev/null, standard output `output`,
+// standard error ours or, where told, /dev/null; no other descriptor is left open. 0, or an errno.
+int haul_spawn(pid_t *child, const char *path, char *const *arguments, int output, int is_quiet);
+
+// Names this thread, for debuggers; at most 15 bytes.
+void haul_name_thread(const char *name);
+
+// Processors that this process may run on.
+int haul_cores(void);
+
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }
 
 #endif

@@ -1,5 +1,6 @@
-import Foundation
+import Dispatch
 import Locks
+import Posix
 
 /// A value that another thread makes meanwhile.
 final class Ahead<Value: Sendable>: Sendable {
@@ -8,7 +9,7 @@ final class Ahead<Value: Sendable>: Sendable {
 
   init(_ make: @escaping @Sendable () throws -> Value) {
     // A thread of its own: whoever waits may hold one of the few that are shared.
-    Thread.detachNewThread { [self] in
+    DedicatedThread.start { [self] in
       let made = Result { try make() }
       result.withLock { $0 = made }
       isMade.signal()

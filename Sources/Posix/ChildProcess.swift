@@ -1,0 +1,45 @@
+import CPosix
+import Glibc
+
+/// A program that runs beside this one, in a process group of its own. Its input is empty, its output is read here, and it has no
+/// other descriptor of ours than standard error.
+package struct ChildProcess: Sendable {
+  package let id: Int32
+  private let output: Int32
+
+  /// Runs env(1) with these arguments, which finds the program.
+  package init(env arguments: [String], showsErrors: Bool) throws(SystemError) {
+    var ends: [Int32] = [-1, -1]
+    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError() }
+    defer { close(ends[1]) }
+    let words = (["env"] + arguments).map { strdup($0) }
+    defer { for word in words { free(word) } }
+    var child: pid_t = 0
+    let code = haul_spawn(&child, "/usr/bin/env", words + [nil], ends[1], showsErrors ? 0 : 1)
+    guard code == 0 else {
+      close(ends[0])
+      throw SystemError(code)
+    }
+    (id, output) = (child, ends[0])
+  }
+
+  /// All that it writes. Waits until the program has ended, and nobody else holds its output; `id` stays its own until `reap`.
+  /// Called once.
+  package func readToEnd() -> [UInt8] {
+    defer { close(output) }
+    let bytes = (try? Files.readToEnd(output)) ?? []
+    var facts = siginfo_t()
+    while waitid(P_PID, id_t(id), &facts, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    return bytes
+  }
+
+  /// Its exit status, or the number of the signal that ended it. Called once, at the end.
+  package func reap() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(id, &status, 0) < 0 {
+      guard errno == EINTR else { return -1 }
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? status >> 8 & 0xFF : signal
+  }
+}

@@ -1,0 +1,33 @@
+import CPosix
+import Glibc
+
+/// What haul asks of the machine and the account that it runs on.
+package enum Machine {
+  package static var hostName: String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0, name[0] != 0 else { return "localhost" }
+    return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+  }
+
+  /// Processors that this process may run on.
+  package static var cores: Int { Int(haul_cores()) }
+
+  /// The user's home folder by the account, whatever `HOME` says.
+  package static var accountHome: String {
+    getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? "/"
+  }
+
+  /// The variables of this process.
+  package static var environment: [String: String] {
+    var variables: [String: String] = [:]
+    var place = Glibc.environ
+    while let entry = place.pointee {
+      let text = String(cString: entry)
+      if let mark = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
+        variables[String(text[..<mark])] = String(text[text.utf8.index(after: mark)...])
+      }
+      place += 1
+    }
+    return variables
+  }
+}
