@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulCore
+import Posix
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {

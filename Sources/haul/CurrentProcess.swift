@@ -1,11 +1,12 @@
-import Foundation
+import Glibc
 import HaulCore
 import JobModel
+import Posix
 
 /// This process: the one place that reads its environment, names its descriptors, and ends it.
 enum CurrentProcess {
   static let environment = ProcessEnvironment(
-    ProcessInfo.processInfo.environment, userHome: NSHomeDirectory())
+    Machine.environment, userHome: Machine.accountHome)
 
   static let console = Console(
     output: STDOUT_FILENO, errors: STDERR_FILENO, style: Console.Style(CommandLine.arguments),

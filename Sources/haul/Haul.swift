@@ -1,8 +1,9 @@
 import ArgumentParser
 import CPosix
-import Foundation
+import Glibc
 import HaulCore
 import JobModel
+import Posix
 
 @main
 struct Haul: AsyncParsableCommand {
@@ -61,7 +62,7 @@ struct Haul: AsyncParsableCommand {
     guard let first = words.first, !first.hasPrefix("-"), first != "help" else { return }
     guard names.contains(first) else {
       let near = NearMiss.of(first, among: names).map { "did you mean `\($0)`?" }
-      let isFile = FileManager.default.fileExists(atPath: first)
+      let isFile = Files.exists(first)
       throw End(
         .usage, "`\(first)` is not a command of haul",
         hint: near ?? (isFile ? "`haul run \(first)` runs it" : "`haul help` lists the commands"))

@@ -1,7 +1,8 @@
 import Dispatch
-import Foundation
+import Glibc
 import HaulCore
 import JobModel
+import Posix
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end; one that comes a second later, or after, ends at once.
 final class Signals {
@@ -19,7 +20,7 @@ final class Signals {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
-        let now = ProcessInfo.processInfo.systemUptime
+        let now = SystemClock.uptime
         guard let start = begun.value else {
           begun.set(now)
           return first(number)

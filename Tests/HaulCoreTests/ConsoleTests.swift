@@ -76,9 +76,4 @@ struct ConsoleTests {
     #expect(ULID.make(now: 1_000).count == 26)
     #expect(ULID.make(now: 1_000).prefix(10) < ULID.make(now: 1_000.001).prefix(10))
   }
-
-  @Test(arguments: [("Europe/Berlin", 7200), ("UTC", 0), ("Asia/Kolkata", 19800)])
-  func zones(_ name: String, _ offset: Int) {
-    #expect(Zones.find(name).offset(1_751_000_000) == offset)
-  }
 }

@@ -10,14 +10,15 @@ struct ChildProcessTests {
     return (String(decoding: child.readToEnd(), as: UTF8.self), child.reap())
   }
 
-  @Test(arguments: [
-    (["sh", "-c", "echo hello; exit 3"], "hello\n", 3), (["true"], "", 0),
-    (["sh", "-c", "kill -9 $$"], "", 9),
-    // Its input is empty, and its arguments are kept apart.
-    (["cat"], "", 0), (["printf", "%s|", "a b", "", "ä\"'"], "a b||ä\"'|", 0),
-    (["seq", "1", "50000"], (1...50_000).map { "\($0)\n" }.joined(), 0),
-    (["A=b", "sh", "-c", "echo $A"], "b\n", 0),
-  ] as [([String], String, Int32)])
+  @Test(
+    arguments: [
+      (["sh", "-c", "echo hello; exit 3"], "hello\n", 3), (["true"], "", 0),
+      (["sh", "-c", "kill -9 $$"], "", 9),
+      // Its input is empty, and its arguments are kept apart.
+      (["cat"], "", 0), (["printf", "%s|", "a b", "", "ä\"'"], "a b||ä\"'|", 0),
+      (["seq", "1", "50000"], (1...50_000).map { "\($0)\n" }.joined(), 0),
+      (["A=b", "sh", "-c", "echo $A"], "b\n", 0),
+    ] as [([String], String, Int32)])
   func outputAndStatus(_ words: [String], _ output: String, _ status: Int32) throws {
     #expect(try Self.run(words) == (output, status))
   }

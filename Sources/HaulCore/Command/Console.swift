@@ -1,5 +1,6 @@
-import Foundation
+import Glibc
 import JobModel
+import Posix
 import Reporting
 
 /// Where a command prints: data to its output, messages to its errors.
@@ -55,7 +56,7 @@ package final class Console: Sendable {
 
   /// A plain line of progress or the summary, with its time where no terminal shows it as it comes.
   func timed(_ text: String) {
-    let time = isErrorTerminal ? "" : Timestamp.text(Date().timeIntervalSince1970) + " "
+    let time = isErrorTerminal ? "" : Timestamp.text(SystemClock.now) + " "
     emit(time + text)
   }
 
@@ -63,7 +64,7 @@ package final class Console: Sendable {
   func record(_ level: String, _ message: String, _ more: [JSON.Member] = []) {
     let line = JSON.object(
       [
-        .init("at", .string(Timestamp.text(Date().timeIntervalSince1970))), .init("level", .string(level)),
+        .init("at", .string(Timestamp.text(SystemClock.now))), .init("level", .string(level)),
         .init("message", .string(Masking.text(message))),
       ] + more)
     emit(line.text + "\n")

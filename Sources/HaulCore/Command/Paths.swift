@@ -1,11 +1,12 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobModel
+import Posix
 
 /// Paths as the command line gives them, made absolute.
 package enum Paths {
   package static func absolute(_ path: String) -> String {
-    path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    path.hasPrefix("/") ? path : Files.workingFolder + "/" + path
   }
 
   /// Absolute, with links left as they are: below the shell's idea of where it is (`pwd -L`), where that is right.
@@ -13,7 +14,7 @@ package enum Paths {
   /// - Parameter shell: the variable `PWD`.
   static func logical(_ path: String, shell: String?) -> String {
     guard !path.hasPrefix("/") else { return RelativePath.tidy(path) }
-    let here = FileManager.default.currentDirectoryPath
+    let here = Files.workingFolder
     let given = shell.flatMap { RelativePath.isAbsolute($0) && real($0) == real(here) ? $0 : nil }
     return RelativePath.tidy((given ?? here) + "/" + path)
   }

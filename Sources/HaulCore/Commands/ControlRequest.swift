@@ -1,7 +1,8 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 package import JobModel
+import Posix
 import Reporting
 import TransferEngine
 
@@ -37,7 +38,7 @@ package struct ControlRequest: Sendable {
       }
       guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
         // The running `haul run` looks for requests a few times a second.
-        return try await ledger.result(of: ledger.request(control, at: Date().timeIntervalSince1970))
+        return try await ledger.result(of: ledger.request(control, at: SystemClock.now))
       }
       defer { withExtendedLifetime(lock) {} }
       return try await applyAtRest(name, ledger)

@@ -1,7 +1,8 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
+import Posix
 import Reporting
 
 /// What `haul status` shows: where jobs stand, from their ledgers.
@@ -74,7 +75,7 @@ package struct JobStatus {
     } else {
       let clear = watches && console.isOutputTerminal ? "\u{1b}[H\u{1b}[2J" : ""
       let text = try StatusText(head, ledger: ledger, isColoured: console.coloursOutput)
-        .text(now: Date().timeIntervalSince1970, meter: &meter)
+        .text(now: SystemClock.now, meter: &meter)
       console.out(clear + text)
     }
   }

@@ -1,6 +1,7 @@
-import Foundation
+import Glibc
 import JobLedger
 package import JobModel
+import Posix
 import Reporting
 
 /// `limit`: a job's bandwidth, now and in later runs.
@@ -27,7 +28,7 @@ package struct LimitRequest: Sendable {
     let ledger = try state.open(name)
     do {
       guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-        _ = try await ledger.result(of: ledger.request(limit: limit, at: Date().timeIntervalSince1970))
+        _ = try await ledger.result(of: ledger.request(limit: limit, at: SystemClock.now))
         return true
       }
       defer { withExtendedLifetime(lock) {} }

@@ -1,8 +1,9 @@
-import JobLedger
 import Endpoints
-import Foundation
+import Glibc
+import JobLedger
 import JobManifest
 package import JobModel
+import Posix
 import Reporting
 
 /// What `haul check` finds: every fault of a manifest. Neither network nor state is touched.
@@ -22,7 +23,7 @@ package struct ManifestCheck: Sendable {
       (diagnostics, transfers) = (read.diagnostics, 0)
       return
     }
-    let now = Date().timeIntervalSince1970
+    let now = SystemClock.now
     let expansion = try PlanCompiler.check(
       job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)),
       sparing: state.folders(for: job))

@@ -1,7 +1,8 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
+import Posix
 
 /// A plan compiled apart from the job's own, in a folder beside the states of all jobs; removed with the value.
 final class PlanDraft: Sendable {
@@ -13,7 +14,7 @@ final class PlanDraft: Sendable {
   init(_ state: StateFolder) throws {
     // No job's name begins with a dot.
     let home = StateFolder(path: state.path + "/.plans")
-    let name = UUID().uuidString
+    let name = ULID.make(now: SystemClock.now)
     try home.make(name)
     folder = home.folder(name)
     guard let lock = try RunLock.take(folder, waiting: false) else {
@@ -24,13 +25,13 @@ final class PlanDraft: Sendable {
     Self.sweep(home, besides: name)
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
+  deinit { Files.remove(folder) }
 
   /// Removes what killed commands left: nobody holds its lock.
   private static func sweep(_ home: StateFolder, besides mine: String) {
     for name in home.jobs where name != mine {
       guard let lock = try? RunLock.take(home.folder(name), waiting: false) else { continue }
-      try? FileManager.default.removeItem(atPath: home.folder(name))
+      Files.remove(home.folder(name))
       withExtendedLifetime(lock) {}
     }
   }

@@ -1,5 +1,6 @@
 import Endpoints
 import JobLedger
+import Posix
 import Reporting
 import TransferEngine
 

@@ -1,9 +1,10 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobManifest
 import JobModel
 import LocalFiles
+import Posix
 import Preview
 import Reporting
 import TransferEngine
@@ -44,7 +45,7 @@ struct PlanPreview: Sendable {
       {
         read.diagnostics.append(takenOver)
       }
-      let now = Date().timeIntervalSince1970
+      let now = SystemClock.now
       let values = RunValues(
         id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
       let draft = try PlanDraft(state)
@@ -83,7 +84,7 @@ struct PlanPreview: Sendable {
   /// Gives each transfer of the manifest with what a run would do with it.
   func each(_ prober: Prober?, _ body: (PlanLine) throws -> Void) async throws {
     let folder = try Folder.open(job.directory)
-    let rates = try recorded?.hostRates(now: Date().timeIntervalSince1970) ?? [:]
+    let rates = try recorded?.hostRates(now: SystemClock.now) ?? [:]
     var last: Int64 = 0
     while true {
       let page = try plan.page(after: last, onlyTouched: false, limit: 256)

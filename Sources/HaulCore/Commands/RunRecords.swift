@@ -1,6 +1,7 @@
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
+import Posix
 import Reporting
 
 /// A job's past runs: what `haul history` and `haul report` print.
@@ -51,10 +52,9 @@ package struct RunRecords {
       console.out(History(job: name, runs: [run]).text)
       return console.note("the details of an older run are in its JSON: `--format json`")
     }
-    guard let bytes = FileManager.default.contents(atPath: state.folder(name) + "/reports/\(run.id).json")
-    else {
+    guard let bytes = try? Files.read(state.folder(name) + "/reports/\(run.id).json") else {
       throw End(.noInput, "the report of run \(number) is no longer kept", hint: "the newest 30 reports are")
     }
-    console.out(Array(bytes))
+    console.out(bytes)
   }
 }

@@ -1,6 +1,5 @@
 import Digests
 import Endpoints
-import Foundation
 import JobLedger
 import JobModel
 import Planner

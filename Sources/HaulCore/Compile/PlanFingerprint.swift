@@ -1,8 +1,9 @@
 import Digests
 import Endpoints
-import Foundation
+import Glibc
 import JobManifest
 import JobModel
+import Posix
 
 /// A digest of everything that a plan is compiled from. Where the plan at hand has the same one, compiling again would
 /// change nothing, and a million rows are not read.
@@ -56,7 +57,7 @@ enum PlanFingerprint {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     let changed = Double(status.st_ctim.tv_sec) + Double(status.st_ctim.tv_nsec) / 1e9
-    guard !settled || Date().timeIntervalSince1970 - changed > clockTick else { return nil }
+    guard !settled || SystemClock.now - changed > clockTick else { return nil }
     let (mtime, ctime) = (status.st_mtim, status.st_ctim)
     return
       "\(status.st_dev).\(status.st_ino).\(status.st_size).\(mtime.tv_sec).\(mtime.tv_nsec).\(ctime.tv_sec).\(ctime.tv_nsec)"

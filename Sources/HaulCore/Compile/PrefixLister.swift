@@ -1,8 +1,9 @@
+import Dispatch
 import Endpoints
-import Foundation
 import JobLedger
 import JobModel
 import Planner
+import Posix
 import TransferEngine
 
 /// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.

@@ -2,6 +2,7 @@ import Endpoints
 import JobLedger
 import JobModel
 import Planner
+import Posix
 
 /// Reads the job's row files again while a run goes on: signed URLs may have been renewed in them.
 actor RowSources {

@@ -1,5 +1,6 @@
 import Dispatch
 import Locks
+import Posix
 
 /// A channel between two threads that holds a few elements: the producer waits while it is full. Each hand-over may wake
 /// a thread, so elements are best batches.

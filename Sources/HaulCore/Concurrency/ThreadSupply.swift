@@ -1,13 +1,15 @@
 import CPosix
-import Foundation
+import Dispatch
+import Glibc
 import JobModel
+import Posix
 import Synchronization
 
 /// The threads that this process may still start. Where the limit of processes leaves none, work that was handed to another
 /// thread would wait for ever.
 package enum ThreadSupply {
   /// As many as a run has at once, and some: the network's, the ledger's, one a core for tasks and one for blocking work.
-  private static var needed: Int { min(64, 8 + 2 * ProcessInfo.processInfo.activeProcessorCount) }
+  private static var needed: Int { min(64, 8 + 2 * Machine.cores) }
   /// Seconds for which tasks may stand still before it is asked why.
   private static let patience = 10.0
   private static let lastBeat = Atomic<UInt64>(0)
@@ -28,7 +30,7 @@ package enum ThreadSupply {
     }
     DedicatedThread.start {
       while true {
-        Thread.sleep(forTimeInterval: 2)
+        sleep(2)
         let last = lastBeat.load(ordering: .relaxed)
         let now = DispatchTime.now().uptimeNanoseconds
         // Another processor's beat may be a little ahead of this one's clock.
@@ -43,7 +45,7 @@ package enum ThreadSupply {
 
   private static func shortage(_ what: String) -> End {
     End(
-      .incomplete, "\(what): \(String(cString: strerror(EAGAIN)))",
+      .incomplete, "\(what): \(SystemError(EAGAIN))",
       hint:
         "raise the limit of processes (`ulimit -u`, the container's or the unit's limit of pids), then run the same command again"
     )

@@ -1,8 +1,9 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobManifest
 import JobModel
+import Posix
 
 /// A job read, locked and compiled for a run.
 struct JobOpening: Sendable {
@@ -52,7 +53,7 @@ struct JobOpening: Sendable {
       guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
       let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt, context.environment)
       if let takenOver { read.diagnostics.append(takenOver) }
-      let now = Date().timeIntervalSince1970
+      let now = SystemClock.now
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
@@ -156,7 +157,7 @@ struct JobOpening: Sendable {
     if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(file.path)) {
       return nil
     }
-    guard FileManager.default.fileExists(atPath: known) else {
+    guard Files.exists(known) else {
       return Diagnostic(
         .warning,
         "the state of the job `\(job.name)` is taken over from `\(known)`, which is no longer there",

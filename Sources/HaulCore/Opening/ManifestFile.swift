@@ -1,8 +1,9 @@
 import Digests
 import Endpoints
-import Foundation
+import Glibc
 import JobManifest
 import JobModel
+import Posix
 
 /// A manifest as the command line names it, read and checked.
 package struct ManifestFile: Sendable {
@@ -23,25 +24,22 @@ package struct ManifestFile: Sendable {
           .usage, "a job is planned and run from a file, not from standard input",
           hint: "its state remembers the manifest's path; `haul check -` reads standard input")
       }
-      guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
+      guard let read = try? Files.readToEnd(STDIN_FILENO) else {
         throw End(.noInput, "standard input can't be read")
       }
-      bytes = Array(data)
+      bytes = read
       sha256 = try Digest.hex(of: bytes, .sha256)
-      directory = FileManager.default.currentDirectoryPath
+      directory = Files.workingFolder
       return
     }
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw End(.noInput, "the manifest `\(path)` does not exist")
-    }
-    guard !isFolder.boolValue, let data = FileManager.default.contents(atPath: path) else {
+    guard Files.exists(path) else { throw End(.noInput, "the manifest `\(path)` does not exist") }
+    guard let read = try? Files.read(path) else {
       throw End(.noInput, "the manifest `\(path)` can't be read")
     }
-    bytes = Array(data)
+    bytes = read
     sha256 = try Digest.hex(of: bytes, .sha256)
     let real = Paths.real(path)
-    directory = (real as NSString).deletingLastPathComponent
+    directory = PathParts(real).parent
   }
 
   func read(overrides: [String: String]) -> ManifestResult {
@@ -55,7 +53,7 @@ package struct ManifestFile: Sendable {
 
   /// The job's name, as far as the manifest is sound enough to have one.
   static func jobName(_ bytes: [UInt8], path: String, _ environment: ProcessEnvironment) -> String? {
-    let directory = (Paths.real(path) as NSString).deletingLastPathComponent
+    let directory = PathParts(Paths.real(path)).parent
     let result = ManifestReader.read(
       bytes, path: path, directory: directory, environment: { environment.variables[$0] })
     return (result.job ?? result.readable)?.name

@@ -1,9 +1,11 @@
 import Curl
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
+import Posix
+import TimeZones
 import TransferEngine
 
 /// Puts an engine's surroundings together: network thread, clock, secrets, the manifest's folder.
@@ -31,7 +33,7 @@ struct EngineSetUp {
       thread: thread, userAgent: "haul/\(ToolVersion.current)",
       proxies: ProxyEnvironment(command.environment.variables),
       secrets: secrets.teaching(writer.mask))
-    let wallClock: @Sendable () -> Double = { Date().timeIntervalSince1970 }
+    let wallClock: @Sendable () -> Double = { SystemClock.now }
     let remark: @Sendable (Diagnostic) -> Void = { diagnostic in
       // Without a run there is no report to put it in.
       if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
@@ -44,7 +46,7 @@ struct EngineSetUp {
     let hostLog = HostLog(report: remark)
     if run > 0 { writer.submit(.hosts([])) }
     let gate = HostGate(
-      transport: curl, now: { ProcessInfo.processInfo.systemUptime }, random: { Double.random(in: 0..<1) },
+      transport: curl, now: { SystemClock.uptime }, random: { Double.random(in: 0..<1) },
       isThere: waits ? network.isThere : nil,
       tell: { news in
         events(.host(news))
@@ -58,7 +60,7 @@ struct EngineSetUp {
     let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
       if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }
     }
-    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let cores = Machine.cores
     context = EngineContext(
       transport: GatedTransport(curl, gate: gate, rates: rates, wallClock: wallClock), ledger: ledger,
       writer: writer,
@@ -67,7 +69,7 @@ struct EngineSetUp {
       events: events,
       clock: EngineClock(
         now: wallClock, random: { Double.random(in: 0..<1) },
-        zone: Zones.find),
+        zone: TimeZones.find),
       bootID: BootID.current, checksEverything: checksEverything, board: board)
     context.runID = try ledger.run(number: run)?.id ?? ""
     context.gate = gate
@@ -76,7 +78,7 @@ struct EngineSetUp {
     let records = EndpointRecords(job.endpoints)
     context.formerEndpoint = { name, text throws(Failure) in try records.former(name, text) }
     context.network = network
-    let state = StateFolder(path: (stateFolder as NSString).deletingLastPathComponent)
+    let state = StateFolder(path: PathParts(stateFolder).parent)
     context.protectedFolders = ProtectedFolders(
       root: state.path, jobs: state.jobs.map(state.folder), home: context.folder)
     // Whoever writes the manifest decides which commands it may run: not a server.

@@ -1,7 +1,8 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
+import Posix
 import Reporting
 
 /// A run's events, if they were asked for (`--events`).
@@ -32,7 +33,7 @@ struct EventSink: Sendable {
     log = EventLog(
       descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
       firstSeq: first,
-      now: { Date().timeIntervalSince1970 }, onFailure: { [failed] in failed.set($0.description) })
+      now: { SystemClock.now }, onFailure: { [failed] in failed.set($0.description) })
   }
 
   /// Why events could not be written; the run went on without them.

@@ -1,8 +1,9 @@
 import Endpoints
-import JobManifest
-import Foundation
+import Glibc
 import JobLedger
+import JobManifest
 import JobModel
+import Posix
 import Reporting
 import TransferEngine
 
@@ -59,10 +60,9 @@ package struct JobRun: Sendable {
   /// A report or an events file that can't be written is known before anything is moved.
   private func checkWritable() throws {
     for path in [settings.report, settings.events].compactMap({ $0 }) where path != "-" {
-      let folder = (Paths.absolute(path) as NSString).deletingLastPathComponent
-      let target = FileManager.default.fileExists(atPath: path) ? path : folder
-      var isFolder: ObjCBool = false
-      if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+      let folder = PathParts(Paths.absolute(path)).parent
+      let target = Files.exists(path) ? path : folder
+      if Files.isFolder(path) {
         throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description)
       }
       guard access(target, W_OK) == 0 else {

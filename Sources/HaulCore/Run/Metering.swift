@@ -1,5 +1,5 @@
-import Foundation
 import Locks
+import Posix
 
 /// NetworkManager's word on whether the connection is metered, asked over D-Bus by busctl(1) now and then.
 ///
@@ -26,11 +26,11 @@ final class Metering: Sendable {
   /// What was known last; nil where nobody knows. Asks again in the background where that is old.
   var current: Bool? {
     let (value, isDue) = state.withLock { state in
-      let isDue = !state.isAsking && ProcessInfo.processInfo.systemUptime >= state.next
+      let isDue = !state.isAsking && SystemClock.uptime >= state.next
       if isDue { state.isAsking = true }
       return (state.value, isDue)
     }
-    if isDue { Thread.detachNewThread { self.ask() } }
+    if isDue { DedicatedThread.start { self.ask() } }
     return value
   }
 
@@ -38,7 +38,7 @@ final class Metering: Sendable {
     let answer = Self.read()
     let isNews = state.withLock { state in
       state.value = answer
-      state.next = ProcessInfo.processInfo.systemUptime + Self.interval
+      state.next = SystemClock.uptime + Self.interval
       state.isAsking = false
       defer { if answer == nil { state.hasRemarked = true } }
       return answer == nil && !state.hasRemarked
@@ -51,23 +51,16 @@ final class Metering: Sendable {
   }
 
   private static func read() -> Bool? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     let name = "org.freedesktop.NetworkManager"
-    process.arguments = [
+    let words = [
       "busctl", "--system", "--timeout=2", "get-property", name, "/org/freedesktop/NetworkManager", name,
       "Metered",
     ]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    process.standardInput = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return nil }
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { return nil }
+    guard let process = try? ChildProcess(env: words, showsErrors: false) else { return nil }
+    let output = process.readToEnd()
+    guard process.reap() == 0 else { return nil }
     // `u 2`
-    switch String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace).last {
+    switch String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace).last {
     case "1", "3": return true
     case "2", "4": return false
     default: return nil

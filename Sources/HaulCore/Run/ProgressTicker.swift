@@ -1,8 +1,9 @@
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
-import Reporting
 import Locks
+import Posix
+import Reporting
 import TransferEngine
 
 /// Drives the live view and the events' `progress`, each at its own pace.
@@ -38,7 +39,7 @@ final class ProgressTicker: Sendable {
   }
 
   func tick() {
-    let now = ProcessInfo.processInfo.systemUptime
+    let now = SystemClock.uptime
     view.tick(now: now)
     guard events.isOn else { return }
     let rate: Double?? = state.withLock { state in
@@ -58,7 +59,7 @@ final class ProgressTicker: Sendable {
     let known = state.withLock { now < $0.nextLook ? $0.totals : nil }
     if let known { return known }
     guard let counts = try? ledger.counts(), let sums = try? ledger.sums() else { return nil }
-    let took = ProcessInfo.processInfo.systemUptime - now
+    let took = SystemClock.uptime - now
     state.withLock {
       $0.totals = (counts, sums)
       // A look of some milliseconds is one a second; more than 3 % of a core is never spent on it.

@@ -1,9 +1,11 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobManifest
 import JobModel
+import Posix
 import Reporting
+import TimeZones
 
 /// Where a run's report goes: its job's folder, the path that was asked for, and standard output.
 struct ReportSink: Sendable {
@@ -35,12 +37,12 @@ struct ReportSink: Sendable {
     job: Job?, file: ManifestFile, outcome: RunOutcome, status: ExitStatus, diagnostics: [Diagnostic]
   ) throws {
     guard path != nil || json else { return }
-    let now = Date().timeIntervalSince1970
+    let now = SystemClock.now
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
     head.manifest = file.path
     head.manifestSHA256 = file.sha256
     head.description = job?.description
-    head.host = ProcessInfo.processInfo.hostName
+    head.host = Machine.hostName
     head.runID = ULID.make(now: now)
     head.outcome = outcome
     head.exitCode = status.rawValue
@@ -85,12 +87,14 @@ struct ReportSink: Sendable {
     head.manifest = try ledger.meta("manifest_as_given")
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
-    head.host = ProcessInfo.processInfo.hostName
+    head.host = Machine.hostName
     head.limit = try ledger.limit()
     let names = try EndpointDescriptions(ledger)
     head.describe = { names.describe($0) }
-    let now = Date().timeIntervalSince1970
-    head.resumesAt = { PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: Zones.find) }
+    let now = SystemClock.now
+    head.resumesAt = {
+      PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: TimeZones.find)
+    }
     if let run {
       head.take(run)
       head.previousStart =

@@ -1,6 +1,7 @@
-import Foundation
+import Glibc
 import JobModel
 import Logging
+import Posix
 import Reporting
 import Synchronization
 import TransferEngine
@@ -49,7 +50,7 @@ struct RunLog: Sendable {
 
   private func isFirst(_ kind: LogCauses.Kind, _ cause: Cause, _ id: String) -> Bool {
     guard logger.logLevel <= kind.level else { return false }
-    return causes.note(kind, cause, id: id, now: ProcessInfo.processInfo.systemUptime)
+    return causes.note(kind, cause, id: id, now: SystemClock.uptime)
   }
 
   func record(_ event: EngineEvent) {
@@ -118,7 +119,7 @@ private struct LineLogHandler: LogHandler {
 
   func log(event: LogEvent) {
     let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-    let time = Timestamp.text(Date().timeIntervalSince1970)
+    let time = Timestamp.text(SystemClock.now)
     switch format {
     case .text:
       let tail = facts.map { " \($0.key)=\(DisplayText.safe("\($0.value)"))" }.joined()

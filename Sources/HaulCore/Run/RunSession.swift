@@ -1,8 +1,9 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
+import Posix
 import Reporting
 import TransferEngine
 
@@ -19,7 +20,7 @@ struct RunSession {
   private var scope: Selection? { settings.scope }
 
   func run(_ stopper: StopController) async throws {
-    let now = Date().timeIntervalSince1970
+    let now = SystemClock.now
     context.console.print(opened.diagnostics)
     try checkScope()
     try reports.refuse(
@@ -137,7 +138,7 @@ struct RunSession {
       Task {
         try await Self.every(.milliseconds(100)) {
           ticker.tick()
-          log.tick(now: ProcessInfo.processInfo.systemUptime)
+          log.tick(now: SystemClock.uptime)
         }
       },
       // Completions reach the disk while others still move.
@@ -203,11 +204,11 @@ struct RunSession {
     for number in (try? ledger.pendingLimits()) ?? [] {
       guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
       await engine.setLimit(limit)
-      try? ledger.settleControl(number, changed: 0, at: Date().timeIntervalSince1970)
+      try? ledger.settleControl(number, changed: 0, at: SystemClock.now)
     }
     for (number, control) in controls {
       guard let changed = try? await engine.apply(control) else { continue }
-      try? ledger.settleControl(number, changed: changed, at: Date().timeIntervalSince1970)
+      try? ledger.settleControl(number, changed: changed, at: SystemClock.now)
     }
   }
 
@@ -229,7 +230,7 @@ struct RunSession {
     try ledger.endAttempt(
       run: run.number, outcome: outcome, exitCode: status.rawValue,
       isOver: whole.isOver(endedByFailFast: cause == .failFast), bytesTransferred: Int64(board.moved),
-      scope: settings.only, at: Date().timeIntervalSince1970)
+      scope: settings.only, at: SystemClock.now)
     let stored = state.folder(job.name) + "/reports/\(run.id).json"
     events.write(.runEnded(outcome, exitCode: status.rawValue, report: settings.report ?? stored))
     events.flush()

@@ -1,6 +1,6 @@
 import Endpoints
-import Foundation
 import JobModel
+import Posix
 
 /// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
 struct AWSCredentialSource: Sendable {
@@ -82,19 +82,19 @@ struct AWSCredentialSource: Sendable {
     func refused(_ what: String) -> Failure {
       Failure(.secretUnavailable, "the credential command `\(name)` \(what)")
     }
-    guard let members = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
+    guard let members = JSON(Array(text.utf8)), members.members != nil else {
       throw refused("printed no JSON object")
     }
-    guard (members["Version"] as? NSNumber)?.intValue == 1 else { throw refused("printed no `Version: 1`") }
-    guard let id = members["AccessKeyId"] as? String, let secret = members["SecretAccessKey"] as? String,
+    guard members["Version"].int64 == 1 else { throw refused("printed no `Version: 1`") }
+    guard let id = members["AccessKeyId"].string, let secret = members["SecretAccessKey"].string,
       !id.isEmpty, !secret.isEmpty
     else { throw refused("printed no AccessKeyId and SecretAccessKey") }
     var keys = AWSKeys(accessKeyID: id, secretAccessKey: Secret(secret))
-    if let token = members["SessionToken"] as? String, !token.isEmpty { keys.sessionToken = Secret(token) }
-    if let expiry = members["Expiration"] as? String {
+    if let token = members["SessionToken"].string, !token.isEmpty { keys.sessionToken = Secret(token) }
+    if let expiry = members["Expiration"].string {
       guard let seconds = Timestamp.seconds(expiry) else { throw refused("printed an unreadable Expiration") }
       keys.expiresAt = seconds
-      if seconds <= Date().timeIntervalSince1970 { throw refused("printed keys that have expired already") }
+      if seconds <= SystemClock.now { throw refused("printed keys that have expired already") }
     }
     return keys
   }

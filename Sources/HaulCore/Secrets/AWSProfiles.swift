@@ -1,5 +1,5 @@
-import Foundation
 import JobModel
+import Posix
 
 /// The shared files of AWS's tools: `credentials` with `[NAME]`, `config` with `[profile NAME]`
 /// (docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html).
@@ -80,11 +80,11 @@ struct AWSProfiles {
   }
 
   private static func sections(_ path: String) -> [String: Section] {
-    guard let data = FileManager.default.contents(atPath: path) else { return [:] }
+    guard let bytes = try? Files.read(path) else { return [:] }
     var found: [String: Section] = [:]
     var name: String?
-    for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
-      let text = line.trimmingCharacters(in: .whitespaces)
+    for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      let text = line.trimmed(\.isWhitespace)
       // What is indented belongs to the line before it: settings of another tool.
       if text.isEmpty || text.hasPrefix("#") || text.hasPrefix(";") || line.first?.isWhitespace == true {
         continue
@@ -94,8 +94,8 @@ struct AWSProfiles {
         name = words.joined(separator: " ").filter { $0 != "\"" && $0 != "'" }
         if let name, found[name] == nil { found[name] = [:] }
       } else if let name, let mark = text.firstIndex(of: "=") {
-        let key = text[..<mark].trimmingCharacters(in: .whitespaces).lowercased()
-        found[name]?[key] = text[text.index(after: mark)...].trimmingCharacters(in: .whitespaces)
+        let key = text[..<mark].trimmed(\.isWhitespace).lowercased()
+        found[name]?[key] = text[text.index(after: mark)...].trimmed(\.isWhitespace)
       }
     }
     return found

@@ -1,6 +1,7 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobModel
+import Posix
 import TransferEngine
 
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.
@@ -11,15 +12,15 @@ enum Netrc {
     }
     var status = stat()
     guard stat(path, &status) == 0 else {
-      throw Failure(.secretUnavailable, "`\(path)`: \(String(cString: strerror(errno)))")
+      throw Failure(.secretUnavailable, "`\(path)`: \(SystemError())")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "`\(path)` can be read by others: `chmod 600` it")
     }
-    guard let data = FileManager.default.contents(atPath: path) else {
+    guard let bytes = try? Files.read(path) else {
       throw Failure(.secretUnavailable, "`\(path)` can't be read")
     }
-    guard let entry = NetrcFile(String(decoding: data, as: UTF8.self)).entry(for: host) else {
+    guard let entry = NetrcFile(String(decoding: bytes, as: UTF8.self)).entry(for: host) else {
       throw Failure(.secretUnavailable, "`\(path)` has no entry `machine \(host)`")
     }
     guard let user = entry.login, let password = entry.password, !user.contains(":") else {

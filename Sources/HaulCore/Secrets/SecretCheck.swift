@@ -1,5 +1,5 @@
 import Endpoints
-import Foundation
+import Glibc
 import JobLedger
 import JobModel
 import TransferEngine

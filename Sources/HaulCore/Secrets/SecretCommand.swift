@@ -1,6 +1,8 @@
-import Foundation
+import Dispatch
+import Glibc
 import JobModel
 import Locks
+import Posix
 
 /// A command that prints a secret: run once, for 30 s at most, and ended when nobody waits for it any more.
 final class SecretCommand: Sendable {
@@ -9,9 +11,9 @@ final class SecretCommand: Sendable {
 
   private struct State: Sendable {
     /// Nil before it runs and after its end.
-    var process: pid_t?
+    var process: Int32?
     /// Who waits; nil once it has been answered.
-    var waiter: CheckedContinuation<Data, any Error>?
+    var waiter: CheckedContinuation<[UInt8], any Error>?
     /// Nobody waits any more: it does not begin.
     var isOver = false
   }
@@ -22,7 +24,7 @@ final class SecretCommand: Sendable {
 
   /// - Returns: its standard output.
   /// - Throws: `SECRET_UNAVAILABLE`, or `CancellationError`.
-  static func output(_ words: [String]) async throws -> Data {
+  static func output(_ words: [String]) async throws -> [UInt8] {
     let command = SecretCommand(words)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -31,7 +33,7 @@ final class SecretCommand: Sendable {
           return state.isOver
         }
         guard !isOver else { return continuation.resume(throwing: CancellationError()) }
-        Thread.detachNewThread { command.run() }
+        DedicatedThread.start { command.run() }
         DispatchQueue.global().asyncAfter(deadline: .now() + longest) { [weak command] in
           command?.fail("took longer than \(Int(longest)) s and was ended")
         }
@@ -42,23 +44,20 @@ final class SecretCommand: Sendable {
   }
 
   private func run() {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["--"] + words
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardInput = FileHandle.nullDevice
-    do { try process.run() } catch { return fail("can't be run") }
+    guard let process = try? ChildProcess(env: ["--"] + words, showsErrors: true) else {
+      return fail("can't be run")
+    }
     let isOver = state.withLock { state in
-      state.process = process.processIdentifier
+      state.process = process.id
       return state.isOver
     }
     if isOver { stop() }
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
+    let output = process.readToEnd()
+    // Its id may be another's once it is reaped.
     state.withLock { $0.process = nil }
-    guard process.terminationStatus == 0 else { return fail("ended with \(process.terminationStatus)") }
-    end(.success(data))
+    let status = process.reap()
+    guard status == 0 else { return fail("ended with \(status)") }
+    end(.success(output))
   }
 
   private func fail(_ what: String) {
@@ -66,7 +65,7 @@ final class SecretCommand: Sendable {
   }
 
   /// Answers who waits, once; a command that still runs is killed.
-  private func end(_ result: Result<Data, any Error>) {
+  private func end(_ result: Result<[UInt8], any Error>) {
     let waiter = state.withLock { state in
       defer { (state.waiter, state.isOver) = (nil, true) }
       return state.waiter

@@ -1,5 +1,6 @@
-import Foundation
+import Glibc
 import JobModel
+import Posix
 import TransferEngine
 
 /// Resolves secret references: from the environment, files and commands.
@@ -36,16 +37,16 @@ struct Secrets: Sendable {
   static func file(_ path: String) throws -> Secret {
     var status = stat()
     guard stat(path, &status) == 0 else {
-      let reason = errno == ENOENT ? "does not exist" : "can't be read: \(String(cString: strerror(errno)))"
+      let reason = errno == ENOENT ? "does not exist" : "can't be read: \(SystemError())"
       throw Failure(.secretUnavailable, "the secret file `\(path)` \(reason)")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can be read by others: `chmod 600` it")
     }
-    guard let data = FileManager.default.contents(atPath: path) else {
+    guard let bytes = try? Files.read(path) else {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can't be read")
     }
-    return try secret(data, from: "the secret file `\(path)`")
+    return try secret(bytes, from: "the secret file `\(path)`")
   }
 
   /// Runs a command and takes its standard output, without the last line's end.
@@ -54,8 +55,8 @@ struct Secrets: Sendable {
     return try secret(try await SecretCommand.output(words), from: "the secret command `\(program)`")
   }
 
-  private static func secret(_ data: Data, from origin: String) throws -> Secret {
-    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+  private static func secret(_ bytes: [UInt8], from origin: String) throws -> Secret {
+    let text = String(decoding: bytes, as: UTF8.self).trimmed(\.isNewline)
     guard !text.isEmpty else { throw Failure(.secretUnavailable, "\(origin) is empty") }
     return Secret(text)
   }

@@ -1,6 +1,8 @@
-import Foundation
+import Glibc
 import JobModel
 import Locks
+import Posix
+import Reporting
 import TransferEngine
 
 /// The file of exchanged refresh tokens in a job's state: mode 0600, replaced whole.
@@ -16,8 +18,7 @@ enum KeptTokens {
       write: { key, token in
         try writing.withLock { _ in
           // A plan may come before the first run.
-          try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+          try Files.makeFolders(folder)
           var tokens = read(path)
           tokens[key] = token.reveal()
           try write(tokens, to: path)
@@ -26,8 +27,7 @@ enum KeptTokens {
   }
 
   private static func read(_ path: String) -> [String: String] {
-    guard let data = FileManager.default.contents(atPath: path) else { return [:] }
-    return (try? JSONSerialization.jsonObject(with: data)) as? [String: String] ?? [:]
+    (try? Files.read(path)).flatMap { JSON($0) }?.dictionary ?? [:]
   }
 
   private static func write(_ tokens: [String: String], to path: String) throws {
@@ -35,13 +35,13 @@ enum KeptTokens {
     unlink(draft)
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw fault("make", draft) }
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    try file.write(contentsOf: Data(JSON.dictionary(tokens).text.utf8))
-    try file.synchronize()
+    defer { close(descriptor) }
+    try Descriptor.write(Array(JSON.dictionary(tokens).text.utf8), to: descriptor, path: draft)
+    guard fsync(descriptor) == 0 else { throw fault("sync", draft) }
     guard rename(draft, path) == 0 else { throw fault("replace", path) }
   }
 
   private static func fault(_ what: String, _ path: String) -> Failure {
-    Failure(.ioError, "\(what) `\(path)`: \(String(cString: strerror(errno)))")
+    Failure(.ioError, "\(what) `\(path)`: \(SystemError())")
   }
 }

@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import JobModel
+import Posix
 
 /// One runner a job: a lock that dies with its process (flock(2)).
 final class RunLock: Sendable {
@@ -28,10 +28,10 @@ final class RunLock: Sendable {
     let path = folder + "/run.lock"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw End(.cannotCreate, "`\(path)` can't be opened: \(String(cString: strerror(errno)))")
+      throw End(.cannotCreate, "`\(path)` can't be opened: \(SystemError())")
     }
     guard canLockRanges(descriptor) else {
-      let reason = String(cString: strerror(errno))
+      let reason = SystemError()
       close(descriptor)
       throw End(
         .cannotCreate, "the state's file system can't lock `\(path)` as SQLite needs it: \(reason)",
@@ -50,7 +50,7 @@ final class RunLock: Sendable {
       close(descriptor)
       if number == EWOULDBLOCK { return nil }
       throw End(
-        .cannotCreate, "`\(path)` can't be locked: \(String(cString: strerror(number)))",
+        .cannotCreate, "`\(path)` can't be locked: \(SystemError(number))",
         hint: "keep the state on a local file system, with --state-dir")
     }
     return RunLock(descriptor)

@@ -1,8 +1,9 @@
 import Endpoints
-import Foundation
+import Glibc
 package import JobLedger
 import JobModel
 import Planner
+import Posix
 
 /// Where the state of all jobs lies: one folder a job.
 package struct StateFolder: Sendable {
@@ -24,8 +25,8 @@ package struct StateFolder: Sendable {
   ///
   /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read.
   package func checked() throws -> StateFolder {
-    guard FileManager.default.fileExists(atPath: path) else { return self }
-    do { _ = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+    guard Files.exists(path) else { return self }
+    do { _ = try Files.names(in: path) } catch {
       throw End(
         .cannotCreate, "the state folder `\(path)` can't be read", hint: "give a folder with --state-dir")
     }
@@ -37,13 +38,13 @@ package struct StateFolder: Sendable {
   /// A plan whose file is gone while those beside it are there is damaged, not absent.
   func exists(_ job: String) -> Bool {
     ["plan.sqlite", "plan.sqlite-wal", "plan.commits"].contains {
-      FileManager.default.fileExists(atPath: folder(job) + "/" + $0)
+      Files.exists(folder(job) + "/" + $0)
     }
   }
 
   /// Names of the jobs that have state, sorted.
   package var jobs: [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    let names = (try? Files.names(in: path)) ?? []
     return names.filter(exists).sorted()
   }
 
@@ -54,22 +55,18 @@ package struct StateFolder: Sendable {
 
   /// Makes a job's folder, for its owner only.
   func make(_ job: String) throws {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder(job) + "/reports", withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-    } catch {
+    do throws(SystemError) { try Files.makeFolders(folder(job) + "/reports") } catch {
       throw End(
-        .cannotCreate, "the state folder `\(folder(job))` can't be made: \(reason(error))",
+        .cannotCreate, "the state folder `\(folder(job))` can't be made: \(error)",
         hint: "choose another one with --state-dir")
     }
   }
 
   /// Removes a job's state, but for a token that a server has exchanged: the one that the manifest refers to is used up.
   func forget(_ job: String) {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder(job))) ?? []
+    let names = (try? Files.names(in: folder(job))) ?? []
     for name in names where name != KeptTokens.fileName {
-      try? FileManager.default.removeItem(atPath: folder(job) + "/" + name)
+      Files.remove(folder(job) + "/" + name)
     }
     rmdir(folder(job))
   }
@@ -141,13 +138,13 @@ package struct StateFolder: Sendable {
   /// The job that a command means: a manifest's path, or the name of a job that has state.
   package func resolve(_ argument: String, _ environment: ProcessEnvironment) throws -> String {
     if exists(argument), !argument.contains("/") { return argument }
-    guard let bytes = FileManager.default.contents(atPath: argument) else {
+    guard let bytes = try? Files.read(argument) else {
       throw End(
         .noInput, "there is no job and no manifest `\(argument)`",
         hint: jobs.isEmpty
           ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
     }
-    guard let name = ManifestFile.jobName(Array(bytes), path: argument, environment) else {
+    guard let name = ManifestFile.jobName(bytes, path: argument, environment) else {
       throw End(.invalidManifest, "`\(argument)` is not a valid manifest; `haul check` says why")
     }
     guard exists(name) else {
@@ -160,23 +157,15 @@ package struct StateFolder: Sendable {
   func prune(_ job: String, keeping count: Int = 30) {
     let folder = folder(job) + "/reports"
     // ULIDs sort by time.
-    let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
+    let names = ((try? Files.names(in: folder)) ?? []).filter {
       $0.hasSuffix(".json")
     }
     for name in names.sorted().dropLast(count) {
-      try? FileManager.default.removeItem(atPath: folder + "/" + name)
+      Files.remove(folder + "/" + name)
     }
   }
 
   func removeReport(_ job: String, run id: String) {
-    try? FileManager.default.removeItem(atPath: folder(job) + "/reports/\(id).json")
-  }
-
-  private func reason(_ error: any Error) -> String {
-    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-    guard let cause, cause.domain == NSPOSIXErrorDomain else {
-      return "its parent is missing or may not be written"
-    }
-    return String(cString: strerror(Int32(cause.code)))
+    Files.remove(folder(job) + "/reports/\(id).json")
   }
 }
