@@ -87,6 +87,7 @@ let package = Package(
 
     // The pure middle.
     layer("JobModel", ["Locks"]),
+    layer("Admission", ["JobModel", "Locks"]),
     layer("TimeZones", ["JobModel", "Locks", "Posix"]),
     layer("ManifestFields", ["JobModel", "YAML"]),
     layer("Endpoints", ["CExpat", "Digests", "JobModel", "ManifestFields"]),
@@ -98,9 +99,13 @@ let package = Package(
     layer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
     layer(
       "TransferEngine",
-      ["CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks"]),
+      [
+        "Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks",
+      ]),
     layer("Preview", ["Endpoints", "JobLedger", "JobModel", "LocalFiles"]),
-    layer("Reporting", ["Endpoints", "JobLedger", "JobModel", "Locks", "Posix", "TransferEngine"]),
+    layer(
+      "Reporting",
+      ["Admission", "Endpoints", "JobLedger", "JobModel", "Locks", "Posix", "TransferEngine"]),
     layer(
       "DepotServer",
       [
@@ -117,9 +122,9 @@ let package = Package(
     layer(
       "HaulCore",
       [
-        "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel", "LocalFiles",
-        "Locks",
-        "Planner", "Posix", "Preview", "Reporting", "TimeZones", "TransferEngine", logging,
+        "Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel",
+        "LocalFiles", "Locks", "Planner", "Posix", "Preview", "Reporting", "TimeZones", "TransferEngine",
+        logging,
       ]),
 
     // The programs.
@@ -128,6 +133,7 @@ let package = Package(
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
+    tests("AdmissionTests", ["Admission", "JobModel", "Locks"]),
     tests("CurlTests", ["Curl"]),
     tests(
       "DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),
@@ -155,14 +161,15 @@ let package = Package(
     tests(
       "EndpointTests",
       [
-        "Curl", "DepotServer", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TestSupport",
+        "Admission", "Curl", "DepotServer", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles",
+        "TestSupport",
         "TransferEngine",
       ]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests(
       "TransferEngineTests",
-      ["Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TransferEngine"]),
+      ["Admission", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TransferEngine"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

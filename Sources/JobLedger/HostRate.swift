@@ -1,17 +1,7 @@
 package import JobModel
 import SQLite
 
-/// Whose rate it is: a host's, one way.
-package struct HostRate: Sendable, Hashable {
-  /// Scheme, host and port.
-  package var origin: String
-  package var direction: Direction
-
-  package init(origin: String, direction: Direction) {
-    self.origin = origin
-    self.direction = direction
-  }
-
+extension HostRate {
   /// Seconds for which a rate says more than none.
   static let life = 30 * 86_400.0
 

@@ -1,3 +1,4 @@
+package import Admission
 package import Endpoints
 package import JobLedger
 package import JobModel
@@ -34,10 +35,8 @@ package struct EngineContext: Sendable {
   package var tokens = TokenKeeping.none
   /// Brings URLs that were renewed in row files into the ledger; nil where there are no rows.
   package var renewRows: (@Sendable () async -> Void)?
-  /// What the transport asks before each request; nil where nothing is asked.
-  package var gate: HostGate?
-  /// How fast hosts are, for `chunk_size: auto`.
-  package var rates = HostRates()
+  /// Where requests wait until their host, their policy and their transfer let them go.
+  package let admission: AdmissionQueue
   let chunkLimits = ChunkLimits()
   /// The store that a retired upload was made for, where its endpoint's name means another one now: by what was
   /// recorded of the endpoint.
@@ -49,8 +48,6 @@ package struct EngineContext: Sendable {
   let blocks = BlockPool()
   let writeback = Writeback()
   let claims = DestinationClaims()
-  let rests = EndpointRests()
-  let silentHosts = SilentHosts()
   let adoptions = AdoptionWatch()
   let said = SaidOnce()
   let intents = KnownIntents()
@@ -61,9 +58,14 @@ package struct EngineContext: Sendable {
     endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, stateFolder: String,
     job: String, run: Int,
     events: @escaping @Sendable (EngineEvent) -> Void, clock: EngineClock, bootID: String,
-    checksEverything: Bool = false, board: LiveBoard
+    checksEverything: Bool = false, board: LiveBoard, admission: AdmissionQueue? = nil
   ) {
     self.transport = transport
+    self.admission =
+      admission
+      ?? AdmissionQueue(
+        executor: transport.executor, sleep: { try await transport.sleep(seconds: $0) }, now: clock.now,
+        random: clock.random)
     self.ledger = ledger
     self.writer = writer
     self.folder = folder
@@ -95,7 +97,7 @@ package struct EngineContext: Sendable {
   func rate(for transfer: LedgerTransfer) -> Double? {
     guard transfer.settings.chunkSize == .auto else { return nil }
     return (try? RemotePlace(transfer.remote, endpoints: endpoints)).flatMap {
-      rates[HostRate(origin: $0.url.origin, direction: transfer.settings.direction)]
+      admission.rates[HostRate(origin: $0.url.origin, direction: transfer.settings.direction)]
     }
   }
 

@@ -1,3 +1,4 @@
+package import Admission
 package import JobLedger
 package import JobModel
 import Locks

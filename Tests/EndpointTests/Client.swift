@@ -1,3 +1,4 @@
+import Admission
 import Curl
 import Endpoints
 import Foundation

@@ -1,3 +1,4 @@
+import Admission
 import Digests
 import Endpoints
 import Foundation

@@ -1,3 +1,4 @@
+import Admission
 import Dispatch
 import Endpoints
 import JobModel

@@ -1,3 +1,4 @@
+import Admission
 import Curl
 import Endpoints
 import Glibc
@@ -20,7 +21,7 @@ struct EngineSetUp {
     checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
-    // The gate keeps to each policy's own `connections`; the thread has room for all of them together.
+    // The admission queue keeps to each policy's own `connections`; the thread has room for all of them together.
     var policies: [String: Int] = [:]
     for settings in job.templates.flatMap(\.settings.values) {
       policies[settings.policyName ?? "\(settings.policy)"] = settings.policy.connectionsTotal
@@ -45,10 +46,14 @@ struct EngineSetUp {
     let network = NetworkState.system(isMetered: { metering?.current })
     let hostLog = HostLog(report: remark)
     if run > 0 { writer.submit(.hosts([])) }
-    let gate = HostGate(
-      transport: curl, now: { SystemClock.uptime }, random: { Double.random(in: 0..<1) },
-      isThere: waits ? network.isThere : nil,
-      tell: { news in
+    let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
+      if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }
+    }
+    let admission = AdmissionQueue(
+      executor: curl.executor, sleep: { try await curl.sleep(seconds: $0) },
+      now: { SystemClock.uptime }, random: { Double.random(in: 0..<1) }, rates: rates,
+      hasNetwork: waits ? network.reaches : nil,
+      report: { news in
         events(.host(news))
         board.note(news, now: wallClock())
         if run > 0 {
@@ -57,12 +62,9 @@ struct EngineSetUp {
         }
         hostLog.note(news)
       })
-    let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
-      if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }
-    }
     let cores = Machine.cores
     context = EngineContext(
-      transport: GatedTransport(curl, gate: gate, rates: rates, wallClock: wallClock), ledger: ledger,
+      transport: GatedTransport(curl, admission: admission, wallClock: wallClock), ledger: ledger,
       writer: writer,
       folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: secrets,
       pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
@@ -70,10 +72,8 @@ struct EngineSetUp {
       clock: EngineClock(
         now: wallClock, random: { Double.random(in: 0..<1) },
         zone: TimeZones.find),
-      bootID: BootID.current, checksEverything: checksEverything, board: board)
+      bootID: BootID.current, checksEverything: checksEverything, board: board, admission: admission)
     context.runID = try ledger.run(number: run)?.id ?? ""
-    context.gate = gate
-    context.rates = rates
     context.tokens = KeptTokens.keeping(in: tokens ?? stateFolder)
     let records = EndpointRecords(job.endpoints)
     context.formerEndpoint = { name, text throws(Failure) in try records.former(name, text) }

@@ -1,3 +1,4 @@
+import Admission
 import JobModel
 import Locks
 import TransferEngine

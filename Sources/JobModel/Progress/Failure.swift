@@ -28,6 +28,9 @@ package struct Failure: Error, Sendable, Hashable {
     self.retryAfter = retryAfter
   }
 
+  /// The host gave no answer at all.
+  package var isSilence: Bool { httpStatus == nil && [.networkUnreachable, .timeout].contains(code) }
+
   package var `class`: FailureClass {
     get { given ?? FailureClass(code, httpStatus: httpStatus, chunk: chunk) }
     set { given = newValue }

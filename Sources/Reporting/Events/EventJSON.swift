@@ -1,3 +1,4 @@
+import Admission
 import JobLedger
 import JobModel
 import TransferEngine

@@ -1,21 +1,17 @@
+package import Admission
 import Endpoints
-import JobLedger
 import JobModel
 
-/// A transport behind a gate.
+/// A transport whose requests wait for their admission.
 package struct GatedTransport<Inner: Transport>: Transport {
   private let inner: Inner
-  package let gate: HostGate
+  private let admission: AdmissionQueue
   /// Seconds since 1970, for dates in `Retry-After`.
   private let wallClock: @Sendable () -> Double
-  private let rates: HostRates
 
-  package init(
-    _ inner: Inner, gate: HostGate, rates: HostRates, wallClock: @escaping @Sendable () -> Double
-  ) {
+  package init(_ inner: Inner, admission: AdmissionQueue, wallClock: @escaping @Sendable () -> Double) {
     self.inner = inner
-    self.gate = gate
-    self.rates = rates
+    self.admission = admission
     self.wallClock = wallClock
   }
 
@@ -26,132 +22,121 @@ package struct GatedTransport<Inner: Transport>: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
-    if request.isFarewell { return try await inner.send(request, sink: sink) }
-    let pass = try await gate.enter(request.url.origin, request.policy, request.slot)
-    // Other answers are short, or follow bodies that have their place.
-    let slot = request.method == "GET" && !request.isShort ? request.slot : nil
-    let watched = WatchedSink(sink, gate: gate, pass: pass, slot: slot, wallClock: wallClock)
-    var request = request
+    if request.isCleanup { return try await inner.send(request, sink: sink) }
+    let permit: RequestPermit
+    do {
+      permit = try await admission.enter(
+        AdmissionRequest(
+          request.url.origin, request.policy, request.transfer, limits: Self.limits(request)))
+    } catch let failure as Failure {
+      throw TransportError(failure)
+    }
+    let watch = Watch(request, sink, admission: admission, permit: permit, wallClock: wallClock)
+    var wire = request
     var sent: Int64 = 0
-    if case .source(let source, let length) = request.body {
+    if case .source(_, let length) = request.body {
       sent = length
-      request.body = .source(WatchedBody(source, gate: gate, pass: pass, slot: request.slot), length: length)
+      wire.body = .source(watch, length: length)
     }
     do {
-      try await inner.send(request, sink: watched)
-      await gate.leave(pass, request.slot, failure: watched.outage)
-      guard let status = watched.status, status < 300 else { return }
-      measure(pass, request.slot, .download, bytes: watched.received)
-      measure(pass, request.slot, .upload, bytes: sent)
+      try await inner.send(wire, sink: watch)
+      let isTaken = watch.status.map { $0 < 300 } ?? false
+      await admission.leave(
+        permit, failure: watch.outage, received: isTaken ? watch.received : 0, sent: isTaken ? sent : 0)
     } catch {
-      let failure = watched.status == nil ? Self.silence(error) : watched.outage
-      await gate.leave(pass, request.slot, failure: failure)
+      await admission.leave(permit, failure: watch.status == nil ? Self.silence(error) : watch.outage)
       throw error
     }
   }
 
-  private func measure(_ pass: HostGate.Pass, _ slot: Slot?, _ direction: Direction, bytes: Int64) {
-    guard bytes >= HostRates.telling, let origin = slot?.origin() else { return }
-    rates.measured(
-      HostRate(origin: origin, direction: direction), bytes: bytes, seconds: gate.now() - pass.begun)
+  /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
+  private static func limits(_ request: WireRequest) -> [RateLimit] {
+    guard !request.isShort else { return [] }
+    return switch request.body {
+    case .source: request.throttle?.limits(.upload) ?? []
+    case .none where request.method == "GET": request.throttle?.limits(.download) ?? []
+    case .none, .bytes: []
+    }
   }
 
   /// The failure where the host itself did not answer: not what we refused or took back.
   private static func silence(_ error: any Error) -> Failure? {
-    guard let fault = error as? TransportError, !fault.isOurs,
-      fault.failure.code == .networkUnreachable || fault.failure.code == .timeout
-    else { return nil }
+    guard let fault = error as? TransportError, !fault.isOurs, fault.failure.isSilence else { return nil }
     return fault.failure
   }
 }
 
-/// The host spoke late, and others have the transfer's place: nothing of the body was moved, and the request is to be
-/// made again, which waits for a place. Held up instead, it would hold a connection that those others may wait for.
-struct PlaceLost: Error {}
+/// The host answered late, and others have the transfer's permit: nothing of the body was moved, and the request is to be
+/// made again, which waits for a permit. Held up instead, it would hold a connection that those others may wait for.
+struct PermitLost: Error {}
 
-/// Tells the gate of an answer's head. Used on the transport's executor alone, hence sendable to it.
-private final class WatchedSink: AnswerSink, @unchecked Sendable {
-  private let inner: any AnswerSink
-  private let gate: HostGate
-  private let pass: HostGate.Pass
-  /// Whose place the answer needs; nil where it needs none.
-  private let slot: Slot?
+/// Tells the queue what becomes of one request. Used on the transport's executor alone, hence sendable to it.
+private final class Watch: AnswerSink, ByteReader, @unchecked Sendable {
+  private let admission: AdmissionQueue
+  private let permit: RequestPermit
+  private let request: WireRequest
+  private let sink: any AnswerSink
   private let wallClock: () -> Double
+  private var hasTold = false
   private(set) var status: Int?
-  /// Bytes of the body.
+  /// Bytes of the response's body.
   private(set) var received: Int64 = 0
 
   init(
-    _ inner: any AnswerSink, gate: HostGate, pass: HostGate.Pass, slot: Slot?,
+    _ request: WireRequest, _ sink: any AnswerSink, admission: AdmissionQueue, permit: RequestPermit,
     wallClock: @escaping () -> Double
   ) {
-    self.inner = inner
-    self.gate = gate
-    self.pass = pass
-    self.slot = slot
+    self.request = request
+    self.sink = sink
+    self.admission = admission
+    self.permit = permit
     self.wallClock = wallClock
   }
 
   func head(_ head: AnswerHead) throws {
     status = head.status
     let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
-    let (pass, status) = (pass, head.status)
-    let slot = slot
-    let mayMove = gate.assumeIsolated {
-      $0.answered(pass, status: status, retryAfter: wish)
-      // A refusal or a redirect is short.
-      return status >= 300 || $0.takesBack(pass, slot)
+    // A refusal or a redirect is short, and other answers than a GET's follow bodies that have their permit.
+    let needsPermit = head.status < 300 && request.method == "GET" && !request.isShort
+    let (permit, status) = (permit, head.status)
+    let mayMove = admission.assumeIsolated {
+      $0.answered(permit, status: status, retryAfter: wish)
+      return !needsPermit || $0.mayMove(permit)
     }
-    guard mayMove else { throw PlaceLost() }
-    try inner.head(head)
+    guard mayMove else { throw PermitLost() }
+    try sink.head(head)
   }
 
   /// The failure where something answered in the host's place.
   var outage: Failure? {
-    guard let status, HostHealth.isOutage(status) else { return nil }
-    return Failure(.serverError, "HTTP \(status) from \(pass.host)", httpStatus: status)
+    guard let status, CircuitBreaker.isOutage(status) else { return nil }
+    return Failure(.serverError, "HTTP \(status) from \(permit.request.host)", httpStatus: status)
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws {
     received += Int64(bytes.count)
-    try inner.body(bytes)
+    try sink.body(bytes)
   }
 
-  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { inner.mustWait(resume) }
-}
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { sink.mustWait(resume) }
 
-/// Tells the gate that the host takes bytes. Used on the transport's executor alone.
-private final class WatchedBody: ByteReader, @unchecked Sendable {
-  private let inner: any ByteReader
-  private let gate: HostGate
-  private let pass: HostGate.Pass
-  private let slot: Slot?
-  private var hasTold = false
-
-  init(_ inner: any ByteReader, gate: HostGate, pass: HostGate.Pass, slot: Slot?) {
-    self.inner = inner
-    self.gate = gate
-    self.pass = pass
-    self.slot = slot
+  private var source: (any ByteReader)? {
+    if case .source(let source, _) = request.body { source } else { nil }
   }
 
-  var length: Int64 { inner.length }
-  var mayBeRepeated: Bool { inner.mayBeRepeated }
+  var length: Int64 { source?.length ?? 0 }
+  var mayBeRepeated: Bool { source?.mayBeRepeated ?? true }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     if !hasTold {
       hasTold = true
-      let (pass, slot) = (pass, slot)
-      let mayMove = gate.assumeIsolated {
-        $0.connected(pass)
-        return $0.takesBack(pass, slot)
-      }
-      guard mayMove else { throw PlaceLost() }
+      let permit = permit
+      guard admission.assumeIsolated({ $0.mayMove(permit) }) else { throw PermitLost() }
     }
-    return try inner.read(into: buffer)
+    return try source?.read(into: buffer) ?? 0
   }
 
-  func rewind() throws { try inner.rewind() }
+  func rewind() throws { try source?.rewind() }
 
-  func settle(sent: Int64) { inner.settle(sent: sent) }
+  func settle(sent: Int64) { source?.settle(sent: sent) }
 }

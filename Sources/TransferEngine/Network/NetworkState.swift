@@ -1,4 +1,5 @@
 import CPosix
+import Endpoints
 package import JobModel
 
 /// What is known of this machine's network, asked whenever it matters.
@@ -23,6 +24,15 @@ package struct NetworkState: Sendable {
   package static func system(isMetered: @escaping @Sendable () -> Bool?) -> NetworkState {
     NetworkState(
       isUp: { haul_interface_is_up($0) == 1 }, isMetered: isMetered, isThere: { haul_has_network() == 1 })
+  }
+
+  /// Whether this machine has a network for an origin: its own services need none.
+  package func reaches(_ origin: String) -> Bool {
+    guard let host = WebURL(origin)?.host else { return isThere() }
+    let isOwn =
+      IPAddress(host).map { (try? AddressBlock("loopback"))?.contains($0) ?? false }
+      ?? (host == "localhost" || host.hasSuffix(".localhost"))
+    return isOwn || isThere()
   }
 
   /// What holds a policy's transfers up now; nil where nothing does.

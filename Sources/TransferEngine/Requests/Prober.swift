@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 package import JobLedger
 package import JobModel

@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import JobLedger
 import JobModel
@@ -12,6 +13,9 @@ final class Requester {
     var lastStatus: Int?
   }
 
+  /// Seconds for which a host that gave no answer to a cleanup request is sent no other one.
+  private static let silence = 30.0
+
   let context: EngineContext
   private let authenticator: Authenticator
   private let endpoint: Endpoint?
@@ -19,9 +23,9 @@ final class Requester {
   private var retry: RetryPolicy
   let remote: any RemoteProtocol
   private var settings: TransferSettings
-  private var isFarewell = false
+  private var isCleanup: Bool { retry.isCleanup }
   private let throttle: Throttle
-  private let slot: Slot?
+  private let transfer: TransferPermit?
   private let id: String
   private(set) var tally = Tally()
   /// Tries of one request.
@@ -34,7 +38,8 @@ final class Requester {
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
     remote: any RemoteProtocol = HTTPRefusals(), settings: TransferSettings,
-    throttle: Throttle, slot: Slot? = nil, id: String, live: LiveTransfer, signed: SignedURL? = nil
+    throttle: Throttle, transfer: TransferPermit? = nil, id: String, live: LiveTransfer,
+    signed: SignedURL? = nil
   ) {
     self.context = context
     self.authenticator = authenticator
@@ -44,7 +49,7 @@ final class Requester {
     self.remote = remote
     self.settings = settings
     self.throttle = throttle
-    self.slot = slot
+    self.transfer = transfer
     self.id = id
     self.live = live
     self.signed = signed
@@ -57,7 +62,6 @@ final class Requester {
     let hasty = Requester(
       context: context, authenticator: authenticator, endpoint: endpoint, remote: remote, settings: settings,
       throttle: throttle, id: id, live: live, signed: signed)
-    hasty.isFarewell = true
     hasty.retry = RetryPolicy.cleanup(settings.policy)
     if let tries { hasty.retry.attempts = tries }
     hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
@@ -88,6 +92,18 @@ final class Requester {
   ///
   /// - Parameter asksWhy: a refusal without a reason is asked for one (`RemoteProtocol.question`).
   nonisolated(nonsending) func call(_ request: Request, asksWhy: Bool = false) async throws -> Answer {
+    guard isCleanup else { return try await answer(to: request, asksWhy: asksWhy) }
+    // A thousand sessions on a silent host are not aborted one by one.
+    let host = CooldownStore.Key.silence(request.url.origin)
+    if let silence = await context.admission.cooldown(host) { throw silence }
+    do { return try await answer(to: request, asksWhy: asksWhy) } catch {
+      let failure = Failure(error)
+      if failure.isSilence { await context.admission.coolDown(host, for: Self.silence, failure) }
+      throw error
+    }
+  }
+
+  private nonisolated(nonsending) func answer(to request: Request, asksWhy: Bool) async throws -> Answer {
     try await retrying {
       let sink = CollectingSink()
       let url = try await self.send(request, body: .none, isShort: true) { sink }
@@ -214,19 +230,16 @@ final class Requester {
       if let endpoint {
         // For others it is a rest, whatever it was for this request.
         let rest = failure.classed(.transient)
-        context.rests.note(endpoint.name, until: context.clock.now() + seconds, rest)
+        await context.admission.coolDown(.endpoint(endpoint.name), for: seconds, rest)
       }
       throw failure
-    case .repeatRequest(let delay) where isFarewell: try await context.transport.sleep(seconds: delay)
+    case .repeatRequest(let delay) where isCleanup: try await context.transport.sleep(seconds: delay)
     case .repeatRequest(let delay):
       noteRest(failure)
       tally.retries += 1
       live.countRetry()
       context.events(.retry(id: id, delay: delay, failure: failure))
-      // Others may move meanwhile.
-      slot?.park()
-      defer { slot?.unpark() }
-      try await context.transport.sleep(seconds: delay)
+      try await context.admission.pause(transfer, seconds: delay)
     }
   }
 
@@ -253,8 +266,8 @@ final class Requester {
     var mayRenewURL = signed != nil
     var url = signed?.replacing(request.url) ?? request.url
     var redirects = 0
-    if request.isAuthorised, let endpoint,
-      let failure = context.rests.current(endpoint.name, now: context.clock.now())
+    if request.isAuthorised, !isCleanup, let endpoint,
+      let failure = await context.admission.cooldown(.endpoint(endpoint.name))
     {
       throw failure
     }
@@ -279,7 +292,7 @@ final class Requester {
         // Also where the answer is not read to its end.
         defer { tally.lastStatus = guarded.status ?? tally.lastStatus }
         try await context.transport.send(wire, sink: guarded)
-      } catch is PlaceLost {
+      } catch is PermitLost {
         try rewind(body)
         continue
       } catch let error as TransportError where error.failure.class == .deferred {
@@ -346,8 +359,8 @@ final class Requester {
     }
     var wire = WireRequest(request.method, target, headers: headers, body: wireBody)
     wire.throttle = throttle
-    wire.slot = slot
-    wire.isFarewell = isFarewell
+    wire.transfer = transfer
+    wire.isCleanup = isCleanup
     return wire
   }
 }

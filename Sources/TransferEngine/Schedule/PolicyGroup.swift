@@ -1,3 +1,4 @@
+import Admission
 import JobLedger
 import JobModel
 
@@ -52,8 +53,6 @@ final class PolicyGroup {
   let policy: EffectivePolicy
   let name: String?
   let throttle: Throttle
-  /// Requests under way, to keep to `connections`.
-  let connections = ConnectionUse()
   private let network: NetworkState
   private let hours: PolicyHours
   private let zone: CivilZone
@@ -72,7 +71,6 @@ final class PolicyGroup {
   private(set) var nextLook: Double?
   /// Transfers that are paused for its hold, to be given back.
   var held: [Int64] = []
-  private var used = 0
   private var failed = 0
   private var ended = 0
 
@@ -146,10 +144,6 @@ final class PolicyGroup {
     guard let (period, bytes) = spending?.takeUnsaved() else { return }
     writer.submit(.spent(policy: ledgerName, period: period, bytes: bytes))
   }
-
-  var isFree: Bool { used < max(1, policy.transfers) }
-  func take() { used += 1 }
-  func free() { used -= 1 }
 
   /// A share of failures means something once so many have ended.
   private static let leastEnded = 10

@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import JobLedger
 import JobModel
@@ -50,16 +51,7 @@ struct Retirement {
     }
     let sink = sink(transfer, remote, place.endpoint).hasty()
     for intent in intents {
-      let now = context.clock.now()
-      if let silence = context.silentHosts.current(sink.origin, now: now) { throw silence }
-      let finding: IntendedSession.Finding
-      do {
-        finding = try await IntendedSession.find(intent, at: sink, context)
-      } catch {
-        context.silentHosts.note(sink.origin, error, now: now)
-        throw error
-      }
-      switch finding {
+      switch try await IntendedSession.find(intent, at: sink, context) {
       case .early:
         clearance.early.append(intent)
         continue

@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import JobLedger
 package import JobModel

@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import JobLedger
 package import JobModel
@@ -38,8 +39,6 @@ package actor TransferEngine {
   /// Every transfer that works on, with or without the network.
   var active: [Int64: Running] = [:]
   var queue: TurnQueue
-  /// Slots that were lent and are wanted back, before anybody new begins.
-  var returning: [Slot] = []
   /// Profiles whose needs are not met, with what stands in the way.
   private var blocked: Set<Int64> = []
   private var blockedBy: [Int64: String] = [:]
@@ -84,13 +83,13 @@ package actor TransferEngine {
     let id: String
     let task: Task<Void, Never>
     let stop: StopFlag
-    let slot: Slot
-    var key: PolicyGroup.Key { slot.key }
+    let key: PolicyGroup.Key
+    let cancelPermit: () -> Void
 
     func end(_ event: TransferEvent) {
       stop.set(event)
       task.cancel()
-      slot.cancel()
+      cancelPermit()
     }
   }
 
@@ -107,8 +106,8 @@ package actor TransferEngine {
     rests = try believedRests()
     setJobLimits()
     defer { ticker?.cancel() }
-    await context.gate?.recall(try context.ledger.hostRecords(now: began))
-    await context.gate?.onOpening { [weak self] in self?.assumeIsolated { $0.wake() } }
+    await context.admission.recall(try context.ledger.hostRecords(now: began))
+    await context.admission.onOpening { [weak self] in self?.assumeIsolated { $0.wake() } }
     try await clearRetired()
     try StaleSnapshots.clear(context)
     try await settleNeeds()
@@ -118,7 +117,7 @@ package actor TransferEngine {
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
         if try await settleNeeds() { continue }
-        // What is still queued waits for its host: the gate says when it may go on.
+        // What is still queued waits for its host: the admission queue says when it may go on.
         guard stopCause == nil else { break }
         if !isWaiting, queue.isEmpty {
           guard try requeueFailed() else { break }
@@ -148,7 +147,6 @@ package actor TransferEngine {
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
     heldInTurn = 0
-    grantReturning()
     while stopCause == nil, !isApplying, active.count < Self.activeLimit {
       let next = try queue.next(
         context.ledger, blocked: blocked,
@@ -160,8 +158,10 @@ package actor TransferEngine {
           guard let group = groups[key.group] else { return .free }
           // What is held is read as well, a part at a time: it is to say so.
           if group.hold != nil { return heldInTurn < Self.mostHeldInTurn ? .free : .full }
-          guard group.isFree else { return .full }
-          return self.state(key.host, group.policy)
+          let policy = group.policy
+          return context.admission.assumeIsolated {
+            $0.outlook(group: key.group.number, host: key.host, policy)
+          }
         })
       guard let next else { break }
       if try !keepBack(next) { try begin(next) }
@@ -175,23 +175,23 @@ package actor TransferEngine {
   private func begin(_ transfer: LedgerTransfer) throws {
     let group = try group(transfer)
     let key = key(transfer)
-    group.take()
     // At once, so that nothing that is read behind a barrier still finds it queued.
     context.writer.submit(.state(seq: transfer.seq, .running))
-    let slot = Slot(
-      transfer.seq, key, connections: group.connections,
-      origin: { [context] in
+    let admission = context.admission
+    let policy = group.policy
+    let permit = admission.assumeIsolated {
+      $0.begin(transfer.seq, group: key.number, policy) { [context] in
         (try? RemotePlace(transfer.remote, endpoints: context.endpoints))?.url.origin
-      },
-      give: { [self] in assumeIsolated { $0.freed(key) } },
-      take: { [self] slot in assumeIsolated { $0.wish(slot) } })
+      }
+    }
+    let release: @Sendable () -> Void = { admission.assumeIsolated { $0.end(permit) } }
     let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
     if let size = transfer.progress.size ?? transfer.knownSize { live.setSize(size) }
     let throttle = group.throttle
     let requester = { [context, authenticator] (endpoint: Endpoint?, remote: any RemoteProtocol) in
       Requester(
         context: context, authenticator: authenticator, endpoint: endpoint, remote: remote,
-        settings: transfer.settings, throttle: throttle, slot: slot, id: transfer.id, live: live,
+        settings: transfer.settings, throttle: throttle, transfer: permit, id: transfer.id, live: live,
         signed: SignedURL(transfer, context))
     }
     context.board.enter(live)
@@ -219,7 +219,7 @@ package actor TransferEngine {
       let book = TransferRecord(transfer, context: context, stop: stop)
       book.begin()
       book.end(.failed(error))
-      slot.release()
+      release()
       context.board.leave(transfer.seq)
       count(book.state, group)
       return
@@ -228,16 +228,18 @@ package actor TransferEngine {
       let state: TransferState
       switch work {
       case .download(let download):
-        await download.run { slot.release() }
+        await download.run(release: release)
         state = await download.finalState
       case .upload(let upload):
-        await upload.run { slot.release() }
+        await upload.run(release: release)
         state = await upload.finalState
       }
-      slot.release()
+      release()
       await ended(transfer, state)
     }
-    active[transfer.seq] = Running(id: transfer.id, task: task, stop: stop, slot: slot)
+    active[transfer.seq] = Running(
+      id: transfer.id, task: task, stop: stop, key: key,
+      cancelPermit: { admission.assumeIsolated { $0.cancel(permit) } })
   }
 
   /// Applies what a user asks from another terminal.
@@ -276,11 +278,6 @@ package actor TransferEngine {
   private enum Work {
     case download(Download)
     case upload(Upload)
-  }
-
-  private func freed(_ key: PolicyGroup.Key) {
-    groups[key]?.free()
-    wake()
   }
 
   private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {

@@ -1,3 +1,4 @@
+import Admission
 import JobLedger
 import JobModel
 
@@ -8,16 +9,6 @@ struct TurnQueue {
     let group: PolicyGroup.Key
     /// An origin.
     let host: String?
-  }
-  /// Whether the first of a line may have its turn.
-  enum LineState {
-    case free
-    /// Its policy has no turn left.
-    case full
-    /// Its host rests.
-    case shut
-    /// Its host has just been asked for the first time: it will speak in a moment, or count as shut.
-    case awaited
   }
   private var lines: [Key: TurnLine] = [:]
   /// Profiles that are read by themselves, and how far: the common reading leaves them out.
@@ -59,11 +50,12 @@ struct TurnQueue {
   ///   - key: which line a transfer belongs to; nil for one that has no turn.
   ///   - state: whether the first of a line may have its turn.
   mutating func next(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, state: (Key) -> LineState
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?,
+    state: (Key) -> TransferOutlook
   ) throws -> LedgerTransfer? {
     while true {
       if let transfer = try takeFirst(ledger, state) { return transfer }
-      var states: [Key: LineState] = [:]
+      var states: [Key: TransferOutlook] = [:]
       for name in lines.keys { states[name] = state(name) }
       if try readParked(ledger, blocked: blocked, key: key, states: states) { continue }
       guard !reachedEnd, try readOn(ledger, blocked: blocked, key: key, states: states) else { return nil }
@@ -71,7 +63,8 @@ struct TurnQueue {
   }
 
   /// The first in the plan of those whose line is free.
-  private mutating func takeFirst(_ ledger: JobLedger, _ state: (Key) -> LineState) throws -> LedgerTransfer?
+  private mutating func takeFirst(_ ledger: JobLedger, _ state: (Key) -> TransferOutlook) throws
+    -> LedgerTransfer?
   {
     while true {
       var first: (place: Dictionary<Key, TurnLine>.Index, seq: Int64)?
@@ -92,7 +85,8 @@ struct TurnQueue {
 
   /// Reads the next page of profiles that are read by themselves and whose policy has a turn left.
   private mutating func readParked(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, states: [Key: LineState]
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?,
+    states: [Key: TransferOutlook]
   ) throws -> Bool {
     guard !parked.isEmpty else { return false }
     let full = Set(states.lazy.filter { $0.value == .full }.map(\.key.group))
@@ -112,7 +106,8 @@ struct TurnQueue {
 
   /// Reads the next page of the plan; false where enough waits already.
   private mutating func readOn(
-    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?, states: [Key: LineState]
+    _ ledger: JobLedger, blocked: Set<Int64>, key: (LedgerTransfer) throws -> Key?,
+    states: [Key: TransferOutlook]
   ) throws -> Bool {
     let waiting = waiting
     if waiting >= Self.enough {

@@ -1,3 +1,4 @@
+import Admission
 package import Curl
 import Endpoints
 import JobModel
@@ -6,7 +7,6 @@ import JobModel
 package struct CurlTransport: Transport {
   private let thread: NetworkThread
   private let pacer: Pacer
-  private let gate: RateGate
   private let userAgent: String
   private let proxies: ProxyEnvironment
   private let logins: ProxyLogins
@@ -20,7 +20,6 @@ package struct CurlTransport: Transport {
     logins = ProxyLogins(secrets)
     self.thread = thread
     pacer = Pacer(thread: thread)
-    gate = RateGate(thread: thread)
     self.userAgent = userAgent
     self.proxies = proxies
   }
@@ -33,9 +32,6 @@ package struct CurlTransport: Transport {
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
     let proxy = try await proxy(for: request)
-    let limits = Self.limits(request)
-    try await gate.enter(limits)
-    defer { gate.leave(limits) }
     var options = CurlOptions(request.policy, userAgent: userAgent)
     options.proxy = proxy
     // Through a proxy the addresses are the proxy's own.
@@ -48,7 +44,7 @@ package struct CurlTransport: Transport {
     }
     let body: CurlRequest.Body
     let pace = Pace(
-      pacer, thread: thread, throttle: request.throttle, keepsBudget: !request.isShort && !request.isFarewell
+      pacer, thread: thread, throttle: request.throttle, keepsBudget: !request.isShort && !request.isCleanup
     ) { ReceiveFit($0, request) }
     defer { pace.end() }
     switch request.body {
@@ -89,16 +85,6 @@ package struct CurlTransport: Transport {
           + "kept; nothing was sent. Use `proxy: none`, or leave `addresses` to the proxy")
     }
     return proxy
-  }
-
-  /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
-  private static func limits(_ request: WireRequest) -> [RateLimit] {
-    guard !request.isShort else { return [] }
-    return switch request.body {
-    case .source: request.throttle?.limits(.upload) ?? []
-    case .none where request.method == "GET": request.throttle?.limits(.download) ?? []
-    case .none, .bytes: []
-    }
   }
 }
 

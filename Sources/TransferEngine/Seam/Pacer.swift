@@ -1,3 +1,4 @@
+import Admission
 import Curl
 import CPosix
 import Glibc

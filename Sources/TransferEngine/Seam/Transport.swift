@@ -1,3 +1,4 @@
+package import Admission
 package import Endpoints
 package import JobModel
 
@@ -30,10 +31,10 @@ package struct WireRequest: Sendable {
   package var body: Body
   /// Rate limits that the bodies keep to, both ways.
   package var throttle: Throttle?
-  /// The transfer's place in flight; nil where no transfer asks.
-  package var slot: Slot?
-  /// The last word to a server: sent at once, or not at all.
-  package var isFarewell = false
+  /// The transfer that asks; nil where none does.
+  package var transfer: TransferPermit?
+  /// A best-effort cleanup request: it waits for no admission.
+  package var isCleanup = false
   /// Its answer is small: it stands in no line behind bodies.
   package var isShort = false
 

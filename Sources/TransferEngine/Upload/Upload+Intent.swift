@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import JobLedger
 import JobModel
@@ -77,14 +78,12 @@ extension Upload {
 
   /// As `recall`, for whatever was about to be opened; left on record where the server can't be asked at once.
   func recallIntents(_ intents: [SessionIntent]? = nil) async {
-    let (origin, now) = (sink.origin, context.clock.now())
-    guard let intents = try? intents ?? context.ledger.intents(of: book.transfer.seq) else { return }
+    guard let intents = try? intents ?? context.ledger.intents(of: book.transfer.seq),
+      await context.admission.cooldown(.silence(sink.origin)) == nil
+    else { return }
     do {
-      for intent in intents where context.silentHosts.current(origin, now: now) == nil {
-        try await recall(intent, at: sink.hasty())
-      }
+      for intent in intents { try await recall(intent, at: sink.hasty()) }
     } catch {
-      context.silentHosts.note(origin, error, now: now)
       context.remark(
         IntendedSession.remark(book.id, of: context.job, book.transfer.destination, Failure(error)))
     }

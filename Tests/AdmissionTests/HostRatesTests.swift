@@ -1,9 +1,8 @@
-import JobLedger
 import JobModel
 import Locks
 import Testing
 
-@testable import TransferEngine
+@testable import Admission
 
 struct HostRatesTests {
   private static let host = HostRate(origin: "http://h:80", direction: .download)

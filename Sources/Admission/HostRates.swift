@@ -1,5 +1,4 @@
-package import JobLedger
-import JobModel
+package import JobModel
 import Locks
 
 /// How fast hosts move a body on one connection: weighted means of the requests that moved enough to tell.

@@ -1,9 +1,8 @@
-import JobModel
+import Dispatch
 import Synchronization
-import TransferEngine
 
-/// A network that nothing is sent over, and whose time the test moves.
-final class ManualTransport: Transport {
+/// Time that the test moves, and an executor to wait on.
+final class ManualClock: Sendable {
   private struct Sleeper {
     let id: Int
     let until: Double
@@ -15,7 +14,7 @@ final class ManualTransport: Transport {
     var sleepers: [Sleeper] = []
     var cancelled: Set<Int> = []
   }
-  let executor: any SerialExecutor & TaskExecutor = QueueExecutor()
+  let executor: any SerialExecutor = QueueExecutor()
   private let state = Mutex(State())
 
   var now: Double { state.withLock { $0.now } }
@@ -32,7 +31,7 @@ final class ManualTransport: Transport {
     for sleeper in due { sleeper.continuation.resume() }
   }
 
-  nonisolated(nonsending) func sleep(seconds: Double) async throws {
+  func sleep(seconds: Double) async throws {
     let id = state.withLock { state in
       state.last += 1
       return state.last
@@ -41,7 +40,8 @@ final class ManualTransport: Transport {
       try await withCheckedThrowingContinuation { continuation in
         let isOver = state.withLock { state in
           if state.cancelled.contains(id) { return true }
-          state.sleepers.append(Sleeper(id: id, until: state.now + seconds, continuation: continuation))
+          state.sleepers.append(
+            Sleeper(id: id, until: state.now + seconds, continuation: continuation))
           return false
         }
         if isOver { continuation.resume(throwing: CancellationError()) }
@@ -56,8 +56,18 @@ final class ManualTransport: Transport {
       for sleeper in gone { sleeper.continuation.resume(throwing: CancellationError()) }
     }
   }
+}
 
-  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
-    throw TransportError(Failure(.networkUnreachable, "there is no network"))
+/// A dispatch queue as an executor.
+private final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "manual-clock")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async {
+      job.runSynchronously(on: self.asUnownedSerialExecutor())
+    }
   }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }

@@ -1,7 +1,7 @@
 import JobModel
 import Testing
 
-@testable import TransferEngine
+@testable import Admission
 
 /// Rate limits by the arithmetic: who may go when, under a clock that the test moves.
 struct RateTests {

@@ -30,7 +30,7 @@ package final class RateLimit: Sendable {
   func take(_ count: Int) { state.withLock { $0.bucket.take(count) } }
 
   /// A server has filled the buffers between us, at once.
-  func delay(_ count: Double) { state.withLock { $0.bucket.delay(count) } }
+  package func delay(_ count: Double) { state.withLock { $0.bucket.delay(count) } }
 
   /// Whether somebody stands in line for it.
   var isWanted: Bool { state.withLock { $0.waiting > 0 } }
@@ -39,7 +39,7 @@ package final class RateLimit: Sendable {
 
   /// Bytes a second that a connection has at least. One that gets much less is taken for dead by its server, and
   /// what many of them hold in their buffers would be a burst of more than a second's bytes.
-  static let leastShare = 32_768.0
+  package static let leastShare = 32_768.0
 
   /// Lets a request begin where all of its limits can feed one more.
   static func open(_ limits: [RateLimit]) -> Bool {

@@ -1,0 +1,44 @@
+package import JobModel
+
+/// A request that asks to be sent.
+package struct AdmissionRequest: Sendable {
+  /// Whose `connections` count it: those of a group of transfers, or of all without a transfer under one policy.
+  enum Share: Hashable, Sendable {
+    case group(Int)
+    case policy(EffectivePolicy)
+  }
+
+  /// An origin: scheme, host and port.
+  package let host: String
+  package let policy: EffectivePolicy
+  /// Nil where no transfer asks, as for listings and tokens.
+  package let transfer: TransferPermit?
+  /// The rate limits that its bodies stand under.
+  package let limits: [RateLimit]
+  /// What it does with the permit of its transfer.
+  var use: TransferPermits.Use?
+
+  package init(
+    _ host: String, _ policy: EffectivePolicy, _ transfer: TransferPermit? = nil, limits: [RateLimit] = []
+  ) {
+    self.limits = limits
+    self.host = host
+    self.policy = policy
+    self.transfer = transfer
+  }
+
+  var share: Share { transfer.map { .group($0.group) } ?? .policy(policy) }
+}
+
+/// A request that was admitted. Not a structure, as it is handed on often.
+package final class RequestPermit: Sendable {
+  package let id: Int
+  package let request: AdmissionRequest
+  package let begun: Double
+
+  init(_ id: Int, _ request: AdmissionRequest, begun: Double) {
+    self.id = id
+    self.request = request
+    self.begun = begun
+  }
+}
