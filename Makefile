@@ -11,15 +11,17 @@ setup:
 build: setup
 	swift build -c $(CONFIGURATION)
 
-## An optimised build that needs no Swift where it runs.
+## An optimised build without symbols, which needs no Swift where it runs; haul may have 25 MB.
 release: setup
-	swift build -c release --static-swift-stdlib --product haul
-	swift build -c release --static-swift-stdlib --product depot
+	swift build -c release --static-swift-stdlib -Xlinker -s --product haul
+	swift build -c release --static-swift-stdlib -Xlinker -s --product depot
+	@size=$$(stat -Lc %s .build/release/haul); [ $$size -le 25000000 ] || { echo "haul has $$size bytes" >&2; exit 1; }
 
-## Format lint, strict; and no `Mutex` where an optimised build breaks it (ARCHITECTURE.md).
+## Format lint, strict; no `Mutex` where an optimised build breaks it, and no Foundation in what haul links (ARCHITECTURE.md).
 lint:
 	swift format lint --strict -r -p Sources Tests Package.swift
 	! grep -rnE 'Mutex[<(]' Sources
+	! grep -rnE --exclude-dir=DepotServer --exclude-dir=depot 'import Foundation' Sources
 
 ## Builds everything; a target that imports what it does not declare is an error, and so is a warning.
 imports: setup

@@ -1,3 +1,4 @@
+import CPosix
 import Digests
 import Glibc
 import JobLedger
