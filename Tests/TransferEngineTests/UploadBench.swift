@@ -12,7 +12,7 @@ import Testing
 final class UploadBench {
   let path = FileManager.default.temporaryDirectory.path + "/haul-upload-" + UUID().uuidString
   let transport: ScriptedTransport
-  let context: EngineContext
+  private(set) var context: EngineContext
   let requester: Requester
   let sink: HTTPSink
   let record: TransferRecord
@@ -34,7 +34,9 @@ final class UploadBench {
       secrets: SecretSource { _ in Secret("token") }, pool: BlockingPool(label: "test", width: 2),
       stateFolder: folder.path, job: "job", run: 1, events: { _ in },
       clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: LiveBoard())
+    context.runID = "run"
     var settings = TransferSettings(direction: .upload)
+    settings.chunkSize = .bytes(1000)
     settings.policy.retryAttempts = 2
     change(&settings)
     let entry = PlannedTransfer(
@@ -42,6 +44,7 @@ final class UploadBench {
       settings: settings, expect: JobModel.Expectation(), mark: SourceMark(file: "job", line: 1, column: 1),
       takesSourceName: false)
     _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
+    _ = try ledger.startRun(id: "run", overrides: [:], at: 1_700_000_000)
     record = TransferRecord(try #require(try ledger.transfer(1)), context: context, stop: StopFlag())
     let remote = try driver.upload(name, at: try #require(WebURL("http://h/api")))
     requester = Requester(
@@ -57,6 +60,21 @@ final class UploadBench {
   }
 
   var source: String { path + "/src" }
+
+  var scope: UploadScope {
+    UploadScope(
+      record: record, context: context, sink: sink, requester: requester,
+      live: LiveTransfer(seq: 1, id: "t", direction: .upload), budget: BufferBudget())
+  }
+
+  func sending() throws -> SendingSource {
+    try SendingSource(SourceFile(.reading(source)), "src", scope)
+  }
+
+  func chunks() async throws -> [Int64] {
+    try await context.writer.barrier()
+    return try context.ledger.chunks(of: 1).map(\.offset).sorted()
+  }
 
   func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: source)) }
 

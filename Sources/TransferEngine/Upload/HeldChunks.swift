@@ -5,8 +5,11 @@ import JobModel
 struct HeldChunks: Equatable {
   private var records: [Int64: ChunkRecord] = [:]
   private var ranges = ByteRanges()
+  /// The byte that the session was taken up at, where its server counts bytes.
+  let resumedAt: Int64?
 
-  init(_ records: some Sequence<ChunkRecord> = []) {
+  init(_ records: some Sequence<ChunkRecord> = [], resumedAt: Int64? = nil) {
+    self.resumedAt = resumedAt
     for record in records.sorted(by: { $0.offset < $1.offset }) { insert(record) }
   }
 
@@ -25,7 +28,7 @@ struct HeldChunks: Equatable {
 
   mutating func remove(_ lost: [ChunkRecord]) {
     for record in lost { records[record.offset] = nil }
-    self = HeldChunks(records.values)
+    self = HeldChunks(records.values, resumedAt: resumedAt)
   }
 
   /// Chunks that are held whole.

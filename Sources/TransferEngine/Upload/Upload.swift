@@ -3,187 +3,275 @@ import JobLedger
 import JobModel
 import LocalFiles
 
-/// One upload, from wherever its record stands to the file that the server has confirmed.
+/// One upload, from wherever its record stands to the file that the server has confirmed: carries out what the
+/// `UploadMachine` decides.
 actor Upload {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  let book: TransferRecord
-  let context: EngineContext
-  let requester: Requester
-  let sink: any RemoteSink
-  let live: LiveTransfer
-  let budget: BufferBudget
-  var opened: SourceFile?
-  var source = UploadSource(size: 0, contentType: "", chunkSize: 1)
-  var digests: SourceDigests?
-  var held = HeldChunks()
-  /// By offset: the digest by which the answer to a body showed that the server took what was sent.
-  var proved: [Int64: DigestAlgorithm] = [:]
-  var lostSessions = 0
-  /// The byte that a recovered session was taken up at, where it counts bytes.
-  var resumedAt: Int64?
-  /// When the session has to be renewed.
-  var sessionClock = SessionClock()
-  /// One that the server no longer knows: the next one is asked to hold what it held.
-  var lostSession: RemoteSession?
-  /// Bytes that a session held at most that took the place of another.
-  var mostHeld: Int64 = 0
-  /// The server knew the session that it was asked to create.
-  var isReplayed = false
-  /// Chunks that are on their way, by index.
-  var sending: Set<Int> = []
-  var pending = ChunkQueue()
+  private let scope: UploadScope
+  private var machine: UploadMachine
+  private var source: SendingSource?
+  private var proofs: ChunkProofs?
 
   init(
     _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, context: EngineContext,
     live: LiveTransfer, budget: BufferBudget, stop: StopFlag = StopFlag()
   ) {
     executor = context.transport.executor
-    book = TransferRecord(transfer, context: context, stop: stop)
-    self.sink = sink
-    self.requester = requester
-    self.context = context
-    self.live = live
-    self.budget = budget
+    scope = UploadScope(
+      record: TransferRecord(transfer, context: context, stop: stop), context: context, sink: sink,
+      requester: requester, live: live, budget: budget)
+    let settings = transfer.settings
+    machine = UploadMachine(
+      UploadMachine.Limits(
+        attempts: settings.policy.retryAttempts, chunksInFlight: settings.policy.chunksInFlight,
+        keepsExisting: settings.ifExists == .keep, hadDamage: transfer.progress.chunkSize != nil,
+        freshStarts: transfer.progress.freshStarts), place: sink.place)
   }
 
-  var settings: TransferSettings { book.transfer.settings }
-  var traits: any UploadTraits { sink.traits }
-  var abilities: UploadAbilities { traits.abilities(of: source.size) }
-  var expect: Expectation { book.transfer.expect }
+  private var record: TransferRecord { scope.record }
+  private var now: Double { scope.context.clock.now() }
+  var finalState: TransferState { record.state }
 
   func run(release: @Sendable () -> Void) async {
-    book.begin()
-    var end: TransferEnd
+    record.begin()
+    let end: TransferEnd
     do {
-      try await openSource()
-      if let settled = try await settleWithoutMoving() {
-        end = settled
-      } else {
-        book.noteMove()
-        try await sendAndVerify()
-        end = .finished
-      }
-    } catch  where error is CancellationError || error is LedgerError {
-      // What the state can't take ends the run, which says why, once.
-      end = .stopped
-    } catch let failure as Failure where failure.code == .destinationExists && settings.ifExists == .keep {
-      // It came to be there while the upload was under way.
-      await abandonSession()
-      forgetChunks(.givenUp)
-      end = .skipped(.exists)
+      let source = try await openSource()
+      end = await drive(source, ChunkProofs(scope, source))
     } catch {
-      end = .failed(Failure(error))
+      end = Self.isStop(error) ? .stopped : .failed(Failure(error))
     }
     release()
-    digests?.cancel()
-    if end.dropsProgress(book.stop.event) {
+    source?.digests.cancel()
+    if end.dropsProgress(record.stop.event) {
       // The task may be cancelled, and its requests with it.
-      await Task { await self.abandonSession() }.value
-      book.note(.onlyHeld(0))
+      await Task { await self.abandon() }.value
+      record.note(.onlyHeld(0))
     }
-    book.count(requester.takeTally())
-    noteProgress()
-    book.end(end)
-    if end.isOver(book.stop.event) { await SourceFile.dropCopy(of: book) }
+    record.count(scope.requester.takeTally())
+    record.end(end)
+    if end.isOver(record.stop.event) { await SourceFile.dropCopy(of: record) }
   }
 
-  var finalState: TransferState { book.state }
+  /// What the state can't take ends the run, which says why, once.
+  private static func isStop(_ error: any Error) -> Bool {
+    error is CancellationError || error is LedgerError
+  }
 
-  var file: OpenFile? { opened?.file }
-
-  /// Opens the source and looks at what it is; a change since the last attempt ends the old session's use.
-  private func openSource() async throws {
-    let path = book.transfer.source.localPath ?? ""
-    let full = RelativePath.isAbsolute(path) ? path : context.folder.path + "/" + path
-    let file = try await SourceFile.open(full, for: book)
-    let size = file.facts.size
-    opened = file
-    if let old = book.progress.source, !old.isSameContent(as: file.facts), book.progress.completedAt == nil {
-      book.warn("the source changed since the last attempt: the upload starts anew")
-      await abandonSession()
-      forgetChunks(.contentChanged)
+  /// Opens the source; a change since the last attempt ends the old session's use.
+  private func openSource() async throws -> SendingSource {
+    let path = record.transfer.source.localPath ?? ""
+    let full = RelativePath.isAbsolute(path) ? path : scope.context.folder.path + "/" + path
+    let file = try await SourceFile.open(full, for: record)
+    if let old = record.progress.source, !old.isSameContent(as: file.facts),
+      record.progress.completedAt == nil
+    {
+      record.warn("the source changed since the last attempt: the upload starts anew")
+      await abandon()
+      forget(.contentChanged)
     }
-    source = UploadSource(
-      size: size, contentType: settings.contentType ?? ContentTypes.of(path),
-      chunkSize: try chunkSize(of: size),
-      fingerprint: file.facts.fingerprint, contentName: try contentName(of: file),
-      mustBeNew: settings.ifExists != .replace && book.progress.completedAt == nil)
-    digests = digests(of: file)
-    try checkSize()
-    book.note(.sized(size))
-    live.setSize(size)
+    let source = try SendingSource(file, path, scope)
+    self.source = source
+    return source
   }
 
-  /// What the manifest says of the source itself, which no server has to be asked for.
-  func checkKnown() async throws {
-    try checkSize()
-    try await checkType()
+  /// Does what the machine says until it says how the upload ended.
+  private func drive(_ source: SendingSource, _ proofs: ChunkProofs) async -> TransferEnd {
+    self.proofs = proofs
+    var actions = machine.handle(.begun, at: now)[...]
+    while true {
+      guard let action = actions.popFirst() else {
+        if case .ended(let end) = machine.phase { return end }
+        return .failed(Failure(.internal, "an upload has nothing to do, and has not ended"))
+      }
+      do {
+        guard let event = try await perform(action, source, proofs) else { continue }
+        actions = machine.handle(event, at: now)[...]
+      } catch {
+        let event: UploadMachine.Event =
+          Self.isStop(error) ? .stopped : .failed(Failure(error), session: record.progress.session)
+        actions = machine.handle(event, at: now)[...]
+      }
+    }
   }
 
-  private func checkSize() throws {
-    guard let size = expect.size, size != source.size else { return }
-    throw Failure(
-      .lengthMismatch, "`\(book.transfer.source.text)` has \(source.size) bytes, \(size) are expected",
-      expected: String(size), actual: String(source.size))
+  /// - Returns: the event that the action brings about; nil where the next action follows.
+  private func perform(
+    _ action: UploadMachine.Action, _ source: SendingSource, _ proofs: ChunkProofs
+  ) async throws -> UploadMachine.Event? {
+    let takeover = SessionTakeover(scope: scope, source: source)
+    switch action {
+    case .settle: return try await settle(source, proofs)
+    case .check: return .checked(try await check(source))
+    case .sendWhole: return .found(try await sendWhole(source))
+    case .create(let old, let lost):
+      let opening = SessionOpening(scope: scope, source: source)
+      let (session, isReplayed) = try await opening.open(renewing: old, lost: lost)
+      return .opened(session, isReplayed: isReplayed)
+    case .ask(let session):
+      switch try await scope.sink.holdings(of: session, source: source.request) {
+      case nil: return .told(.untold)
+      case .value(let holdings): return .told(.holds(holdings))
+      case .failure(let failure):
+        return .told(.refused(failure, wasClosing: record.progress.sessionState == .finalizing))
+      }
+    case .takeOver(let holdings, let session):
+      return .takenOver(try await takeover.held(holdings, session), expiresAt: holdings?.expiresAt)
+    case .requireProof(let session):
+      // Said before the bytes are sent, where `verify: required` could not be met behind them.
+      guard scope.settings.verify != .required || scope.traits.provesUpload(in: session) else {
+        throw Failure(
+          .digestUnavailable,
+          "\(scope.sink.place) neither checks nor gives a digest of what is uploaded to it")
+      }
+    case .send(let session, let workers):
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<workers { group.addTask { try await self.work(session) } }
+        try await group.waitForAll()
+      }
+      return .done
+    case .judgeReceipts: return .refuted(scope.traits.contradicted(machine.held.sorted))
+    case .prepareToClose(let session): return try await prepareToClose(session, source)
+    case .close(let session):
+      return .found(
+        try await scope.sink.complete(session, source: source.request, chunks: machine.held.sorted))
+    case .look(let session):
+      let recorded = HeldChunks(try scope.context.ledger.chunks(of: record.transfer.seq))
+      let chunks = machine.held.isEmpty ? recorded : machine.held
+      return .found(
+        try await DestinationLook(scope: scope, source: source)
+          .uploaded(session, chunks.sorted, try await source.digests.whole()))
+    case .prove(let file):
+      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, machine.held)
+      return .done
+    case .compare(let session):
+      let found = try await takeover.differing(machine.held, session)
+      return .compared(lost: found?.lost, isIncomplete: found?.isIncomplete ?? false)
+    case .wait(let failure, let lost):
+      try await scope.requester.wait(after: failure, lost: lost)
+      return .done
+    case .reopen:
+      try source.reopen()
+      return .done
+    case .shrinkChunks: source.shrinkChunks()
+    case .note(let event): record.note(event)
+    case .save: record.save()
+    case .drop(let lost): drop(lost)
+    case .warn(let message): record.warn(message)
+    case .end(let session): await SessionIntents(scope: scope).end(session)
+    case .abandon: await abandon()
+    case .forget(let reason): forget(reason)
+    }
+    return nil
   }
 
-  /// The source's digests that need no reading: expected ones, and those on record of a file that has not changed.
-  var knownDigests: [DigestAlgorithm: String] { recordedSource.merging(expect.digests) { $1 } }
-  var recordedSource: [DigestAlgorithm: String] = [:]
+  private func abandon() async { await SessionIntents(scope: scope).abandon() }
 
-  /// The fingerprint over the transfer's id and the content, where the protocol opens its sessions with it.
-  func contentName(of file: SourceFile) throws -> String? {
-    traits.abilities.namesContent ? try file.fingerprint(prefix: book.id) : nil
+  private func forget(_ reason: RestartReason) {
+    proofs?.forget()
+    record.restart(reason)
+    scope.live.setDone(0)
   }
 
-  /// Throws when the source is no longer what it was when the upload began.
-  func checkSource() throws { try opened?.check() }
-
-  /// - Throws: `Failure` where no chunk would ever come through.
-  private func chunkSize(of size: Int64) throws -> Int64 {
-    let choice = ChunkSizeChoice(
-      size: size, settings: settings, abilities: traits.abilities(of: size),
-      afterDamage: book.progress.chunkSize,
-      begun: book.progress.session?.chunkSize ?? (book.hasChunks ? book.progress.automaticChunk : nil),
-      rate: context.rate(for: book.transfer), limit: context.chunkLimits[sink.origin])
-    return try choice.bytes(book.transfer.destination) { book.warn($0, hint: $1) }
+  /// What the server holds of these chunks is of no use.
+  private func drop(_ lost: [ChunkRecord]) {
+    for record in lost {
+      self.record.note(.dropped(record.length))
+      scope.live.add(-record.length)
+    }
+    scope.context.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: lost.map(\.offset)))
   }
 
-  /// Digests to compute of the source: SHA-256 always, what the manifest expects, what the server tells.
-  func digests(of file: SourceFile) -> SourceDigests {
-    let size = file.facts.size
-    return SourceDigests(
-      of: file.file, size: size,
-      wanted: Set(expect.digests.keys).union(traits.abilities(of: size).fileDigests).union([.sha256]),
-      pool: context.pool)
+  private func settle(_ source: SendingSource, _ proofs: ChunkProofs) async throws -> UploadMachine.Event {
+    switch try await UploadSettling(scope: scope, source: source).find() {
+    case .end(let end): return .settled(end)
+    case .uploaded(let file):
+      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, HeldChunks())
+      return .settled(.finished)
+    case .mustMove:
+      record.noteMove()
+      return .done
+    }
   }
 
-  func wholeDigests(also more: some Sequence<DigestAlgorithm> = [DigestAlgorithm]()) async throws
-    -> [DigestAlgorithm: String]
-  {
-    guard let digests else { throw Failure(.internal, "the source is not open") }
-    return try await digests.whole(also: more)
+  /// What can be known before a session is asked for.
+  private func check(_ source: SendingSource) async throws -> UploadMachine.Pass {
+    if source.isHashed { try source.digests.begin() }
+    try await source.checkKnown()
+    if source.request.size == 0, source.abilities.emptyFile == .refused {
+      throw Failure(
+        .protocolViolation,
+        "`\(record.transfer.source.text)` has 0 bytes, and this service refuses empty files: leave it out (`exclude`)"
+      )
+    }
+    let needsSession = scope.traits.opensSession(for: source.request)
+    // Nothing comes after the only request that could still refuse bad bytes.
+    if !needsSession, !scope.expect.digests.isEmpty {
+      try source.checkExpected(try await source.digests.whole())
+    }
+    return UploadMachine.Pass(
+      needsSession: needsSession, session: record.progress.session, size: source.request.size,
+      abilities: source.abilities)
   }
 
-  func forgetChunks(_ reason: RestartReason) {
-    held = HeldChunks()
-    proved = [:]
-    resumedAt = nil
-    book.restart(reason)
-    live.setDone(0)
+  private func sendWhole(_ source: SendingSource) async throws -> UploadedFile {
+    record.note(.laidOut(chunks: 1))
+    if scope.settings.chunkSize == .auto { record.note(.chosen(chunk: source.request.chunkSize)) }
+    // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
+    if source.request.mustBeNew { try await recordIntent() }
+    record.save()
+    let chunk = UploadChunk(index: 0, range: 0..<source.request.size)
+    return scope.traits.closed(nil, receipt: try await sender(nil)?.send(chunk, mayHoldMore: false))
   }
 
-  func noteProgress() {
-    guard !held.isEmpty else { return }
-    book.note(.held(contiguous: held.contiguous, chunks: completeChunks))
+  private func recordIntent() async throws {
+    record.note(.finalizing)
+    record.save()
+    try await scope.context.writer.barrier()
   }
 
-  /// Chunks that the server holds whole.
-  var completeChunks: Int {
-    let layout = ChunkLayout(
-      size: source.size, chunkSize: book.progress.session?.chunkSize ?? max(1, source.size))
-    return held.wholeChunks(layout, order: book.progress.session == nil ? .any : abilities.order)
+  private func sender(_ session: RemoteSession?) -> ChunkSender? {
+    guard let source, let proofs else { return nil }
+    return ChunkSender(scope: scope, source: source, proofs: proofs, session: session) { event in
+      self.tell(event)
+    } coming: {
+      self.machine.comingChunks
+    }
+  }
+
+  private func tell(_ event: UploadMachine.Event) {
+    for case .note(let event) in machine.handle(event, at: now) { record.note(event) }
+  }
+
+  /// Sends what waits to be sent, one chunk after the other.
+  private func work(_ session: RemoteSession) async throws {
+    // A server that takes chunks in order and can't be asked is told only of the last one twice: what is before it
+    // must be on record, or a kill would leave the whole upload of no use.
+    let mustRecord = source?.abilities.order == .sequential && !scope.traits.tellsHoldings(of: session)
+    guard let sender = sender(session) else { return }
+    while let chunk = machine.nextChunk(at: now) {
+      if mustRecord { try await scope.context.writer.barrier() }
+      let began = now
+      _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
+      tell(.sent(chunk: chunk.index, seconds: now - began))
+    }
+  }
+
+  /// Records the intent to close the session: it is there before the file can appear, so that a kill in between never takes
+  /// our own file for a stranger's.
+  private func prepareToClose(
+    _ session: RemoteSession, _ source: SendingSource
+  ) async throws -> UploadMachine.Event {
+    let mine = source.isHashed ? try await source.digests.whole() : [:]
+    try source.checkExpected(mine)
+    try source.file.check()
+    source.request.digests = mine
+    try await recordIntent()
+    let look = DestinationLook(scope: scope, source: source)
+    guard let file = try await look.last(session, machine.held.sorted, mine) else { return .done }
+    if let session = record.progress.session { await SessionIntents(scope: scope).end(session) }
+    return .found(file)
   }
 }

@@ -1,0 +1,98 @@
+import Endpoints
+import JobModel
+
+/// Proves that the server has what we have, and records the completion.
+struct UploadProof {
+  let scope: UploadScope
+  let source: SendingSource
+  let proofs: ChunkProofs
+
+  nonisolated(nonsending) func prove(_ uploaded: UploadedFile, _ held: HeldChunks) async throws {
+    var file = uploaded
+    let (record, verify, look) = (
+      scope.record, scope.settings.verify, DestinationLook(scope: scope, source: source)
+    )
+    try source.file.check()
+    var seen = RemoteObject()
+    if file.digests.isEmpty, file.checks.isEmpty { file.checks = try await proofs.checks(of: held) }
+    // One body that is proved is all of it.
+    let isProved = !file.digests.isEmpty || record.progress.session == nil && !file.checks.isEmpty
+    if !isProved || verify == .size,
+      case .object(let object, let checks)? = try await scope.sink.inspect(
+        file, source: source.request, chunks: held.sorted)
+    {
+      seen = object
+      if file.digests.isEmpty { file.digests = look.ownWord(object) }
+      file.etag = object.etag ?? file.etag
+      file.version = file.version ?? object.version
+      if file.checks.isEmpty { file.checks = checks }
+    }
+    let mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
+    try source.file.check()
+    let size = source.request.size
+    if let expected = scope.expect.size {
+      record.check(Verification("size", .manifest, expected == size ? .match : .mismatch))
+    }
+    if let theirs = seen.size {
+      record.check(Verification("size", .server, theirs == size ? .match : .mismatch))
+      guard theirs == size else {
+        throw Failure(
+          .lengthMismatch, "\(scope.sink.place) holds \(theirs) bytes of the \(size) that were sent",
+          expected: String(size), actual: String(theirs))
+      }
+    }
+    if verify != .size { try compare(file, mine) }
+    if verify == .readback { try compare(try await look.readBack(file), mine) }
+    source.complete(file, digests: mine)
+    if let etag = file.etag { record.note(.etag(etag)) }
+  }
+
+  private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws(Failure) {
+    let (record, place) = (scope.record, scope.sink.place)
+    var compared = false
+    for check in file.checks {
+      record.check(check)
+      compared = compared || check.result == .match
+      guard check.result != .mismatch else {
+        throw Failure(.integrityMismatch, "\(place): the server's \(check.check) is not the source's")
+      }
+    }
+    for (algorithm, theirs) in file.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard let ours = mine[algorithm] else { continue }
+      compared = true
+      record.check(Verification(algorithm.rawValue, .server, ours == theirs ? .match : .mismatch))
+      guard ours == theirs else {
+        throw Failure(
+          .integrityMismatch,
+          "\(place): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
+          expected: ours, actual: theirs)
+      }
+    }
+    guard !compared else { return }
+    let expected = scope.expect.digests.keys.map(\.rawValue)
+    let isExpected = record.progress.verification.contains {
+      $0.against == .manifest && $0.result == .match && expected.contains($0.check)
+    }
+    if scope.settings.verify == .required, !isExpected {
+      throw Failure(.digestUnavailable, "\(place) gives no digest to compare the upload with")
+    }
+    record.check(Verification("sha256", .server, .unavailable))
+  }
+
+  /// Compares what reads back with the source.
+  private func compare(_ there: ReadBack?, _ mine: [DigestAlgorithm: String]) throws(Failure) {
+    guard let there else {
+      scope.record.check(Verification("readback", .server, .unavailable))
+      throw Failure(
+        .digestUnavailable, "\(scope.sink.place) can't be read back, as `verify: readback` demands")
+    }
+    let matches = there.digest == mine[.sha256]
+    scope.record.check(Verification("readback", .server, matches ? .match : .mismatch))
+    guard matches else {
+      throw Failure(
+        .integrityMismatch,
+        "\(there.place) reads back as \(there.digest), the source is \(mine[.sha256] ?? "unknown")",
+        expected: mine[.sha256], actual: there.digest)
+    }
+  }
+}
