@@ -169,7 +169,10 @@ let package = Package(
     tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
     tests(
       "TransferEngineTests",
-      ["Admission", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "TransferEngine"]),
+      [
+        "Admission", "CPosix", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles",
+        "TransferEngine",
+      ]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

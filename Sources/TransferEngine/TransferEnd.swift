@@ -1,7 +1,7 @@
 import JobModel
 
 /// How a transfer's work ended, for the state machine.
-enum TransferEnd: Sendable {
+enum TransferEnd: Sendable, Hashable {
   case finished
   case settled(TransferState.UpToDateReason?)
   case skipped(TransferState.SkipReason)

@@ -7,18 +7,6 @@ import LocalFiles
 /// A small file that comes in one piece lies in memory and is hashed as it passes; all others lie in the part file, with a
 /// digest that trails the writing. Who fetches need not know which.
 struct StagedFile {
-  private enum Home {
-    case nowhere
-    case memory(HeldFile)
-    case part(PartFile)
-  }
-
-  private enum Hashing {
-    case none
-    case passing(InlineDigest)
-    case trailing(TrailingDigest)
-  }
-
   /// What the part file is opened for.
   struct Plan {
     var kinds: Set<DigestKind>
@@ -32,38 +20,35 @@ struct StagedFile {
     var isOnePiece: Bool
   }
 
-  private var home = Home.nowhere
-  private var hashing = Hashing.none
+  /// What takes an answer's bytes; nil where nothing does yet.
+  private(set) var target: BodyTarget?
+  /// What hashes an answer's bytes.
+  private(set) var digest = BodyDigest.none
   /// The kernel was told to begin writing the part file.
   private(set) var isBeingWritten = false
 
-  var part: PartFile? { if case .part(let part) = home { part } else { nil } }
-  var held: HeldFile? { if case .memory(let held) = home { held } else { nil } }
-  var isEmpty: Bool { if case .nowhere = home { true } else { false } }
+  var part: PartFile? { if case .part(let part) = target { part } else { nil } }
+  var held: HeldFile? { if case .held(let held) = target { held } else { nil } }
+  var isEmpty: Bool { target == nil }
 
   /// Nothing is there that bytes from byte 0 on would have to fit to.
   var isUntouched: Bool {
-    switch (home, hashing) {
-    case (.nowhere, .none), (.nowhere, .passing): true
-    case (.nowhere, .trailing), (.memory, _), (.part, _): false
+    switch (target, digest) {
+    case (nil, .none), (nil, .inline): true
+    case (nil, .trailing), (.held, _), (.part, _): false
     }
   }
 
   /// All of the file passes through memory and its digest.
-  var isPassing: Bool {
-    switch (home, hashing) {
-    case (.memory, .passing): true
-    case (.memory, .none), (.memory, .trailing), (.nowhere, _), (.part, _): false
-    }
-  }
+  var isPassing: Bool { if case (.held, .inline) = (target, digest) { true } else { false } }
 
   /// Goes on with what an earlier attempt left.
-  mutating func resume(_ part: PartFile) { home = .part(part) }
+  mutating func resume(_ part: PartFile) { target = .part(part) }
 
   /// Stages a small file of this size in memory.
   mutating func hold(size: Int64, _ kinds: Set<DigestKind>) throws {
-    hashing = .passing(try InlineDigest(kinds))
-    home = .memory(HeldFile(size: size))
+    digest = .inline(try InlineDigest(kinds))
+    target = .held(HeldFile(size: size))
   }
 
   /// The part file with its space reserved and its digest begun; what was held is written to it.
@@ -72,9 +57,9 @@ struct StagedFile {
   mutating func open(
     _ plan: Plan, pool: BlockingPool, blocks: BlockPool, making make: () throws -> PartFile
   ) throws -> PartFile {
-    if case .part(let part) = home {
-      switch hashing {
-      case .passing, .trailing: return part
+    if case .part(let part) = target {
+      switch digest {
+      case .inline, .trailing: return part
       case .none: try part.checkSpace(for: plan.size ?? 0, leaving: plan.minFree)
       }
     } else {
@@ -86,42 +71,24 @@ struct StagedFile {
         part.discard()
         throw error
       }
-      home = .part(part)
+      target = .part(part)
     }
     guard let part else { throw Failure(.internal, "no part file was made") }
     if let size = plan.size { try part.preallocate(size) } else { try part.truncate(0) }
     if plan.isOnePiece {
-      hashing = .passing(try InlineDigest(plan.kinds))
+      digest = .inline(try InlineDigest(plan.kinds))
     } else {
       let trailing = try TrailingDigest(plan.kinds, of: part.file, pool: pool, blocks: blocks)
       trailing.advance(to: plan.contiguous)
-      hashing = .trailing(trailing)
+      digest = .trailing(trailing)
     }
     return part
   }
 
-  /// What takes an answer's bytes; nil where nothing does yet.
-  var target: BodyTarget? {
-    switch home {
-    case .nowhere: nil
-    case .memory(let held): .held(held)
-    case .part(let part): .part(part)
-    }
-  }
-
-  /// What hashes an answer's bytes.
-  var digest: BodyDigest {
-    switch hashing {
-    case .none: .none
-    case .passing(let digest): .inline(digest)
-    case .trailing(let digest): .trailing(digest)
-    }
-  }
-
   /// A chunk is written, and all bytes before `contiguous` are.
   mutating func wrote(_ range: Range<Int64>, contiguous: Int64, _ writeback: Writeback) {
-    if case .trailing(let digest) = hashing { digest.advance(to: contiguous) }
-    if case .part(let part) = home, writeback.begin(range, of: part.file) { isBeingWritten = true }
+    if case .trailing(let digest) = digest { digest.advance(to: contiguous) }
+    if case .part(let part) = target, writeback.begin(range, of: part.file) { isBeingWritten = true }
   }
 
   /// An answer broke off: what has seen bytes that will come again is of no use.
@@ -130,9 +97,9 @@ struct StagedFile {
   ///   - pending: a trailing digest has seen some.
   ///   - isEmpty: nothing of the file is kept.
   mutating func breakOff(hashed pending: Bool, isEmpty: Bool) {
-    switch hashing {
-    case .passing: hashing = .none
-    case .trailing where pending: hashing = .none
+    switch digest {
+    case .inline: digest = .none
+    case .trailing where pending: digest = .none
     case .trailing, .none: break
     }
     if isEmpty { dropHeld() }
@@ -140,18 +107,18 @@ struct StagedFile {
 
   /// The digest has seen bytes that turned out to be wrong.
   mutating func forgetHash() {
-    if case .trailing = hashing { hashing = .none }
+    if case .trailing = digest { digest = .none }
   }
 
   /// All bytes will come again; the part file stays, to be written over.
   mutating func clear() {
-    hashing = .none
+    digest = .none
     dropHeld()
   }
 
   /// What was only in memory is gone.
   mutating func dropHeld() {
-    if case .memory = home { home = .nowhere }
+    if case .held = target { target = nil }
   }
 
   /// Nothing of it is of use any more.
@@ -162,28 +129,28 @@ struct StagedFile {
 
   /// Bytes that are staged.
   func count() throws -> Int64 {
-    switch home {
-    case .nowhere: throw Failure(.internal, "there is nothing to verify")
-    case .memory(let held): Int64(held.bytes.count)
+    switch target {
+    case nil: throw Failure(.internal, "there is nothing to verify")
+    case .held(let held): Int64(held.bytes.count)
     case .part(let part): try part.file.facts().size
     }
   }
 
   /// Reads what is staged, by offset and count.
   func reader() throws -> @Sendable (Int64, Int) throws -> [UInt8] {
-    switch home {
-    case .nowhere: throw Failure(.internal, "there is nothing to read")
-    case .memory(let held): { Array(held.bytes.dropFirst(Int($0)).prefix($1)) }
+    switch target {
+    case nil: throw Failure(.internal, "there is nothing to read")
+    case .held(let held): { Array(held.bytes.dropFirst(Int($0)).prefix($1)) }
     case .part(let part): { try part.file.bytes(at: $0, count: $1) }
     }
   }
 
   /// Takes out what finishes the digests of all `size` bytes.
   mutating func takeDigest(size: Int64) -> () async throws -> [DigestAlgorithm: String] {
-    defer { hashing = .none }
-    switch hashing {
+    defer { digest = .none }
+    switch digest {
     case .none: return { [:] }
-    case .passing(let digest): return { DigestAlgorithm.named(digest.finish()) }
+    case .inline(let digest): return { DigestAlgorithm.named(digest.finish()) }
     case .trailing(let digest): return { DigestAlgorithm.named(try await digest.finish(size: size)) }
     }
   }
@@ -192,8 +159,8 @@ struct StagedFile {
   ///
   /// - Returns: its inode.
   mutating func takeMade() -> UInt64? {
-    guard case .memory(let held) = home, let made = held.made else { return nil }
-    home = .part(made.part)
+    guard case .held(let held) = target, let made = held.made else { return nil }
+    target = .part(made.part)
     return made.inode
   }
 
