@@ -171,7 +171,7 @@ let package = Package(
       "TransferEngineTests",
       [
         "Admission", "CPosix", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles",
-        "TransferEngine",
+        "TestSupport", "TransferEngine",
       ]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),

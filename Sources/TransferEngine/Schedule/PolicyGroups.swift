@@ -1,0 +1,67 @@
+import Admission
+import JobLedger
+import JobModel
+
+/// The policy groups of a run, each made when the first of its transfers is met.
+///
+/// Belongs to the engine.
+final class PolicyGroups {
+  private let context: EngineContext
+  private let began: Double
+  /// Called, on the network thread, when a group's budget is used up.
+  var onSpent: @Sendable () -> Void = {}
+  private let jobLimits = (down: RateLimit(), up: RateLimit())
+  private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
+  /// By profile.
+  private var keys: [Int64: PolicyGroup.Key] = [:]
+  private var sharings: [PolicyGroup.Sharing: PolicyGroup.Key] = [:]
+  /// What `haul limit` says in place of the policies.
+  private(set) var limit: Bandwidth?
+
+  /// - Parameter began: when the attempt began, seconds since 1970.
+  init(_ context: EngineContext, began: Double, limit: Bandwidth?) {
+    (self.context, self.began) = (context, began)
+    set(limit: limit)
+  }
+
+  subscript(key: PolicyGroup.Key) -> PolicyGroup? { all[key] }
+
+  func key(of transfer: LedgerTransfer) -> PolicyGroup.Key {
+    if let known = keys[transfer.profile] { return known }
+    let sharing = PolicyGroup.Sharing(transfer.settings)
+    let key = sharings[sharing] ?? PolicyGroup.Key(number: sharings.count)
+    sharings[sharing] = key
+    keys[transfer.profile] = key
+    return key
+  }
+
+  /// - Returns: the transfer's group, and whether it was made now.
+  func group(of transfer: LedgerTransfer) throws -> (group: PolicyGroup, isNew: Bool) {
+    let key = key(of: transfer)
+    if let known = all[key] { return (known, false) }
+    let group = try PolicyGroup(
+      transfer.settings, context: context, began: began, jobLimits: jobLimits, onSpent: onSpent)
+    group.look(now: context.clock.now(), overrides: limit)
+    all[key] = group
+    return (group, true)
+  }
+
+  func set(limit: Bandwidth?) {
+    self.limit = limit
+    jobLimits.down.set(limit?.download ?? .unlimited)
+    jobLimits.up.set(limit?.upload ?? .unlimited)
+    context.board.setLimit(limit)
+  }
+
+  /// Seconds until some group is to be looked at again; a minute at most, as the clock may be set, or the machine sleep.
+  func pause(now: Double, cooldown: Double?) -> Double {
+    let longest =
+      all.values.contains { NetworkState.mayHold($0.policy) }
+      ? 0.5 : all.values.contains(where: \.hasBudget) ? 1.0 : 60
+    let next = (all.values.compactMap(\.nextLook) + [cooldown].compactMap(\.self)).min()
+    return next.map { max(0.05, min(longest, $0 - now)) } ?? longest
+  }
+
+  /// Records what budgets have spent.
+  func save() { for group in all.values { group.save(context.writer) } }
+}
