@@ -43,7 +43,7 @@ package struct LocalSource: RemoteSource {
     var position = wanted.lowerBound
     while position < wanted.upperBound {
       try Task.checkCancellation()
-      await room(receiver)
+      await receiver.room()
       let (start, count) = (position, Int(min(Int64(Self.piece), wanted.upperBound - position)))
       let bytes = try await pool.run { try file.bytes(at: start, count: count) }
       guard !bytes.isEmpty else { throw changed }
@@ -77,12 +77,5 @@ package struct LocalSource: RemoteSource {
     object.version = "\(facts.inode)-\(facts.mtime)"
     object.servesRanges = true
     return object
-  }
-
-  /// Waits until the receiver takes more.
-  private nonisolated(nonsending) func room(_ receiver: any ByteReceiver) async {
-    await withCheckedContinuation { continuation in
-      if !receiver.mustWait({ continuation.resume() }) { continuation.resume() }
-    }
   }
 }

@@ -46,6 +46,11 @@ struct Client: Sendable {
     authenticator = Authenticator(context)
   }
 
+  /// The engine sends the requests; the kind does not reach its server itself.
+  var speaksHTTP: Bool {
+    if case .http? = try? place(server.missing)?.download() { true } else { false }
+  }
+
   func freshName() -> String { lab.freshName() }
 
   /// Puts an object there as another client would.

@@ -3,11 +3,13 @@ import Endpoints
 import JobModel
 import TestSupport
 
-/// Bytes that follow from a seed: what is stored or sent, and what is expected to come back.
+/// What is stored or sent, and what is expected to come back.
 struct Content: Sendable {
   let bytes: [UInt8]
 
-  init(_ count: Int64, seed: UInt64 = 1) { bytes = Array(SeededFile.bytes(Int(count), seed: seed)) }
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  init(_ count: Int64, seed: UInt64) { bytes = Array(SeededFile.bytes(Int(count), seed: seed)) }
 
   var size: Int64 { Int64(bytes.count) }
   var sha256: String { digest(.sha256) }

@@ -22,13 +22,13 @@ extension EndpointContract {
         #expect(abilities.readsBack == kind.can(.readBack))
         let isSigned = client.server.endpoint.map { $0.authentication != .none } ?? false
         #expect(isSigned == kind.can(.credentials))
-        #expect((client.server.endpoint != nil) == kind.can(.http))
+        #expect(client.speaksHTTP == kind.can(.http))
         guard kind.can(.uploads) else {
           #expect(throws: Failure.self) { try client.sink("x") }
           return
         }
         let sink = try client.sink(client.freshName())
-        let content = Content(kind.chunk + 1)
+        let content = kind.content(kind.chunk + 1)
         #expect((sink.traits.abilities(of: 0).emptyFile != .refused) == kind.can(.emptyUploads))
         #expect(
           sink.traits.opensSession(for: content.source(chunkSize: kind.chunk)) == kind.can(.sessions))

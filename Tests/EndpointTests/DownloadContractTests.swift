@@ -10,7 +10,7 @@ extension EndpointContract {
     @Test(arguments: EndpointCase.all) func everySizeIsRead(_ kind: EndpointCase) async throws {
       try await kind.run { client in
         for size in EndpointCase.sizes(around: Self.chunk) {
-          let content = Content(size)
+          let content = kind.content(size)
           let source = try client.source(try await client.store(content, as: client.freshName()))
           #expect(try await source.probe().size == (kind.can(.probedSize) ? size : nil), "\(size)")
           var reading = try await Reading(source)
@@ -24,7 +24,7 @@ extension EndpointContract {
 
     @Test(arguments: EndpointCase.all) func rangesAreRead(_ kind: EndpointCase) async throws {
       try await kind.run { client in
-        let content = Content(200_000)
+        let content = kind.content(200_000)
         let source = try client.source(try await client.store(content, as: client.freshName()))
         var known = try await Reading(source)
         try await known.readAll(source, chunk: .max / 2)
@@ -42,11 +42,11 @@ extension EndpointContract {
     @Test(arguments: EndpointCase.all) func aReadIsBoundToAVersion(_ kind: EndpointCase) async throws {
       try await kind.run { client in
         let name = client.freshName()
-        let first = Content(200_000, seed: 1)
+        let first = kind.content(200_000)
         let source = try client.source(try await client.store(first, as: name))
         var reading = try await Reading(source)
         try await reading.read(0..<1000, of: source)
-        _ = try await client.store(Content(200_000, seed: 2), as: name)
+        _ = try await client.store(kind.content(200_000, seed: 2), as: name)
         let received = Received()
         try await source.read(50_000..<51_000, of: reading.object, wantsDigest: false, into: received)
         if kind.can(.replacement) {
@@ -74,7 +74,7 @@ extension EndpointContract {
     {
       try await kind.run { client in
         let prefix = client.freshName() + "/"
-        for index in 1...5 { _ = try await client.store(Content(Int64(index)), as: "\(prefix)\(index)") }
+        for index in 1...5 { _ = try await client.store(kind.content(Int64(index)), as: "\(prefix)\(index)") }
         var (pages, mark): ([ListedPage], String?) = ([], nil)
         repeat {
           pages.append(try await client.page(mark, of: prefix))

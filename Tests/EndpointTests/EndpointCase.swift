@@ -33,6 +33,8 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
   var lacks: Set<Ability> = []
   /// Bytes a chunk of an upload.
   var chunk: Int64 = 64 << 10
+  /// Makes an object that the kind can hold.
+  var make: @Sendable (_ size: Int64, _ seed: UInt64) -> Content = { Content($0, seed: $1) }
   let start: @Sendable (Bench) async throws -> KindServer
 
   static let all = [
@@ -68,6 +70,9 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
   }
 
   func can(_ ability: Ability) -> Bool { !lacks.contains(ability) }
+
+  /// An object to store or to send; another seed gives another one.
+  func content(_ size: Int64, seed: UInt64 = 1) -> Content { make(size, seed) }
 
   var testDescription: String { word }
 

@@ -13,7 +13,7 @@ extension EndpointContract {
       _ kind: EndpointCase, _ meaning: (status: Int, class: FailureClass)
     ) async throws {
       try await kind.run { client in
-        let source = try client.source(try await client.store(Content(1000), as: client.freshName()))
+        let source = try client.source(try await client.store(kind.content(1000), as: client.freshName()))
         client.network.set(.status(meaning.status))
         let probed = await #expect(throws: Failure.self) { try await source.probe() }
         #expect(probed?.class == meaning.class && probed?.httpStatus == meaning.status)
@@ -31,7 +31,7 @@ extension EndpointContract {
         let sink = try client.sink(client.freshName())
         client.network.set(.status(meaning.status))
         let failure = await #expect(throws: Failure.self) {
-          var sending = try await Sending(Content(kind.chunk + 1), to: sink, chunk: kind.chunk)
+          var sending = try await Sending(kind.content(kind.chunk + 1), to: sink, chunk: kind.chunk)
           try await sending.put(0)
         }
         #expect(failure?.class == meaning.class && failure?.httpStatus == meaning.status)
@@ -49,7 +49,7 @@ extension EndpointContract {
       guard kind.can(.uploads) else { return }
       try await kind.run(credentials: [stale, fresh]) { client in
         let sink = try client.sink(client.freshName())
-        var sending = try await Sending(Content(kind.chunk + 1), to: sink, chunk: kind.chunk)
+        var sending = try await Sending(kind.content(kind.chunk + 1), to: sink, chunk: kind.chunk)
         try await sending.put(0)
       }
     }
@@ -68,7 +68,7 @@ extension EndpointContract {
         guard kind.can(.uploads) else { return }
         let sent = await #expect(throws: Failure.self) {
           let sink = try client.sink(client.freshName())
-          var sending = try await Sending(Content(kind.chunk + 1), to: sink, chunk: kind.chunk)
+          var sending = try await Sending(kind.content(kind.chunk + 1), to: sink, chunk: kind.chunk)
           try await sending.put(0)
         }
         #expect(meanings.contains(sent?.class), "\(String(describing: sent))")
@@ -80,7 +80,7 @@ extension EndpointContract {
       _ kind: EndpointCase
     ) async throws -> (path: String, stale: String, fresh: String) {
       let client = try Client(kind, #require(Lab.current))
-      let path = try await client.store(Content(1000), as: client.freshName())
+      let path = try await client.store(kind.content(1000), as: client.freshName())
       return (path, try #require(client.server.stale), client.server.fresh)
     }
   }

@@ -11,7 +11,7 @@ extension EndpointContract {
     @Test(arguments: EndpointCase.able(.uploads)) func everySizeIsSent(_ kind: EndpointCase) async throws {
       try await kind.run { client in
         for size in EndpointCase.sizes(around: kind.chunk) where size > 0 || kind.can(.emptyUploads) {
-          let content = Content(size)
+          let content = kind.content(size)
           let path = client.freshName()
           let sink = try client.sink(path)
           var sending = try await Sending(content, to: sink, chunk: kind.chunk)
@@ -35,7 +35,7 @@ extension EndpointContract {
       _ kind: EndpointCase
     ) async throws {
       try await kind.run { client in
-        let content = Content(2 * kind.chunk + 7)
+        let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
         var begun = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
         try await begun.put(0)
@@ -51,7 +51,7 @@ extension EndpointContract {
       _ kind: EndpointCase
     ) async throws {
       try await kind.run { client in
-        let content = Content(2 * kind.chunk + 7)
+        let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
         var sending = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
         client.network.set(.lostAnswer(toChunk: true))
@@ -72,7 +72,7 @@ extension EndpointContract {
       _ kind: EndpointCase
     ) async throws {
       try await kind.run { client in
-        let content = Content(2 * kind.chunk + 7)
+        let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
         var sending = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
         try await sending.putAll()
@@ -100,7 +100,7 @@ extension EndpointContract {
       try await kind.run { client in
         let path = client.freshName()
         var sending = try await Sending(
-          Content(2 * kind.chunk + 7), to: try client.sink(path), chunk: kind.chunk)
+          kind.content(2 * kind.chunk + 7), to: try client.sink(path), chunk: kind.chunk)
         try await sending.put(0)
         if kind.can(.abort) {
           #expect(try await client.sink(path).abort(#require(sending.session)) == nil)
@@ -126,7 +126,7 @@ extension EndpointContract {
       try await kind.run { client in
         let path = client.freshName()
         let sink = try client.sink(path)
-        var sending = try await Sending(Content(2 * kind.chunk + 7), to: sink, chunk: kind.chunk)
+        var sending = try await Sending(kind.content(2 * kind.chunk + 7), to: sink, chunk: kind.chunk)
         for index in sending.order.dropLast() { try await sending.put(index) }
         let session = try #require(sending.session)
         #expect(try await sink.hasty().abort(session) == nil)
@@ -150,7 +150,7 @@ extension EndpointContract {
       async throws
     {
       try await kind.run { client in
-        let content = Content(2 * kind.chunk + 7)
+        let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
         var sending = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
         let first = try #require(sending.order.first)
@@ -175,9 +175,9 @@ extension EndpointContract {
       _ kind: EndpointCase
     ) async throws {
       try await kind.run { client in
-        let content = Content(2 * kind.chunk + 7)
+        let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
-        let other = Content(content.size, seed: 2)
+        let other = kind.content(content.size, seed: 2)
         var sending = try await Sending(content, to: try client.sink(path), chunk: kind.chunk) { source in
           for algorithm in source.digests.keys { source.digests[algorithm] = other.digest(algorithm) }
         }

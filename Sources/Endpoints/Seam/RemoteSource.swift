@@ -49,6 +49,13 @@ package protocol ByteReceiver: AnyObject {
 
 extension ByteReceiver {
   package func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
+
+  /// Waits until more can be taken.
+  package nonisolated(nonsending) func room() async {
+    await withCheckedContinuation { continuation in
+      if !mustWait({ continuation.resume() }) { continuation.resume() }
+    }
+  }
 }
 
 /// What a source is about to give.
