@@ -4,11 +4,11 @@ package protocol CurlSink: AnyObject {
   func head(status: Int, headers: CurlHeaders) throws
 
   /// The next bytes of the body, valid during the call; at most 16 KiB from today's libcurl.
-  func body(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict
+  func body(_ bytes: UnsafeRawBufferPointer) throws -> StreamDecision
 }
 
 /// What a sink did with the bytes it was given.
-package enum SinkVerdict: Sendable, Hashable {
+package enum StreamDecision: Sendable, Hashable {
   /// All were taken.
   case take
   /// None were taken; the same bytes come again after `NetworkThread.resume`.

@@ -4,7 +4,7 @@ import SQLite
 /// A completed upload that left the manifest, and the transfer that has its destination now and has moved nothing.
 package struct Succession: Sendable {
   package var old: Int64
-  package var heir: Int64
+  package var successor: Int64
   package var destination: Place
   /// What was on record of its endpoint when it left the manifest.
   package var endpoint: String?
@@ -29,7 +29,7 @@ extension JobLedger {
           """, arguments: [seq, limit]
       ).map {
         Succession(
-          old: $0["old"], heir: $0["heir"], destination: Place($0["destination"] as String),
+          old: $0["old"], successor: $0["heir"], destination: Place($0["destination"] as String),
           endpoint: $0["endpoint"])
       }
     }
@@ -41,14 +41,16 @@ extension JobLedger {
     guard !successions.isEmpty else { return }
     try write { db in
       for one in successions {
-        try db.cachedStatement(sql: "DELETE FROM progress WHERE transfer = ?").execute(arguments: [one.heir])
+        try db.cachedStatement(sql: "DELETE FROM progress WHERE transfer = ?").execute(arguments: [
+          one.successor
+        ])
         try db.cachedStatement(
           sql: """
             UPDATE OR IGNORE progress SET transfer = ?1,
               source_facts = json_set(source_facts, '$.mtime', 0, '$.ctime', 0, '$.inode', '0')
             WHERE transfer = ?2 AND source_facts IS NOT NULL
             """
-        ).execute(arguments: [one.heir, one.old])
+        ).execute(arguments: [one.successor, one.old])
       }
     }
   }

@@ -329,14 +329,15 @@ extension JobLedger {
   }
 
   /// Gives a retired transfer's progress, chunks and intents to the one that goes on with them.
-  package func handOver(from old: Int64, to heir: Int64) throws {
+  package func handOver(from old: Int64, to successor: Int64) throws {
     try write { db in
-      try db.execute(sql: "DELETE FROM progress WHERE transfer = ?", arguments: [heir])
-      try db.execute(sql: "DELETE FROM chunk WHERE transfer = ?", arguments: [heir])
-      try db.execute(sql: "UPDATE progress SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
-      try db.execute(sql: "UPDATE chunk SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+      try db.execute(sql: "DELETE FROM progress WHERE transfer = ?", arguments: [successor])
+      try db.execute(sql: "DELETE FROM chunk WHERE transfer = ?", arguments: [successor])
+      try db.execute(sql: "UPDATE progress SET transfer = ? WHERE transfer = ?", arguments: [successor, old])
+      try db.execute(sql: "UPDATE chunk SET transfer = ? WHERE transfer = ?", arguments: [successor, old])
       try db.execute(
-        sql: "UPDATE OR IGNORE session_intent SET transfer = ? WHERE transfer = ?", arguments: [heir, old])
+        sql: "UPDATE OR IGNORE session_intent SET transfer = ? WHERE transfer = ?",
+        arguments: [successor, old])
     }
   }
 }

@@ -34,10 +34,10 @@ package final class LocalSink: RemoteSink, Sendable {
 
   package nonisolated(nonsending) func holdings(
     of session: RemoteSession, source: UploadSource
-  ) async throws -> Verdict<SessionHoldings>? {
+  ) async throws -> Result<SessionHoldings, Failure>? {
     try await inFolder { folder in
       do {
-        return .value(SessionHoldings(chunks: try LocalPart(session, source, in: folder).chunks()))
+        return .success(SessionHoldings(chunks: try LocalPart(session, source, in: folder).chunks()))
       } catch let failure as Failure { return .failure(failure) }
     }
   }
@@ -45,7 +45,7 @@ package final class LocalSink: RemoteSink, Sendable {
   package nonisolated(nonsending) func put(
     _ chunk: UploadChunk, _ body: any ByteReader, session: RemoteSession?, source: UploadSource,
     coming: () -> [Int]
-  ) async throws -> Verdict<ChunkReceipt> {
+  ) async throws -> Result<ChunkReceipt, Failure> {
     guard let session else { throw Failure(.internal, "a local file is written in a session") }
     let part = try await inFolder { folder in
       let part = try LocalPart(session, source, in: folder)
@@ -68,7 +68,7 @@ package final class LocalSink: RemoteSink, Sendable {
       let found = try part.digest(chunk.range)
       guard let wanted = chunk.digests[.sha256], wanted != found else {
         try part.mark(chunk.index, isHeld: true)
-        return .value(ChunkReceipt(digests: [.sha256: found]))
+        return .success(ChunkReceipt(digests: [.sha256: found]))
       }
       return .failure(
         Failure(

@@ -25,7 +25,7 @@ package struct EngineContext: Sendable {
   package var bootID: String
   /// Read all that was recorded again before it counts (`--resume-check full`).
   package var checksEverything: Bool
-  package var board: LiveBoard
+  package var board: ProgressRegistry
   /// The run's ULID: what one run asks for twice is known by it.
   package var runID = ""
   /// Inodes of files that no download may replace: the manifest.
@@ -49,8 +49,8 @@ package struct EngineContext: Sendable {
   let writeback = Writeback()
   let claims = DestinationClaims()
   let adoptions = AdoptionWatch()
-  let said = SaidOnce()
-  let intents = KnownIntents()
+  let said = WarnOnce()
+  let intents = IntentCache()
   let etags = ETagMeanings()
 
   package init(
@@ -58,7 +58,7 @@ package struct EngineContext: Sendable {
     endpoints: [String: Endpoint], secrets: SecretSource, pool: BlockingPool, stateFolder: String,
     job: String, run: Int,
     events: @escaping @Sendable (EngineEvent) -> Void, clock: EngineClock, bootID: String,
-    checksEverything: Bool = false, board: LiveBoard, admission: AdmissionQueue? = nil
+    checksEverything: Bool = false, board: ProgressRegistry, admission: AdmissionQueue? = nil
   ) {
     self.transport = transport
     self.admission =

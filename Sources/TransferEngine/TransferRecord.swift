@@ -43,7 +43,7 @@ final class TransferRecord {
 
   /// What stands at the destination is complete, or intended, by a record that the disk may not bear out: another
   /// boot's, or of a file that was moved away before it was synced and may be back.
-  var isDoubtful: Bool {
+  var isUnverified: Bool {
     !progress.isSynced && progress.bootID != context.bootID
       && (progress.bootID != nil || progress.completedAt != nil)
   }

@@ -36,13 +36,13 @@ struct AIMDWindowTests {
 
   @Test func itWidensByOneForEachWindowOfAnswers() {
     var window = AIMDWindow(size: 2)
-    var (answers, news) = (0, 0)
-    while window.size.isFinite, answers < 1000 {
+    var (responses, news) = (0, 0)
+    while window.size.isFinite, responses < 1000 {
       if window.widen(limit: 8) { news += 1 }
-      answers += 1
+      responses += 1
     }
     // 2 + 3 + … + 7, a little more as the window grows within each round.
-    #expect((27...36).contains(answers) && news == 1, "\(answers)")
+    #expect((27...36).contains(responses) && news == 1, "\(responses)")
     #expect(window.widen(limit: 8) == false)
     #expect(window.hasRoom(1000))
   }

@@ -65,7 +65,7 @@ import Testing
       }
     }
 
-    func answer(_ name: String, _ status: Int = 200, retryAfter: Double? = nil) async throws {
+    func response(_ name: String, _ status: Int = 200, retryAfter: Double? = nil) async throws {
       await queue.answered(try permit(name), status: status, retryAfter: retryAfter)
       await settle()
     }
@@ -122,7 +122,7 @@ import Testing
     #expect(crowd.names == ["a"])
     await crowd.come("other", to: "http://elsewhere", policy())
     #expect(crowd.names == ["a", "other"])
-    try await crowd.answer("a", 404)
+    try await crowd.response("a", 404)
     #expect(crowd.names == ["a", "other", "b", "c", "d"])
   }
 
@@ -284,7 +284,7 @@ import Testing
     let crowd = Crowd()
     for host in [host, "http://elsewhere"] {
       await crowd.come(host, to: host, self.policy())
-      try await crowd.answer(host)
+      try await crowd.response(host)
     }
     for name in ["1", "2", "3", "4", "5"] { await crowd.come(name, to: host, policy) }
     for name in ["x", "y"] { await crowd.come(name, to: "http://elsewhere", policy) }
@@ -313,7 +313,7 @@ import Testing
     await crowd.until(["a", "b", "c"])
     await crowd.come("d", to: host, policy())
     #expect(crowd.names == ["a", "b", "c"])
-    try await crowd.answer("c")
+    try await crowd.response("c")
     // It waits aside until it is told, and then goes like anyone.
     await crowd.until(["a", "b", "c", "d"])
     #expect(crowd.names == ["a", "b", "c", "d"])
@@ -325,10 +325,10 @@ import Testing
     let crowd = Crowd()
     for name in ["a", "b", "c", "d"] {
       await crowd.come(name, to: host, policy())
-      if name == "a" { try await crowd.answer("a") }
+      if name == "a" { try await crowd.response("a") }
     }
     #expect(crowd.names == ["a", "b", "c", "d"])
-    try await crowd.answer("b", 429, retryAfter: 5)
+    try await crowd.response("b", 429, retryAfter: 5)
     for name in ["a", "b", "c", "d"] { try await crowd.leave(name) }
     for name in ["e", "f", "g"] { await crowd.come(name, to: host, policy()) }
     await crowd.come("x", to: "http://elsewhere", policy())
@@ -346,7 +346,7 @@ import Testing
 
   @Test func longerRestsAreRefused() async throws {
     let crowd = await crowd(["a"], policy())
-    try await crowd.answer("a", 429, retryAfter: 3600)
+    try await crowd.response("a", 429, retryAfter: 3600)
     await crowd.come("b", to: host, policy())
     let failure = try #require(crowd.error("b") as? Failure)
     #expect(failure.code == .rateLimited && failure.retryAfter == 3600)
@@ -355,7 +355,7 @@ import Testing
   @Test func whoGivesUpWaitingLeavesNoTrace() async throws {
     let crowd = Crowd()
     await crowd.come("a", to: host, policy(1))
-    try await crowd.answer("a")
+    try await crowd.response("a")
     let waiting = await crowd.come("b", to: host, policy(1))
     await crowd.come("c", to: host, policy(1))
     waiting.cancel()
@@ -371,11 +371,11 @@ import Testing
     let counter = Counter()
     await crowd.queue.onOpening { counter.add() }
     #expect(await crowd.outlook(host, policy()) != .free)
-    try await crowd.answer("a")
+    try await crowd.response("a")
     #expect(counter.value > 0)
     #expect(await crowd.outlook(host, policy()) == .free)
     let before = counter.value
-    try await crowd.answer("a", 503, retryAfter: 2)
+    try await crowd.response("a", 503, retryAfter: 2)
     #expect(await crowd.outlook(host, policy()) != .free)
     await crowd.advance(to: 2.1)
     for _ in 0..<5000 where counter.value <= before + 1 { await crowd.settle() }

@@ -47,7 +47,7 @@ struct LimiterTests {
       return try #require(permit)
     }
 
-    mutating func answer(
+    mutating func response(
       _ permit: RequestPermit, _ status: Int, retryAfter: Double? = nil, _ now: Double
     ) -> [HostNews.Change] {
       limiter.answered(permit, status: status, retryAfter: retryAfter, now: now)
@@ -64,7 +64,7 @@ struct LimiterTests {
     /// So many requests under way to a host that has answered.
     mutating func begun(_ count: Int) throws -> [RequestPermit] {
       let first = try send(0)
-      _ = answer(first, 200, 0)
+      _ = response(first, 200, 0)
       _ = end(first, nil, 0)
       return try (0..<count).map { _ in try send(1) }
     }
@@ -79,7 +79,7 @@ struct LimiterTests {
       now += 100
       guard let permit = one.ask(now, seq) else { continue }
       asked += 1
-      _ = one.answer(permit, status, now)
+      _ = one.response(permit, status, now)
       _ = one.end(permit, outage, now)
       if case .refuse = one.decision(now, seq + 1) { break }
     }
@@ -92,7 +92,7 @@ struct LimiterTests {
     // Any answer of the host's own opens it for all.
     now += one.policy.retryMax
     let permit = try one.send(now, 1000)
-    let answered = one.answer(permit, 404, now).last
+    let answered = one.response(permit, 404, now).last
     #expect(answered == .closed)
     #expect(one.decision(now, 1) == .go)
   }
@@ -104,7 +104,7 @@ struct LimiterTests {
     for number in 0..<100 {
       let now = Double(number) * 100
       let permit = try one.send(now)
-      _ = one.answer(permit, status, now)
+      _ = one.response(permit, status, now)
       _ = one.end(permit, nil, now)
     }
     #expect(!one.limiter.isOpen(Self.host) && !one.limiter.hasFailed(Self.host, 1))
@@ -119,13 +119,13 @@ struct LimiterTests {
       record = before.end(permit, silence, Double(seq) * 100).last?.record
     }
     let left = try #require(record)
-    for answers in [true, false] {
+    for responses in [true, false] {
       var one = Case()
       one.limiter.recall([Self.host: left])
       let permit = try one.send(0, 11)
       #expect(one.decision(0, 12) == .waitForHost(until: nil))
-      if answers {
-        #expect(one.answer(permit, 200, 1) == [.probing, .closed])
+      if responses {
+        #expect(one.response(permit, 200, 1) == [.probing, .closed])
         #expect(one.end(permit, nil, 1) == [])
         #expect(one.decision(1, 12) == .go)
       } else {
@@ -144,7 +144,7 @@ struct LimiterTests {
   @Test func aRunStartedAgainKeepsBackOffAndWindow() throws {
     var before = Case()
     let permits = try before.begun(8)
-    #expect(before.answer(permits[0], 503, 1) == [.slowed(window: 4, rest: 0, status: 503)])
+    #expect(before.response(permits[0], 503, 1) == [.slowed(window: 4, rest: 0, status: 503)])
     let news = permits.prefix(5).flatMap { before.end($0, silence, 2) }
     let record = try #require(news.last?.record)
     #expect(record == HostRecord(openings: 1, isGivenUp: false, window: 4))
@@ -155,7 +155,7 @@ struct LimiterTests {
     #expect(opened?.change == .opened(1, rest: 2))
     #expect(one.decision(0, 3) == .waitForHost(until: 2))
     let probe = try one.send(2, 3)
-    _ = one.answer(probe, 404, 2)
+    _ = one.response(probe, 404, 2)
     for _ in 0..<3 { _ = try one.send(2, 4) }
     #expect(one.decision(2, 5) == .waitForRequest)
   }
@@ -164,28 +164,28 @@ struct LimiterTests {
     var one = Case()
     let permits = try one.begun(8)
     #expect(
-      one.answer(permits[0], 429, retryAfter: 3, 2) == [.slowed(window: 4, rest: 3, status: 429)])
-    #expect(one.answer(permits[1], 429, retryAfter: 1, 2.5) == [])
+      one.response(permits[0], 429, retryAfter: 3, 2) == [.slowed(window: 4, rest: 3, status: 429)])
+    #expect(one.response(permits[1], 429, retryAfter: 1, 2.5) == [])
     #expect(one.decision(3) == .waitForHost(until: 5))
     for permit in permits { _ = one.end(permit, nil, 3) }
     let next = try (0..<4).map { _ in try one.send(5) }
     #expect(one.decision(5) == .waitForRequest)
-    #expect(one.answer(next[0], 503, 6) == [.slowed(window: 2, rest: 0, status: 503)])
+    #expect(one.response(next[0], 503, 6) == [.slowed(window: 2, rest: 0, status: 503)])
   }
 
   @Test func aWideWindowIsNews() throws {
     var one = Case()
     let permits = try one.begun(4)
-    _ = one.answer(permits[0], 503, 1)
+    _ = one.response(permits[0], 503, 1)
     var news: [HostNews.Change] = []
-    for _ in 0..<100 { news += one.answer(permits[1], 200, 2) }
+    for _ in 0..<100 { news += one.response(permits[1], 200, 2) }
     #expect(news == [.recovered])
   }
 
   @Test func anHoursRestIsNotWaitedFor() throws {
     var one = Case()
     let permit = try one.send(0)
-    _ = one.answer(permit, 429, retryAfter: 3600, 1)
+    _ = one.response(permit, 429, retryAfter: 3600, 1)
     guard case .refuse(let failure) = one.decision(2) else {
       Issue.record("\(one.decision(2))")
       return

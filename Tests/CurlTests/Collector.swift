@@ -7,7 +7,7 @@ final class Collector: CurlSink {
   var calls = 0
   var onHead: () throws -> Void = {}
   /// Before bytes are kept: what to do with them, given how often it has been asked.
-  var onBody: (Int) throws -> SinkVerdict = { _ in .take }
+  var onBody: (Int) throws -> StreamDecision = { _ in .take }
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
@@ -16,7 +16,7 @@ final class Collector: CurlSink {
     try onHead()
   }
 
-  func body(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+  func body(_ bytes: UnsafeRawBufferPointer) throws -> StreamDecision {
     calls += 1
     let verdict = try onBody(calls)
     if verdict == .take { self.bytes += bytes }

@@ -9,7 +9,7 @@ struct ConnectionTests {
     let thread = try NetworkThread()
     defer { thread.shutdown() }
     let server = ScriptedServer { connection in
-      while connection.head() != nil { connection.answer("ok") }
+      while connection.head() != nil { connection.response("ok") }
     }
     defer { server.stop() }
     var reused = 0
@@ -25,7 +25,7 @@ struct ConnectionTests {
     let thread = try NetworkThread()
     defer { thread.shutdown() }
     let server = ScriptedServer { connection in
-      while connection.head() != nil { connection.answer("ok") }
+      while connection.head() != nil { connection.response("ok") }
     }
     defer { server.stop() }
     for _ in 0..<3 {
@@ -45,7 +45,7 @@ struct ConnectionTests {
     defer { thread.shutdown() }
     let server = ScriptedServer { connection in
       while let head = connection.head() {
-        connection.answer(String(repeating: String(head.prefix(8)), count: 5000))
+        connection.response(String(repeating: String(head.prefix(8)), count: 5000))
       }
     }
     defer { server.stop() }
@@ -73,7 +73,7 @@ struct ConnectionTests {
         gauge.enter()
         usleep(300_000)
         gauge.leave()
-        connection.answer("ok")
+        connection.response("ok")
       }
     }
     defer { server.stop() }
@@ -95,7 +95,7 @@ struct ConnectionTests {
     let thread = try NetworkThread()
     defer { thread.shutdown() }
     let server = ScriptedServer { connection in
-      while connection.head() != nil { connection.answer("ok") }
+      while connection.head() != nil { connection.response("ok") }
     }
     defer { server.stop() }
     #expect(try await Local(thread).fetch(server.url) == "ok")
@@ -105,7 +105,7 @@ struct ConnectionTests {
     let thread = try NetworkThread()
     defer { thread.shutdown() }
     let server = ScriptedServer { connection in
-      if let head = connection.head() { connection.answer(String(head.prefix { $0 != "\r\n" })) }
+      if let head = connection.head() { connection.response(String(head.prefix { $0 != "\r\n" })) }
     }
     defer { server.stop() }
     var options = CurlOptions()

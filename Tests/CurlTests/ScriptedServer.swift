@@ -98,7 +98,7 @@ struct Connection: Sendable {
     }
   }
 
-  func answer(_ body: String, status: String = "200 OK") {
+  func response(_ body: String, status: String = "200 OK") {
     send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
   }
 }

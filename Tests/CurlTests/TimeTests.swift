@@ -14,10 +14,10 @@ struct TimeTests {
     // A server that takes none of a body.
     ("", 30_000_000, "stall"),
   ])
-  func `gives up on silence`(answer: String, upload: Int, phase: String) async {
+  func `gives up on silence`(response: String, upload: Int, phase: String) async {
     let server = ScriptedServer { connection in
       _ = connection.head()
-      connection.send(answer)
+      connection.send(response)
       sleep(5)
     }
     defer { server.stop() }
@@ -38,7 +38,7 @@ struct TimeTests {
       return
     }
     #expect("\(at)" == phase)
-    #expect(error?.receivedBytes == !answer.isEmpty)
+    #expect(error?.receivedBytes == !response.isEmpty)
   }
 
   @Test func `a slow connection is a timeout of its own`() async {

@@ -16,7 +16,7 @@ struct UploadTests {
       #expect(head.contains("Content-Length: \(length)"))
       #expect(!head.contains("Expect") && !head.contains("Transfer-Encoding"))
       #expect(!head.contains("Content-Type") && head.contains("X-Empty:") && head.contains("X-A: b"))
-      connection.answer(body == bytes ? "same" : "different")
+      connection.response(body == bytes ? "same" : "different")
     }
     defer { stop(server) }
     let body: CurlRequest.Body =
@@ -34,7 +34,7 @@ struct UploadTests {
     let expected = (0..<length).map(PausingSource.byte)
     let server = ScriptedServer { connection in
       guard connection.head() != nil, let body = connection.read(length) else { return }
-      connection.answer(body == expected ? "same" : "different")
+      connection.response(body == expected ? "same" : "different")
     }
     defer { stop(server) }
     let thread = thread
@@ -53,7 +53,7 @@ struct UploadTests {
     #expect(sink.text == "same")
   }
 
-  @Test func `an early refusal is an answer`() async throws {
+  @Test func `an early refusal is an response`() async throws {
     let server = ScriptedServer { connection in
       _ = connection.head()
       _ = connection.read(1000)
@@ -80,7 +80,7 @@ struct UploadTests {
           connection.send("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n")
         } else {
           _ = connection.read(2_000_000)
-          connection.answer("done")
+          connection.response("done")
         }
       }
     }
@@ -115,12 +115,12 @@ struct UploadTests {
     let server = ScriptedServer { connection in
       guard let head = connection.head() else { return }
       if head.hasPrefix("GET") {
-        connection.answer("first")
+        connection.response("first")
         // Closes after libcurl has looked at the idle connection, and before the answer.
         _ = connection.head()
       } else {
         _ = connection.read(1000)
-        connection.answer("second")
+        connection.response("second")
       }
     }
     defer { stop(server) }

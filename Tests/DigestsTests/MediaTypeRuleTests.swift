@@ -81,7 +81,7 @@ struct MediaTypeRuleTests {
     #expect(MediaTypeRule.supported == MediaTypeRule.supported.sorted())
   }
 
-  private func verdict(_ type: String, _ bytes: [UInt8]) throws -> MediaTypeRule.Verdict {
+  private func verdict(_ type: String, _ bytes: [UInt8]) throws -> MediaTypeRule.Outcome {
     try MediaTypeRule.check(type: type, size: Int64(bytes.count), read: reader(bytes))
   }
 }

@@ -210,7 +210,7 @@ struct SyncFaultsTests {
   private func `is`(_ query: String, _ bench: Bench) throws -> Bool {
     let ledger = bench.state + "/sync/plan.sqlite"
     guard FileManager.default.fileExists(atPath: ledger) else { return false }
-    let answer = try? Sums.shell("sqlite3 -readonly -cmd '.timeout 2000' \(ledger) \"\(query)\"", in: "/")
-    return answer?.trimmingCharacters(in: .whitespacesAndNewlines) == "1"
+    let response = try? Sums.shell("sqlite3 -readonly -cmd '.timeout 2000' \(ledger) \"\(query)\"", in: "/")
+    return response?.trimmingCharacters(in: .whitespacesAndNewlines) == "1"
   }
 }

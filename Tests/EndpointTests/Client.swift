@@ -42,7 +42,7 @@ struct Client: Sendable {
       pool: BlockingPool(label: "endpoint-tests", width: 2), stateFolder: lab.bench.state, job: "contract",
       run: 1, events: { _ in },
       clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { 0.5 }), bootID: "boot",
-      board: LiveBoard())
+      board: ProgressRegistry())
     authenticator = Authenticator(context)
   }
 

@@ -30,12 +30,12 @@ final class FaultyTransport: Transport {
     try Task.checkCancellation()
   }
 
-  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+  nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     switch next(request) {
     case nil: try await inner.send(request, sink: sink)
-    case .status(let status): try sink.head(AnswerHead(status: status))
+    case .status(let status): try sink.head(ResponseHead(status: status))
     case .lostAnswer:
-      try await inner.send(request, sink: CollectingSink())
+      try await inner.send(request, sink: ResponseBuffer())
       throw TransportError(Failure(.networkUnreachable, "the answer is lost"))
     }
   }

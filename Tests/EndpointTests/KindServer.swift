@@ -160,9 +160,9 @@ struct KindServer: Sendable {
       "grant_type=client_credentials", "client_id=\(SalesforceServer.clientID)",
       "client_secret=\(SalesforceServer.clientSecret)",
     ].joined(separator: "&")
-    let answer = try Sums.shell(
+    let response = try Sums.shell(
       "curl -s -d '\(grant)' \(organisation.url)/services/oauth2/token", in: "/")
-    guard let token = try JSON.parse(answer)["access_token"].string else { throw TestFault(answer) }
+    guard let token = try JSON.parse(response)["access_token"].string else { throw TestFault(response) }
     var server = try KindServer(endpoint(SalesforceDriver(), organisation.url, bearer), folder: bench.served)
     server.takes(token, once: "token-of-yesterday")
     server.missing = "069000000000000"

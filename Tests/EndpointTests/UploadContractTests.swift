@@ -162,8 +162,9 @@ extension EndpointContract {
           #expect(failure.class == .damaged(chunk: first))
         }
         for index in sending.order.dropFirst() where !isNoticed { try await sending.put(index) }
-        let doubtful = sending.sink.traits.contradicted(sending.chunks).map(\.offset)
-        #expect((isNoticed || doubtful == [sending.layout.range(first).lowerBound]) == kind.can(.chunkProof))
+        let unverified = sending.sink.traits.rejectedChunks(sending.chunks).map(\.offset)
+        #expect(
+          (isNoticed || unverified == [sending.layout.range(first).lowerBound]) == kind.can(.chunkProof))
         guard kind.can(.chunkProof) else { return }
         if isNoticed { try await sending.putAll() } else { try await sending.put(first) }
         let file = try await sending.complete()

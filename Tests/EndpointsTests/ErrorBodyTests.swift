@@ -17,8 +17,8 @@ import Testing
       ("text/plain", String(repeating: "a", count: 300), String(repeating: "a", count: 200) + "…"),
     ])
   func `what a server says of an error`(type: String, body: String, expected: String) throws {
-    let head = AnswerHead(status: 400, headers: ["Content-Type": type])
-    let answer = Answer(head: head, body: Array(body.utf8), url: try #require(WebURL("http://h/x")))
-    #expect(ErrorBody.summary(answer) == expected)
+    let head = ResponseHead(status: 400, headers: ["Content-Type": type])
+    let response = Response(head: head, body: Array(body.utf8), url: try #require(WebURL("http://h/x")))
+    #expect(ErrorBody.summary(response) == expected)
   }
 }

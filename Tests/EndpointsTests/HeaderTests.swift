@@ -50,10 +50,11 @@ struct HeaderTests {
       var list = HeaderList()
       for (name, value) in headers { list.append(name, value) }
       #expect(
-        DigestHeaders.wholeFile(AnswerHead(status: status, headers: list)) == wanted, "\(status) \(headers)")
+        DigestHeaders.wholeFile(ResponseHead(status: status, headers: list)) == wanted, "\(status) \(headers)"
+      )
     }
     let two: HeaderList = ["repr-digest": "md5=:\(md5Text):", "Repr-Digest": "sha-256=:\(sha256Text):"]
-    #expect(DigestHeaders.wholeFile(AnswerHead(status: 206, headers: two)).count == 2)
+    #expect(DigestHeaders.wholeFile(ResponseHead(status: 206, headers: two)).count == 2)
   }
 
   @Test func contentDigests() {
@@ -65,11 +66,11 @@ struct HeaderTests {
       ("", nil),
     ] as [(String, String?)] {
       for status in [200, 206] {
-        let head = AnswerHead(status: status, headers: ["Content-Digest": value])
+        let head = ResponseHead(status: status, headers: ["Content-Digest": value])
         #expect(DigestHeaders.content(head)?.hex == wanted, "\(value)")
       }
     }
-    let whole = AnswerHead(status: 206, headers: ["Repr-Digest": "sha-256=:\(text):"])
+    let whole = ResponseHead(status: 206, headers: ["Repr-Digest": "sha-256=:\(text):"])
     #expect(DigestHeaders.content(whole) == nil)
   }
 
@@ -151,8 +152,9 @@ struct HeaderTests {
     }
     let url = try #require(WebURL("http://h/p?sig=secret"))
     let body = Array(#"{"code":"X_Y","detail":"what\nhappened"}"#.utf8)
-    let answer = Answer(head: AnswerHead(status: 503, headers: ["Retry-After": "7"]), body: body, url: url)
-    let failure = HTTPFailure.of(answer, doing: "read", now: 0)
+    let response = Response(
+      head: ResponseHead(status: 503, headers: ["Retry-After": "7"]), body: body, url: url)
+    let failure = HTTPFailure.of(response, doing: "read", now: 0)
     #expect(failure.code == .serverError && failure.httpStatus == 503 && failure.retryAfter == 7)
     #expect(failure.message.contains("X_Y") && !failure.message.contains("secret"))
   }

@@ -23,10 +23,11 @@ struct KiiTests {
     KiiDownload(base: try #require(WebURL("https://k/api")), settings: settings(), objectID: "one")
   }
 
-  private func answer(_ status: Int, _ code: String? = nil, _ headers: HeaderList = [:]) throws -> Answer {
+  private func response(_ status: Int, _ code: String? = nil, _ headers: HeaderList = [:]) throws -> Response
+  {
     let text = code.map { #"{"errorCode":"\#($0)","message":"no"}"# } ?? ""
-    return Answer(
-      head: AnswerHead(status: status, headers: headers), body: Array(text.utf8),
+    return Response(
+      head: ResponseHead(status: status, headers: headers), body: Array(text.utf8),
       url: try #require(WebURL("https://k/api/x")))
   }
 
@@ -71,16 +72,16 @@ struct KiiTests {
   }
 
   @Test func started() throws {
-    var good = try answer(200)
+    var good = try response(200)
     good.body = Array(#"{"uploadID":"u"}"#.utf8)
-    guard case .value(let session) = try upload().opened(good, source: source, now: 0) else {
+    guard case .success(let session) = try upload().opened(good, source: source, now: 0) else {
       Issue.record("a start was refused")
       return
     }
     #expect(session == RemoteSession(id: "u", chunkSize: 10))
     good.body = Array("{}".utf8)
     #expect(failureCode(try upload().opened(good, source: source, now: 0)) == .protocolViolation)
-    let missing = try upload().opened(answer(404, "OBJECT_NOT_FOUND"), source: source, now: 0)
+    let missing = try upload().opened(response(404, "OBJECT_NOT_FOUND"), source: source, now: 0)
     #expect(failureCode(missing) == .notFound)
     if case .failure(let failure) = missing { #expect(failure.message.contains("create it first")) }
   }
@@ -102,13 +103,13 @@ struct KiiTests {
       (500, nil, .serverError, false),
     ] as [(Int, String?, ErrorCode, Bool)])
   func refusals(_ status: Int, _ word: String?, _ code: ErrorCode, _ isLost: Bool) throws {
-    let answer = try answer(status, word)
-    let chunk = try upload().accepted(answer, chunk: chunk, now: 0)
+    let response = try response(status, word)
+    let chunk = try upload().accepted(response, chunk: chunk, now: 0)
     #expect(failureCode(chunk) == code)
     #expect(losesSession(chunk) == isLost)
-    let commit = try upload().finalized(answer, session: session, source: source, chunks: [], now: 0)
+    let commit = try upload().finalized(response, session: session, source: source, chunks: [], now: 0)
     #expect(failureCode(commit) == code)
-    let failure = try download().refusal(answer, doing: "download", now: 0)
+    let failure = try download().refusal(response, doing: "download", now: 0)
     #expect(failure.code == (status == 416 ? .rangeInvalid : code) && failure.httpStatus == status)
     #expect(failure.message.contains(word ?? "500"))
   }
@@ -121,8 +122,8 @@ struct KiiTests {
     let next = try download().get(10..<20, of: object)
     #expect(next.headers["Range"] == "bytes=10-19" && next.headers["If-Match"] == "\"x\"")
     #expect(next.headers["If-Range"] == nil && next.headers["Accept-Encoding"] == "identity")
-    let head = try answer(204, nil, ["ETag": "\"x\"", "Content-Length": "0", "Content-Type": "image/png"])
-    guard case .value(let told) = try download().probed(head, now: 0) else {
+    let head = try response(204, nil, ["ETag": "\"x\"", "Content-Length": "0", "Content-Type": "image/png"])
+    guard case .success(let told) = try download().probed(head, now: 0) else {
       Issue.record("a HEAD was refused")
       return
     }
@@ -130,14 +131,14 @@ struct KiiTests {
   }
 
   /// Heads of answers to a GET, with what was known before, and what the body then is.
-  @Test func answers() throws {
+  @Test func responses() throws {
     var known = RemoteObject()
     (known.size, known.etag) = (25, "\"x\"")
     let blank = RemoteObject()
     func judge(_ status: Int, _ headers: HeaderList, _ object: RemoteObject, _ wanted: Range<Int64>?) throws
-      -> RangeAnswer
+      -> RangeResponse
     {
-      let head = AnswerHead(status: status, headers: headers)
+      let head = ResponseHead(status: status, headers: headers)
       let download = try download()
       return download.judge(
         head, wanted: wanted, object: object, seen: download.facts(head, now: 0), now: 0)
@@ -170,9 +171,9 @@ struct KiiTests {
   }
 }
 
-private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
+private func failureCode<Value>(_ verdict: Result<Value, Failure>) -> ErrorCode? {
   switch verdict {
-  case .value: nil
+  case .success: nil
   case .failure(let failure): failure.code
   }
 }

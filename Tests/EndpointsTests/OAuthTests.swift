@@ -33,13 +33,13 @@ struct OAuthTests {
     }
   }
 
-  @Test func answers() throws {
+  @Test func responses() throws {
     let url = try #require(WebURL("https://login/token"))
     let good =
       #"{"access_token":"t","token_type":"bearer","expires_in":"60","refresh_token":"r","instance_url":"https://o"}"#
     guard
-      case .value(let token) = TokenAnswer.read(
-        Wire.answer(200, good, url: url), for: grant(.refreshToken), now: 0)
+      case .success(let token) = TokenResponse.read(
+        Wire.response(200, good, url: url), for: grant(.refreshToken), now: 0)
     else { throw Wire.Unexpected(what: "not read") }
     #expect(token.accessToken.reveal() == "t" && token.lifetime == 60 && token.refreshToken?.reveal() == "r")
     #expect(token.instance?.origin == "https://o" && "\(token)".contains("***"))
@@ -56,7 +56,8 @@ struct OAuthTests {
       (200, #"{"access_token":"a","token_type":"mac"}"#, .unauthorized, "mac"),
       (302, "", .protocolViolation, "redirects"), (404, "", .notFound, "404"),
     ] {
-      let verdict = TokenAnswer.read(Wire.answer(status, body, url: url), for: grant(.refreshToken), now: 0)
+      let verdict = TokenResponse.read(
+        Wire.response(status, body, url: url), for: grant(.refreshToken), now: 0)
       #expect(Wire.code(verdict) == code, "\(status) \(body)")
       if case .failure(let failure) = verdict {
         #expect(failure.message.contains(words), "\(failure.message)")

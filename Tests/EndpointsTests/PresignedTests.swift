@@ -44,8 +44,8 @@ struct PresignedProtocolTests {
       (#"{"key":"k","partSize":1}"#, nil), (#"{"key":"a/../b","uploadId":"u","partSize":1}"#, nil),
       (#"{"key":"a\nb","uploadId":"u","partSize":1}"#, nil), ("[]", nil), ("<html>", nil),
     ] as [(String, Int64?)] {
-      let verdict = upload.opened(Wire.answer(200, body, url: upload.url), source: source, now: 0)
-      if case .value(let session) = verdict {
+      let verdict = upload.opened(Wire.response(200, body, url: upload.url), source: source, now: 0)
+      if case .success(let session) = verdict {
         #expect(session.chunkSize == size && session.id == "u" && session.facts["key"] == "k", "\(body)")
       } else {
         #expect(size == nil && Wire.code(verdict) == .protocolViolation, "\(body)")
@@ -55,36 +55,36 @@ struct PresignedProtocolTests {
 
   @Test func urls() throws {
     let upload = try upload()
-    let request = try #require(upload.tickets(for: [0, 3], session: session))
+    let request = try #require(upload.partURLs(for: [0, 3], session: session))
     #expect(request.url.text == "https://b/api/getUploadUrls")
     #expect(text(request) == #"{"key":"in/ü a?.mov","uploadId":"u/1","parts":[1,4]}"#)
     let body =
       #"{"urls":{"1":"https://s/a?X-Amz-Signature=1","4":"https://s/d","x":"https://s/x","5":7,"0":"https://s/0","6":"ftp://s"}}"#
     guard
-      case .value(let found) = upload.ticketed(
-        Wire.answer(200, body, url: upload.url), session: session, now: 0)
+      case .success(let found) = upload.handedOut(
+        Wire.response(200, body, url: upload.url), session: session, now: 0)
     else { throw Wire.Unexpected(what: "no URLs were read") }
     #expect(found.mapValues(\.text) == [0: "https://s/a?X-Amz-Signature=1", 3: "https://s/d"])
     for (status, body, code) in [
       (404, "{}", ErrorCode.sessionExpired), (404, "<html>", .notFound), (410, "", .sessionExpired),
       (200, "{}", .protocolViolation), (503, "", .serverError), (401, "", .unauthorized),
     ] {
-      let verdict = upload.ticketed(Wire.answer(status, body, url: upload.url), session: session, now: 0)
+      let verdict = upload.handedOut(Wire.response(status, body, url: upload.url), session: session, now: 0)
       #expect(Wire.code(verdict) == code, "\(status) \(body)")
     }
   }
 
   @Test func parts() throws {
     let upload = try upload()
-    let ticket = try #require(WebURL("https://s/k?X-Amz-Signature=abc"))
-    let chunk = UploadChunk(index: 2, range: 20..<25, digests: [.md5: "d"], ticket: ticket)
+    let partURL = try #require(WebURL("https://s/k?X-Amz-Signature=abc"))
+    let chunk = UploadChunk(index: 2, range: 20..<25, digests: [.md5: "d"], partURL: partURL)
     let request = upload.put(chunk, session: session, source: source)
-    #expect(request.method == "PUT" && request.url == ticket && request.body == .source(20..<25))
+    #expect(request.method == "PUT" && request.url == partURL && request.body == .source(20..<25))
     #expect(!request.isAuthorised && request.headers.fields.isEmpty, "a signature may cover any header")
     for (tag, bare) in [("\"ab\"", "ab"), ("ab", "ab"), ("W/\"ab\"", "ab"), ("\"", "\"")] {
       guard
-        case .value(let receipt) = upload.accepted(
-          Wire.answer(200, "", ["ETag": tag], url: ticket), chunk: chunk, now: 0)
+        case .success(let receipt) = upload.accepted(
+          Wire.response(200, "", ["ETag": tag], url: partURL), chunk: chunk, now: 0)
       else { throw Wire.Unexpected(what: "\(tag) was not taken") }
       #expect(receipt.token == bare && receipt.digests.isEmpty)
     }
@@ -98,12 +98,12 @@ struct PresignedProtocolTests {
       (400, error("RequestTimeout"), .serverError), (500, "", .serverError),
       (400, error("EntityTooLarge"), .protocolViolation),
     ] {
-      let verdict = upload.accepted(Wire.answer(status, body, url: ticket), chunk: chunk, now: 0)
+      let verdict = upload.accepted(Wire.response(status, body, url: partURL), chunk: chunk, now: 0)
       #expect(Wire.code(verdict) == code, "\(status) \(body)")
       let failure =
         switch verdict {
         case .failure(let failure): failure
-        case .value: Failure(.internal, "")
+        case .success: Failure(.internal, "")
         }
       #expect(failure.chunk == 2 && !failure.message.contains("abc"), "\(failure.message)")
     }
@@ -118,14 +118,14 @@ struct PresignedProtocolTests {
   /// Not every ETag is an MD5: only where some are does another one speak against its part.
   @Test func tagsThatAreDigests() throws {
     let upload = try upload()
-    #expect(upload.contradicted(records(["d0", "D1", "d2"])).isEmpty)
-    #expect(upload.contradicted(records(["x", "y", "z"])).isEmpty)
-    #expect(upload.contradicted(records(["d0", "x", "d2"])).map(\.offset) == [10])
-    #expect(upload.contradicted([]).isEmpty)
+    #expect(upload.rejectedChunks(records(["d0", "D1", "d2"])).isEmpty)
+    #expect(upload.rejectedChunks(records(["x", "y", "z"])).isEmpty)
+    #expect(upload.rejectedChunks(records(["d0", "x", "d2"])).map(\.offset) == [10])
+    #expect(upload.rejectedChunks([]).isEmpty)
     for (tags, checks) in [(["d0", "d1"], 1), (["x", "y"], 0), (["d0", "y"], 0), ([], 0)] {
       guard
-        case .value(let file) = upload.finalized(
-          Wire.answer(204, "", url: upload.url), session: session, source: source, chunks: records(tags),
+        case .success(let file) = upload.finalized(
+          Wire.response(204, "", url: upload.url), session: session, source: source, chunks: records(tags),
           now: 0)
       else { throw Wire.Unexpected(what: "not finalized") }
       #expect(file.remoteID == "in/ü a?.mov" && file.checks.count == checks && file.digests.isEmpty)
@@ -143,12 +143,12 @@ struct PresignedProtocolTests {
       (404, "{}", .sessionExpired), (404, "gone", .notFound),
     ] {
       let verdict = upload.finalized(
-        Wire.answer(status, body, url: upload.url), session: session, source: source, chunks: [], now: 0)
+        Wire.response(status, body, url: upload.url), session: session, source: source, chunks: [], now: 0)
       #expect(Wire.code(verdict) == code, "\(status)")
     }
     #expect(upload.abort(session) == nil && upload.look() == nil && upload.query(session, after: nil) == nil)
     #expect(upload.abilities.resumes && upload.abilities.isParallel && !upload.abilities.provesWholeFile)
-    #expect(upload.abilities.emptyFile == .oneEmptyChunk && upload.abilities.ticketBatch == 4)
+    #expect(upload.abilities.emptyFile == .oneEmptyChunk && upload.abilities.partURLBatch == 4)
   }
 
   @Test func downloads() throws {
@@ -157,8 +157,8 @@ struct PresignedProtocolTests {
     let probe = download.probe()
     #expect(probe.method == "GET" && probe.headers["Range"] == "bytes=0-0", "a URL is signed for GET alone")
     guard
-      case .value(let object) = download.probed(
-        Wire.answer(206, "", ["Content-Range": "bytes 0-0/77", "ETag": "\"e\""], url: download.url), now: 0)
+      case .success(let object) = download.probed(
+        Wire.response(206, "", ["Content-Range": "bytes 0-0/77", "ETag": "\"e\""], url: download.url), now: 0)
     else { throw Wire.Unexpected(what: "not probed") }
     #expect(object.size == 77 && object.etag == "\"e\"" && object.servesRanges == true)
   }

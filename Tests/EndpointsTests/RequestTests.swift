@@ -44,7 +44,7 @@ struct HTTPRequestTests {
       (413, .protocolViolation), (501, .protocolViolation), (507, .serverError), (503, .serverError),
     ] as [(Int, ErrorCode?)] {
       let verdict = upload.accepted(
-        answer(status, url: url), chunk: UploadChunk(index: 0, range: 0..<9), now: 0)
+        response(status, url: url), chunk: UploadChunk(index: 0, range: 0..<9), now: 0)
       #expect(code == failureCode(verdict), "\(status)")
     }
   }
@@ -69,7 +69,7 @@ struct SessionRequestTests {
       (400, #"{"maxChunkSize":4}"#, nil),
     ] as [(Int, String, Int64?)])
   func tellsTheLargestChunk(_ status: Int, _ body: String, _ limit: Int64?) throws {
-    #expect(try upload().chunkLimit(answer(status, body)) == limit)
+    #expect(try upload().chunkLimit(response(status, body)) == limit)
   }
 
   @Test func keysSessions() throws {
@@ -101,7 +101,7 @@ struct SessionRequestTests {
     let digest = String(repeating: "AB", count: 32)
     let download = SessionDownload(base: try #require(WebURL("http://h")), path: "x")
     let good = #"{"size":12,"sha256":"\#(digest)","mimeType":"text/plain","etag":"\"e\""}"#
-    guard case .value(let object) = download.probed(answer(200, good), now: 0) else {
+    guard case .success(let object) = download.probed(response(200, good), now: 0) else {
       Issue.record("good metadata were refused")
       return
     }
@@ -113,7 +113,7 @@ struct SessionRequestTests {
       (200, #"{"size":-1}"#, .protocolViolation), (404, "", .notFound), (401, "", .unauthorized),
       (500, "", .serverError),
     ] as [(Int, String, ErrorCode)] {
-      #expect(failureCode(download.probed(answer(status, body), now: 0)) == code, "\(status) \(body)")
+      #expect(failureCode(download.probed(response(status, body), now: 0)) == code, "\(status) \(body)")
     }
   }
 
@@ -141,20 +141,20 @@ struct SessionRequestTests {
 
   @Test func created() throws {
     let session = try upload()
-    func opened(_ status: Int, _ text: String) -> Verdict<RemoteSession> {
-      session.opened(answer(status, text), source: source, now: 0)
+    func opened(_ status: Int, _ text: String) -> Result<RemoteSession, Failure> {
+      session.opened(response(status, text), source: source, now: 0)
     }
     let full = """
       {"sessionId":"s","expiresAt":"1970-01-01T00:10:00Z","chunkSize":8,"maxChunkSize":16,\
       "requiredHeaders":{"X-A":"1"}}
       """
-    guard case .value(let made) = opened(201, full) else {
+    guard case .success(let made) = opened(201, full) else {
       Issue.record("a good session was refused")
       return
     }
     #expect(made == RemoteSession(id: "s", chunkSize: 8, expiresAt: 600, requiredHeaders: ["X-A": "1"]))
-    if case .value(let bare) = opened(201, #"{"sessionId":"s"}"#) { #expect(bare.chunkSize == 10) }
-    if case .value(let limited) = opened(201, #"{"sessionId":"s","maxChunkSize":4}"#) {
+    if case .success(let bare) = opened(201, #"{"sessionId":"s"}"#) { #expect(bare.chunkSize == 10) }
+    if case .success(let limited) = opened(201, #"{"sessionId":"s","maxChunkSize":4}"#) {
       #expect(limited.chunkSize == 4)
     }
     for (status, text, code) in [
@@ -204,18 +204,18 @@ struct SessionRequestTests {
       (401, "", .unauthorized, false), (403, "", .forbidden, false), (429, "", .rateLimited, false),
       (500, "", .serverError, false), (507, "", .serverError, false),
     ] as [(Int, String, ErrorCode, Bool)] {
-      let one = session.accepted(answer(status, body), chunk: chunk, now: 0)
+      let one = session.accepted(response(status, body), chunk: chunk, now: 0)
       #expect(failureCode(one) == code && losesSession(one) == lost, "chunk: \(status) \(body)")
       if !lost, case .failure(let failure) = one { #expect(failure.chunk == 3) }
-      let all = session.finalized(answer(status, body))
+      let all = session.finalized(response(status, body))
       #expect(failureCode(all) == code && losesSession(all) == lost, "finalize: \(status) \(body)")
     }
     for status in [200, 201, 204] {
-      #expect(failureCode(session.accepted(answer(status), chunk: chunk, now: 0)) == nil)
+      #expect(failureCode(session.accepted(response(status), chunk: chunk, now: 0)) == nil)
     }
     guard
       case .failure(let missing) = session.finalized(
-        answer(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#))
+        response(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#))
     else { return }
     #expect(missing.actual == "missing: 1,4")
   }
@@ -223,11 +223,11 @@ struct SessionRequestTests {
   @Test func holdings() throws {
     let open = RemoteSession(id: "s", chunkSize: 10)
     let session = try upload()
-    func queried(_ status: Int, _ text: String) -> Verdict<SessionHoldings> {
-      session.queried(answer(status, text), session: open, source: source, now: 0)
+    func queried(_ status: Int, _ text: String) -> Result<SessionHoldings, Failure> {
+      session.queried(response(status, text), session: open, source: source, now: 0)
     }
     let good = #"{"receivedChunks":[0,2],"fileSize":25,"chunkSize":10,"expiresAt":"1970-01-01T00:00:07Z"}"#
-    guard case .value(let holdings) = queried(200, good) else {
+    guard case .success(let holdings) = queried(200, good) else {
       Issue.record("good holdings were refused")
       return
     }
@@ -242,7 +242,7 @@ struct SessionRequestTests {
   @Test func sessionsThatCanNotBeUsed() throws {
     let terabyte = UploadSource(size: 1 << 40, contentType: "a/b", chunkSize: 1 << 20)
     let tiny = try upload().opened(
-      answer(201, #"{"sessionId":"s","maxChunkSize":1}"#), source: terabyte, now: 0)
+      response(201, #"{"sessionId":"s","maxChunkSize":1}"#), source: terabyte, now: 0)
     #expect(failureCode(tiny) == .protocolViolation)
     for bad in [
       #"{"sessionId":"."}"#, #"{"sessionId":".."}"#, #"{"sessionId":"s","requiredHeaders":{"a b":"c"}}"#,
@@ -250,7 +250,7 @@ struct SessionRequestTests {
       #"{"sessionId":"s","requiredHeaders":{"content-range":"bytes 0-0/1"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"Transfer-Encoding":"chunked"}}"#,
     ] {
-      let opened = try upload().opened(answer(201, bad), source: source, now: 0)
+      let opened = try upload().opened(response(201, bad), source: source, now: 0)
       #expect(failureCode(opened) == .protocolViolation, "\(bad)")
     }
   }
@@ -258,19 +258,19 @@ struct SessionRequestTests {
   @Test func finished() throws {
     let digest = String(repeating: "AB", count: 32)
     let text = #"{"remoteFileId":"r","fileHashSha256":"\#(digest)"}"#
-    guard case .value(let file) = try upload().finalized(answer(201, text)) else {
+    guard case .success(let file) = try upload().finalized(response(201, text)) else {
       Issue.record("a finished upload was refused")
       return
     }
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
-    #expect(failureCode(try upload().finalized(answer(200, "{}"))) == .protocolViolation)
+    #expect(failureCode(try upload().finalized(response(200, "{}"))) == .protocolViolation)
     for bad in [
       #"{"remoteFileId":".."}"#, #"{"remoteFileId":"a/../../b"}"#,
       #"{"remoteFileId":"r","fileHashSha256":"\#(digest)0"}"#,
       #"{"remoteFileId":"r","fileHashSha256":"\#(digest.dropLast())\u0301g"}"#,
       #"{"remoteFileId":"r","fileHashSha256":1}"#,
     ] {
-      #expect(failureCode(try upload().finalized(answer(200, bad))) == .protocolViolation, "\(bad)")
+      #expect(failureCode(try upload().finalized(response(200, bad))) == .protocolViolation, "\(bad)")
     }
     #expect(try upload().inspect(file)?.url.text == "http://h/api/files/r/meta")
     #expect(try upload().readback(file)?.url.text == "http://h/api/files/r")
@@ -278,22 +278,22 @@ struct SessionRequestTests {
   }
 }
 
-private func answer(_ status: Int, _ body: String = "", url: WebURL? = WebURL("http://h/x")) -> Answer {
+private func response(_ status: Int, _ body: String = "", url: WebURL? = WebURL("http://h/x")) -> Response {
   guard let url else { preconditionFailure("the test's URL is wrong") }
-  return Answer(head: AnswerHead(status: status), body: Array(body.utf8), url: url)
+  return Response(head: ResponseHead(status: status), body: Array(body.utf8), url: url)
 }
 
-private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
+private func failureCode<Value>(_ verdict: Result<Value, Failure>) -> ErrorCode? {
   switch verdict {
-  case .value: nil
+  case .success: nil
   case .failure(let failure): failure.code
   }
 }
 
 extension SessionUpload {
-  fileprivate func finalized(_ answer: Answer) -> Verdict<UploadedFile> {
+  fileprivate func finalized(_ response: Response) -> Result<UploadedFile, Failure> {
     finalized(
-      answer, session: RemoteSession(id: "s", chunkSize: 10),
+      response, session: RemoteSession(id: "s", chunkSize: 10),
       source: UploadSource(size: 25, contentType: "a/b", chunkSize: 10), chunks: [], now: 0)
   }
 }

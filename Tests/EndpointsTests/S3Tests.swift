@@ -12,11 +12,11 @@ private func settings(_ change: (inout S3Settings) -> Void = { _ in }) -> S3Sett
 
 private func url(_ text: String) throws -> WebURL { try #require(WebURL(text)) }
 
-private func answer(
+private func response(
   _ status: Int, _ body: String = "", _ headers: HeaderList = HeaderList()
-) throws -> Answer {
-  Answer(
-    head: AnswerHead(status: status, headers: headers), body: Array(body.utf8),
+) throws -> Response {
+  Response(
+    head: ResponseHead(status: status, headers: headers), body: Array(body.utf8),
     url: try url("http://h/bkt/k"))
 }
 
@@ -69,7 +69,7 @@ struct S3RefusalTests {
   func codes(_ status: Int, _ code: String, _ expected: ErrorCode) throws {
     let upload = S3Upload(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
-    let refused = try answer(status, error(code))
+    let refused = try response(status, error(code))
     #expect(upload.refuses(refused))
     let failure = upload.refusal(refused, doing: "PUT", now: 0)
     #expect(failure.code == expected)
@@ -83,15 +83,15 @@ struct S3RefusalTests {
     let download = S3Download(address: address, settings: settings(), key: "k")
     let upload = S3Upload(address: address, settings: settings(), key: "k")
     for status in [400, 403, 404, 405] {
-      let question = download.question(after: try answer(status), to: download.probe())
+      let question = download.question(after: try response(status), to: download.probe())
       #expect(question?.method == "GET" && question?.headers["Range"] == "bytes=0-0", "\(status)")
       let look = try #require(upload.look())
-      #expect((upload.question(after: try answer(status), to: look) == nil) == (status == 404))
+      #expect((upload.question(after: try response(status), to: look) == nil) == (status == 404))
     }
     for status in [412, 429, 500, 503] {
-      #expect(download.question(after: try answer(status), to: download.probe()) == nil)
+      #expect(download.question(after: try response(status), to: download.probe()) == nil)
     }
-    #expect(download.question(after: try answer(403), to: download.get(0..<9, of: RemoteObject())) == nil)
+    #expect(download.question(after: try response(403), to: download.get(0..<9, of: RemoteObject())) == nil)
   }
 
   @Test func whatAServerLacksIsNamedByTheKeysThatAreSet() throws {
@@ -99,7 +99,7 @@ struct S3RefusalTests {
       let settings = settings(change)
       let address = S3Address(base: try url("http://h:1"), settings: settings)
       let upload = S3Upload(address: address, settings: settings, key: "k")
-      return upload.refusal(try answer(501, error("NotImplemented")), doing: "PUT", now: 0).message
+      return upload.refusal(try response(501, error("NotImplemented")), doing: "PUT", now: 0).message
     }
     let tags = try hint {
       $0.tags = ["a": "b"]
@@ -113,32 +113,32 @@ struct S3RefusalTests {
     let download = S3Download(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
     let text = "Client sent an HTTP request to an HTTPS server.\n"
-    let told = download.refusal(try answer(400, text), doing: "look", now: 0).message
+    let told = download.refusal(try response(400, text), doing: "look", now: 0).message
     #expect(told.contains("HTTP request to an HTTPS server. from"))
   }
 
   @Test func regionsAndClocksAreNamed() throws {
     let download = S3Download(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
-    func message(_ answer: Answer, now: Double = 784_111_777) -> (ErrorCode, String) {
-      let failure = download.refusal(answer, doing: "HEAD", now: now)
+    func message(_ response: Response, now: Double = 784_111_777) -> (ErrorCode, String) {
+      let failure = download.refusal(response, doing: "HEAD", now: now)
       return (failure.code, failure.message)
     }
     let body = error("AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>")
     for one in [
-      try answer(301, "", ["x-amz-bucket-region": "eu-west-1"]),
-      try answer(400, "", ["x-amz-bucket-region": "eu-west-1"]), try answer(400, body),
+      try response(301, "", ["x-amz-bucket-region": "eu-west-1"]),
+      try response(400, "", ["x-amz-bucket-region": "eu-west-1"]), try response(400, body),
     ] {
       #expect(message(one).0 == .forbidden && message(one).1.contains("`region: eu-west-1`"))
     }
     let date: HeaderList = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT"]
-    let late = message(try answer(403, "", date), now: 784_111_777 + 3600)
+    let late = message(try response(403, "", date), now: 784_111_777 + 3600)
     #expect(late.0 == .unauthorized && late.1.contains("60 minutes ahead of"))
-    #expect(message(try answer(403, "", date)).0 == .forbidden)
+    #expect(message(try response(403, "", date)).0 == .forbidden)
     #expect(
-      message(try answer(400, "", date)).0 == .protocolViolation,
+      message(try response(400, "", date)).0 == .protocolViolation,
       "HEAD gives no reason: it is asked for by GET")
-    #expect(message(try answer(404)).0 == .notFound)
+    #expect(message(try response(404)).0 == .notFound)
   }
 }
 
@@ -217,7 +217,8 @@ struct S3UploadTests {
       </x:ListPartsResponse>
       """
     guard
-      case .value(let held) = upload.queried(try answer(200, body), session: session, source: source, now: 0)
+      case .success(let held) = upload.queried(
+        try response(200, body), session: session, source: source, now: 0)
     else { throw CancellationError() }
     #expect(held.nextPage == "2")
     #expect(held.chunks[0] == HeldChunk(size: 7, receipt: "aa"))
@@ -231,8 +232,8 @@ struct S3UploadTests {
   @Test func aListOfPartsWithoutIsTruncatedIsWhole() throws {
     let upload = try upload()
     func parts(_ body: String) throws -> Int? {
-      let verdict = upload.queried(try answer(200, body), session: session, source: source, now: 0)
-      guard case .value(let held) = verdict, held.nextPage == nil else { return nil }
+      let verdict = upload.queried(try response(200, body), session: session, source: source, now: 0)
+      guard case .success(let held) = verdict, held.nextPage == nil else { return nil }
       return held.chunks.count
     }
     let part = "<Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>7</Size></Part>"
@@ -261,7 +262,9 @@ struct S3UploadTests {
     func listed(_ items: String, encoded: Bool) throws -> [OpenSession]? {
       let type = encoded ? "<EncodingType>url</EncodingType>" : ""
       let text = "<ListMultipartUploadsResult>\(type)\(items)</ListMultipartUploadsResult>"
-      guard case .value(let found) = upload.listedSessions(try answer(200, text), now: 0) else { return nil }
+      guard case .success(let found) = upload.listedSessions(try response(200, text), now: 0) else {
+        return nil
+      }
       return found
     }
     let time = "1970-01-01T00:01:40.500Z"
@@ -274,31 +277,32 @@ struct S3UploadTests {
     #expect(
       try listed(item("a b/\u{e9}", "u1", time) + item("a b/e\u{301}", "u2", time), encoded: false) == [mine])
     #expect(try listed("", encoded: false) == [])
-    #expect(Wire.code(upload.listedSessions(try answer(200, "<html/>"), now: 0)) == .protocolViolation)
-    #expect(Wire.code(upload.listedSessions(try answer(403, error("AccessDenied")), now: 0)) == .forbidden)
+    #expect(Wire.code(upload.listedSessions(try response(200, "<html/>"), now: 0)) == .protocolViolation)
+    #expect(Wire.code(upload.listedSessions(try response(403, error("AccessDenied")), now: 0)) == .forbidden)
   }
 
   @Test func completing() throws {
     let upload = try upload()
-    func outcome(_ answer: Answer) -> String {
-      switch upload.finalized(answer, session: session, source: source, chunks: [], now: 0) {
-      case .value(let file): "\(file.etag ?? "") \(file.digests[.crc64nvme] ?? "none") \(file.version ?? "")"
+    func outcome(_ response: Response) -> String {
+      switch upload.finalized(response, session: session, source: source, chunks: [], now: 0) {
+      case .success(let file):
+        "\(file.etag ?? "") \(file.digests[.crc64nvme] ?? "none") \(file.version ?? "")"
       case .failure(let failure): (failure.class == .sessionGone ? "lost " : "") + failure.code.rawValue
       }
     }
     let good =
       "<C><ETag>&quot;x-2&quot;</ETag><ChecksumCRC64NVME>rosUhgp5mIg=</ChecksumCRC64NVME><ChecksumType>FULL_OBJECT</ChecksumType></C>"
     #expect(
-      outcome(try answer(200, " \n " + good, ["x-amz-version-id": "v"])) == "\"x-2\" ae8b14860a799888 v")
+      outcome(try response(200, " \n " + good, ["x-amz-version-id": "v"])) == "\"x-2\" ae8b14860a799888 v")
     #expect(
-      outcome(try answer(200, "<?xml version=\"1.0\"?>\n  \n<?xml version=\"1.0\"?>" + good))
+      outcome(try response(200, "<?xml version=\"1.0\"?>\n  \n<?xml version=\"1.0\"?>" + good))
         == "\"x-2\" ae8b14860a799888 ")
-    #expect(outcome(try answer(200, "   \n" + error("InternalError"))) == "SERVER_ERROR")
-    #expect(outcome(try answer(200, "   ")) == "PROTOCOL_VIOLATION")
-    #expect(outcome(try answer(404, error("NoSuchUpload"))) == "lost SESSION_EXPIRED")
-    #expect(outcome(try answer(409, error("ConditionalRequestConflict"))) == "lost CHUNK_CONFLICT")
-    #expect(outcome(try answer(412, error("PreconditionFailed"))) == "DESTINATION_EXISTS")
-    #expect(outcome(try answer(400, error("InvalidPart"))) == "INTEGRITY_MISMATCH")
+    #expect(outcome(try response(200, "   \n" + error("InternalError"))) == "SERVER_ERROR")
+    #expect(outcome(try response(200, "   ")) == "PROTOCOL_VIOLATION")
+    #expect(outcome(try response(404, error("NoSuchUpload"))) == "lost SESSION_EXPIRED")
+    #expect(outcome(try response(409, error("ConditionalRequestConflict"))) == "lost CHUNK_CONFLICT")
+    #expect(outcome(try response(412, error("PreconditionFailed"))) == "DESTINATION_EXISTS")
+    #expect(outcome(try response(400, error("InvalidPart"))) == "INTEGRITY_MISMATCH")
   }
 
   @Test func anETagOfPartsIsRecognised() throws {
@@ -309,10 +313,10 @@ struct S3UploadTests {
       ChunkRecord(offset: Int64($0.offset) * session.chunkSize, length: 1, digest: sum, receipt: $0.element)
     }
     object.etag = "\"96e024ba2074fe77e8e965ba43a704be-2\""
-    #expect(upload.recognises(object, session: session, chunks: records))
-    #expect(!upload.recognises(object, session: session, chunks: Array(records.prefix(1))))
+    #expect(upload.matches(object, session: session, chunks: records))
+    #expect(!upload.matches(object, session: session, chunks: Array(records.prefix(1))))
     object.etag = "\"other-2\""
-    #expect(!upload.recognises(object, session: session, chunks: records))
+    #expect(!upload.matches(object, session: session, chunks: records))
   }
 }
 
@@ -321,7 +325,7 @@ struct S3DownloadTests {
     let download = S3Download(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "a/b")
     #expect(download.describe(RemoteObject())?.headers["x-amz-checksum-mode"] == "ENABLED")
-    let head = AnswerHead(
+    let head = ResponseHead(
       status: 200,
       headers: [
         "ETag": "\"e\"", "Content-Length": "9", "x-amz-version-id": "v1",
@@ -340,7 +344,7 @@ struct S3DownloadTests {
     composite.headers.remove("x-amz-checksum-type")
     #expect(download.facts(composite, now: 0).digests.isEmpty)
     let judged = download.judge(
-      AnswerHead(status: 412), wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
+      ResponseHead(status: 412), wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
     #expect(judged == .changed(RemoteObject()))
   }
 
@@ -359,12 +363,12 @@ struct S3DownloadTests {
     #expect(download.describe(pinned) == nil && download.describe(object) != nil)
     #expect(download.pinned(pinned) == nil)
     for status in [403, 404, 405, 412] {
-      let gone = AnswerHead(status: status)
+      let gone = ResponseHead(status: status)
       let seen = download.facts(gone, now: 0)
       #expect(
         download.judge(gone, wanted: 3..<9, object: pinned, seen: seen, now: 0) == .changed(RemoteObject()))
     }
-    let refused = AnswerHead(status: 403)
+    let refused = ResponseHead(status: 403)
     let verdict = download.judge(refused, wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
     guard case .refused = verdict else { throw CancellationError() }
   }
@@ -380,22 +384,23 @@ struct S3DownloadTests {
       <L><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType><NextContinuationToken>n</NextContinuationToken>\
       <Contents><Key>a+b/c%2Bd%0A</Key><Size>3</Size></Contents><Contents><Key>a%20b/</Key><Size>0</Size></Contents></L>
       """
-    guard case .value(let page) = listing.listed(try answer(200, body), prefix: "a b/", now: 0) else {
+    guard case .success(let page) = listing.listed(try response(200, body), prefix: "a b/", now: 0) else {
       throw CancellationError()
     }
     #expect(page.next == "n")
     #expect(page.entries == [.init(path: "c+d\n", size: 3), .init(path: "", size: 0)])
     let last = "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>"
-    guard case .value(let end) = listing.listed(try answer(200, last), prefix: "", now: 0) else {
+    guard case .success(let end) = listing.listed(try response(200, last), prefix: "", now: 0) else {
       throw CancellationError()
     }
     #expect(end.next == nil && end.entries.count == 1)
-    guard case .failure(let odd) = listing.listed(try answer(200, "<html/>"), prefix: "", now: 0) else {
+    guard case .failure(let odd) = listing.listed(try response(200, "<html/>"), prefix: "", now: 0) else {
       throw CancellationError()
     }
     #expect(odd.code == .protocolViolation)
     guard
-      case .failure(let failure) = listing.listed(try answer(403, error("AccessDenied")), prefix: "", now: 0)
+      case .failure(let failure) = listing.listed(
+        try response(403, error("AccessDenied")), prefix: "", now: 0)
     else { throw CancellationError() }
     #expect(failure.code == .forbidden)
   }
@@ -423,7 +428,7 @@ struct S3HostileXMLTests {
     let listing = S3Listing(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())
     for status in [200, 403] {
-      guard case .failure(let failure) = listing.listed(try answer(status, body), prefix: "", now: 0) else {
+      guard case .failure(let failure) = listing.listed(try response(status, body), prefix: "", now: 0) else {
         throw CancellationError()
       }
       #expect(failure.code == (status == 200 ? .protocolViolation : .forbidden))

@@ -61,7 +61,8 @@ struct SalesforceProtocolTests {
 
   @Test func metadata() throws {
     let download = try download(document)
-    guard case .value(let object) = download.described(Wire.answer(200, record(), url: download.url), now: 0)
+    guard
+      case .success(let object) = download.described(Wire.response(200, record(), url: download.url), now: 0)
     else {
       throw Wire.Unexpected(what: "not described")
     }
@@ -71,8 +72,8 @@ struct SalesforceProtocolTests {
     #expect(
       download.remoteID(of: object) == object.version && object.version?.hasPrefix("068Ab0000004C92") == true)
     guard
-      case .value(let bare) = download.described(
-        Wire.answer(200, record("null", path: "null"), url: download.url), now: 0)
+      case .success(let bare) = download.described(
+        Wire.response(200, record("null", path: "null"), url: download.url), now: 0)
     else { throw Wire.Unexpected(what: "not described") }
     #expect(bare.digests.isEmpty && bare.fileName == "Deck.pdf")
     for (status, body, type, code) in [
@@ -87,7 +88,7 @@ struct SalesforceProtocolTests {
       (429, "", "text/plain", .rateLimited), (503, "", "text/plain", .serverError),
     ] {
       let verdict = download.described(
-        Wire.answer(status, body, ["Content-Type": type], url: download.url), now: 0)
+        Wire.response(status, body, ["Content-Type": type], url: download.url), now: 0)
       #expect(Wire.code(verdict) == code, "\(status) \(body)")
     }
   }
@@ -96,7 +97,7 @@ struct SalesforceProtocolTests {
   @Test func limitsRest() throws {
     let download = try download(document)
     for (status, body) in [(403, #"[{"message":"m","errorCode":"REQUEST_LIMIT_EXCEEDED"}]"#), (429, "")] {
-      let failure = download.refusal(Wire.answer(status, body, url: download.url), doing: "x", now: 0)
+      let failure = download.refusal(Wire.response(status, body, url: download.url), doing: "x", now: 0)
       #expect(failure.code == .rateLimited && failure.retryAfter == 3600)
     }
   }
@@ -137,7 +138,7 @@ struct SalesforceProtocolTests {
       object.size = 10
       object.facts["extension"] = suffix
       if hasDigest { object.digests[.md5] = "d" }
-      var head = AnswerHead(status: status, headers: ["Content-Type": type])
+      var head = ResponseHead(status: status, headers: ["Content-Type": type])
       if status == 206 {
         head.headers.append("Content-Range", "bytes 0-4/\(size ?? 0)")
       } else if let size {

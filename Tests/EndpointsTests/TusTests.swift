@@ -19,11 +19,11 @@ struct TusTests {
     RemoteSession(id: url, chunkSize: 10, facts: facts)
   }
 
-  private func answer(_ status: Int, _ headers: HeaderList = [:], from url: String = "http://h/files")
-    -> Answer
+  private func response(_ status: Int, _ headers: HeaderList = [:], from url: String = "http://h/files")
+    -> Response
   {
     guard let url = WebURL(url) else { preconditionFailure("the test's URL is wrong") }
-    return Answer(head: AnswerHead(status: status, headers: headers), url: url)
+    return Response(head: ResponseHead(status: status, headers: headers), url: url)
   }
 
   @Test func creation() throws {
@@ -46,8 +46,8 @@ struct TusTests {
     ("ftp://h/1", "http://h/files", nil),
   ]) func location(_ location: String, _ endpoint: String, _ place: String?) throws {
     let upload = try upload(at: endpoint)
-    let verdict = upload.opened(answer(201, ["Location": location], from: endpoint), source: source, now: 0)
-    guard case .value(let session) = verdict else {
+    let verdict = upload.opened(response(201, ["Location": location], from: endpoint), source: source, now: 0)
+    guard case .success(let session) = verdict else {
       #expect(place == nil)
       return
     }
@@ -67,7 +67,8 @@ struct TusTests {
 
   @Test func created() throws {
     let headers: HeaderList = ["Location": "/files/1", "Upload-Expires": "Thu, 01 Jan 1970 00:01:00 GMT"]
-    guard case .value(let session) = try upload().opened(answer(201, headers), source: source, now: 0) else {
+    guard case .success(let session) = try upload().opened(response(201, headers), source: source, now: 0)
+    else {
       Issue.record("a creation was refused")
       return
     }
@@ -76,11 +77,11 @@ struct TusTests {
       (201, .protocolViolation), (400, .protocolViolation), (401, .unauthorized), (403, .forbidden),
       (412, .protocolViolation), (413, .protocolViolation), (423, .serverError), (503, .serverError),
     ] as [(Int, ErrorCode)] {
-      let verdict = try upload().opened(answer(status), source: source, now: 0)
+      let verdict = try upload().opened(response(status), source: source, now: 0)
       #expect(failureCode(verdict) == code, "\(status)")
     }
     #expect(
-      message(try upload().opened(answer(412, ["Tus-Version": "0.2.2"]), source: source, now: 0)).contains(
+      message(try upload().opened(response(412, ["Tus-Version": "0.2.2"]), source: source, now: 0)).contains(
         "0.2.2"))
   }
 
@@ -106,10 +107,10 @@ struct TusTests {
       (204, ["Tus-Max-Size": "25"], [:]),
       (204, ["Tus-Max-Size": "24"], nil),
     ] as [(Int, HeaderList, [String: String]?)])
-  func survey(_ status: Int, _ headers: HeaderList, _ facts: [String: String]?) throws {
-    #expect(try upload().survey()?.method == "OPTIONS")
-    switch try upload().surveyed(answer(status, headers), source: source, now: 0) {
-    case .value(let told): #expect(told == facts)
+  func preparation(_ status: Int, _ headers: HeaderList, _ facts: [String: String]?) throws {
+    #expect(try upload().preparation()?.method == "OPTIONS")
+    switch try upload().prepared(response(status, headers), source: source, now: 0) {
+    case .success(let told): #expect(told == facts)
     case .failure(let failure):
       #expect(facts == nil && failure.message.contains("http://h/files"))
       #expect(failure.class != .sessionGone, "there is no session yet")
@@ -155,7 +156,7 @@ struct TusTests {
     ] as [(Int, String?, ErrorCode?, Bool)])
   func patched(_ status: Int, _ offset: String?, _ code: ErrorCode?, _ isLost: Bool) throws {
     let headers: HeaderList = offset.map { ["Upload-Offset": $0] } ?? [:]
-    let verdict = try upload().accepted(answer(status, headers), chunk: chunk, now: 0)
+    let verdict = try upload().accepted(response(status, headers), chunk: chunk, now: 0)
     #expect(failureCode(verdict) == code)
     #expect(losesSession(verdict) == isLost)
     // Only a chunk that was refused by its checksum is sent again.
@@ -166,7 +167,8 @@ struct TusTests {
 
   @Test func renewedExpiry() throws {
     let headers: HeaderList = ["Upload-Offset": "20", "Upload-Expires": "Thu, 01 Jan 1970 00:02:00 GMT"]
-    guard case .value(let receipt) = try upload().accepted(answer(204, headers), chunk: chunk, now: 0) else {
+    guard case .success(let receipt) = try upload().accepted(response(204, headers), chunk: chunk, now: 0)
+    else {
       Issue.record("a chunk was refused")
       return
     }
@@ -187,9 +189,9 @@ struct TusTests {
     var headers = HeaderList()
     if let offset { headers.append("Upload-Offset", offset) }
     if let length { headers.append("Upload-Length", length) }
-    let verdict = try upload().queried(answer(status, headers), session: session(), source: source, now: 0)
+    let verdict = try upload().queried(response(status, headers), session: session(), source: source, now: 0)
     #expect(failureCode(verdict) == code)
-    if case .value(let holdings) = verdict { #expect(holdings.offset == held && holdings.chunks.isEmpty) }
+    if case .success(let holdings) = verdict { #expect(holdings.offset == held && holdings.chunks.isEmpty) }
   }
 
   @Test func downloads() throws {
@@ -201,16 +203,16 @@ struct TusTests {
       "Upload-Offset": "9", "Upload-Length": "9", "Content-Length": "0",
       "Upload-Metadata": "team eA==,filename YS50eHQ=",
     ]
-    guard case .value(let object) = download.probed(answer(204, done), now: 0) else {
+    guard case .success(let object) = download.probed(response(204, done), now: 0) else {
       Issue.record("a finished upload was refused")
       return
     }
     #expect(object.size == 9 && object.fileName == "a.txt")
     #expect(
-      failureCode(download.probed(answer(200, ["Upload-Offset": "3", "Upload-Length": "9"]), now: 0))
+      failureCode(download.probed(response(200, ["Upload-Offset": "3", "Upload-Length": "9"]), now: 0))
         == .notFound)
-    #expect(failureCode(download.probed(answer(404), now: 0)) == .notFound)
-    guard case .value(let plain) = download.probed(answer(200, ["Content-Length": "4"]), now: 0) else {
+    #expect(failureCode(download.probed(response(404), now: 0)) == .notFound)
+    guard case .success(let plain) = download.probed(response(200, ["Content-Length": "4"]), now: 0) else {
       Issue.record("a plain HEAD was refused")
       return
     }
@@ -218,16 +220,16 @@ struct TusTests {
   }
 }
 
-private func failureCode<Value>(_ verdict: Verdict<Value>) -> ErrorCode? {
+private func failureCode<Value>(_ verdict: Result<Value, Failure>) -> ErrorCode? {
   switch verdict {
-  case .value: nil
+  case .success: nil
   case .failure(let failure): failure.code
   }
 }
 
-private func message<Value>(_ verdict: Verdict<Value>) -> String {
+private func message<Value>(_ verdict: Result<Value, Failure>) -> String {
   switch verdict {
-  case .value: ""
+  case .success: ""
   case .failure(let failure): failure.message
   }
 }

@@ -310,7 +310,7 @@ struct FileTests {
     let bytes = self.bytes(size, seed: seed)
     let pool = BlockingPool(label: "test", width: 2)
     let blocks = BlockPool()
-    let trailing = try TrailingDigest([.sha256, .md5, .crc32c], of: file, pool: pool, blocks: blocks)
+    let trailing = try IncrementalDigest([.sha256, .md5, .crc32c], of: file, pool: pool, blocks: blocks)
     var position = 0
     while position < size {
       let next = min(size, position + Int.random(in: 1...min(BlockPool.blockSize, max(1, size / 7))))
@@ -332,7 +332,7 @@ struct FileTests {
     #expect(try await trailing.finish(size: Int64(size)) == found)
     // All blocks are back.
     #expect(blocks.lent == 0)
-    let short = try TrailingDigest([.sha256], of: file, pool: pool)
+    let short = try IncrementalDigest([.sha256], of: file, pool: pool)
     await #expect(throws: Failure.self) { try await short.finish(size: Int64(size) + 1) }
   }
 }

@@ -122,7 +122,7 @@ import Testing
 @Suite struct LiveViewTests {
   /// A view whose output and time are the test's.
   private final class Stage: Sendable {
-    let board = LiveBoard()
+    let board = ProgressRegistry()
     let out = Mutex("")
     let asked = Atomic<Int>(0)
     let columns = Atomic<Int>(80)

@@ -15,7 +15,7 @@ struct ByteOffsetTests {
     let uploads = Mutex<[[UInt8]]>([])
     let deleted = Mutex<[Int]>([])
 
-    func answer(_ sent: Sent, keeping: Int? = nil) -> Reply {
+    func response(_ sent: Sent, keeping: Int? = nil) -> Reply {
       switch sent.method {
       case "OPTIONS": return .status(204, ["Tus-Version": "1.0.0", "Tus-Extension": "creation,termination"])
       case "POST":
@@ -58,7 +58,7 @@ struct ByteOffsetTests {
 
   @Test func inOrder() async throws {
     let (rig, server) = (try rig(), Server())
-    let outcome = try await rig.run(from: "src", to: "tus:a") { server.answer($0) }
+    let outcome = try await rig.run(from: "src", to: "tus:a") { server.response($0) }
     #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
     #expect(offsets(outcome) == ["0", "1000", "2000", "3000", "4000", "5000"])
     #expect(server.bytes == [content] && outcome.progress.remoteID == "http://h/files/1")
@@ -69,7 +69,7 @@ struct ByteOffsetTests {
   @Test func partOfAChunk() async throws {
     let (rig, server) = (try rig(), Server())
     let outcome = try await rig.run(from: "src", to: "tus:a") { sent in
-      server.answer(sent, keeping: sent.headers["Upload-Offset"] == "2000" ? 300 : nil)
+      server.response(sent, keeping: sent.headers["Upload-Offset"] == "2000" ? 300 : nil)
     }
     #expect(outcome.state == .completed)
     #expect(offsets(outcome) == ["0", "1000", "2000", "2300", "3000", "4000", "5000"])
@@ -83,7 +83,7 @@ struct ByteOffsetTests {
   @Test(arguments: [false, true]) func resumedWithin(_ isTouched: Bool) async throws {
     let (rig, server) = (try rig(), Server())
     let first = try await rig.run(from: "src", to: "tus:a", stopAt: 5) { sent in
-      server.answer(sent, keeping: sent.headers["Upload-Offset"] == "2000" ? 300 : nil)
+      server.response(sent, keeping: sent.headers["Upload-Offset"] == "2000" ? 300 : nil)
     }
     #expect(first.state == .paused(.interrupted))
     #expect(server.bytes.first?.count == 2_300)
@@ -99,7 +99,7 @@ struct ByteOffsetTests {
       try file.close()
       try FileManager.default.setAttributes([.modificationDate: date as Any], ofItemAtPath: path)
     }
-    let second = try await rig.run(from: "src", to: "tus:a") { server.answer($0) }
+    let second = try await rig.run(from: "src", to: "tus:a") { server.response($0) }
     #expect(second.state == .completed, "\(String(describing: second.progress.failure))")
     #expect(server.bytes.last == wanted)
     #expect(second.progress.transferred - second.progress.discarded == 5_300)
@@ -118,7 +118,7 @@ struct ByteOffsetTests {
       if sent.path.hasSuffix("/1"), sent.headers["Upload-Offset"] == "2000" {
         server.uploads.withLock { $0[0].append(0) }
       }
-      return server.answer(sent)
+      return server.response(sent)
     }
     #expect(outcome.state == .completed)
     #expect(server.bytes.count == 2 && server.bytes.last == content)
@@ -131,7 +131,7 @@ struct ByteOffsetTests {
       if sent.path.hasSuffix("/1"), sent.headers["Upload-Offset"] == "3000" {
         server.uploads.withLock { $0[0].removeLast(500) }
       }
-      return server.answer(sent)
+      return server.response(sent)
     }
     #expect(outcome.state == .completed)
     #expect(server.bytes.count == 2 && server.bytes.last == content)
@@ -150,12 +150,12 @@ struct ByteOffsetTests {
       {
         return .status(409)
       }
-      return server.answer(sent)
+      return server.response(sent)
     }
     #expect(outcome.state == .completed && server.bytes == [content])
     let other = Server()
     let always = try await self.rig().run(from: "src", to: "tus:a") { sent in
-      sent.method == "PATCH" ? .status(409) : other.answer(sent)
+      sent.method == "PATCH" ? .status(409) : other.response(sent)
     }
     #expect(always.code == .chunkConflict)
   }

@@ -32,7 +32,7 @@ final class DownloadBench {
       endpoints: [:], secrets: SecretSource { _ in Secret("token") },
       pool: BlockingPool(label: "test", width: 2), stateFolder: folder.path, job: "job", run: 1,
       events: { _ in }, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot",
-      board: LiveBoard())
+      board: ProgressRegistry())
     context.protected = protected
     self.context = context
     var settings = TransferSettings(direction: .download)

@@ -20,7 +20,7 @@ extension DownloadCase {
     after: @escaping @Sendable (Sent, Reply) -> Reply = { $1 }
   ) async throws -> Rig.Outcome {
     try await rig.run(from: "http://h/f/a", to: "out/a", expect: expect) { sent in
-      instead(sent) ?? after(sent, server.answer(sent))
+      instead(sent) ?? after(sent, server.response(sent))
     }
   }
 

@@ -104,7 +104,7 @@ struct DownloadResumeTests: DownloadCase {
 
   @Test(arguments: [1, 2, 4, 6]) func stoppedAnywhereItGoesOn(number: Int) async throws {
     let (rig, server) = (try Rig(.download), server())
-    let stopped = try await rig.run(from: "http://h/f/a", to: "out/a", stopAt: number) { server.answer($0) }
+    let stopped = try await rig.run(from: "http://h/f/a", to: "out/a", stopAt: number) { server.response($0) }
     #expect(stopped.code == nil)
     if stopped.state != .completed {
       #expect(stopped.state == .paused(.interrupted))
@@ -123,7 +123,7 @@ struct DownloadResumeTests: DownloadCase {
     let stopped = try await rig.run(
       from: "http://h/f/a", to: "out/a",
       stopAfter: { event in if case .chunk = event { true } else { false } },
-      answer: { server.answer($0) })
+      response: { server.response($0) })
     #expect(stopped.state == .paused(.interrupted))
     let told = stopped.progress
     #expect(told.transferred == 19_000 && told.discarded == 0 && told.contiguousBytes == 19_000)

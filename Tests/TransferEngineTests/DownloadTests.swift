@@ -144,8 +144,8 @@ struct DownloadTests: DownloadCase {
           if case .chunk = event { there.withLock { $0.append(rig.files) } }
           return false
         },
-        answer: { sent in
-          var reply = server.answer(sent)
+        response: { sent in
+          var reply = server.response(sent)
           if sent.number == 1 { reply.cut = cut }
           return reply
         })
@@ -165,7 +165,7 @@ struct DownloadTests: DownloadCase {
     let outcome = try await rig.run(
       from: "http://h/f/a", to: "out/a",
       expect: JobModel.Expectation(digests: [.sha256: String(repeating: "0", count: 64)]),
-      answer: server().answer)
+      response: server().response)
     checkFailed(rig, outcome, .integrityMismatch)
     #expect(rig.files.isEmpty)
     #expect(outcome.progress.discarded == outcome.progress.transferred && outcome.progress.transferred > 0)
@@ -183,7 +183,7 @@ struct DownloadTests: DownloadCase {
       let rig = try Rig(.download)
       let server = server()
       let outcome = try await rig.run(from: "http://h/f/a", to: "out/") { sent in
-        var reply = server.answer(sent)
+        var reply = server.response(sent)
         if let disposition { reply.headers.append("Content-Disposition", disposition) }
         return reply
       }

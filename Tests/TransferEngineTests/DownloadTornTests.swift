@@ -103,7 +103,7 @@ struct DownloadTornTests: DownloadCase {
     try handle.close()
     for _ in 0..<2 {
       let now = Date().timeIntervalSince1970 + 10
-      let outcome = try await rig.run(from: "http://h/f/a", to: "out/a", now: now) { server.answer($0) }
+      let outcome = try await rig.run(from: "http://h/f/a", to: "out/a", now: now) { server.response($0) }
       #expect(outcome.state == .failed && outcome.code == .destinationExists)
       #expect(rig.read("out/a")?.prefix(3) == [9, 9, 9])
     }

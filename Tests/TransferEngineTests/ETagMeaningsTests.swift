@@ -16,11 +16,11 @@ struct ETagMeaningsTests {
     // ETags of another kind: found out by the one that went with its MD5, and then they tell nothing.
     ("xX", "dn"), ("xXx", "dnn"), ("X", "n"), ("xxXx", "ddnn"),
   ])
-  func findings(_ answers: String, _ wanted: String) {
+  func findings(_ responses: String, _ wanted: String) {
     let meanings = ETagMeanings()
-    let found = answers.map { answer -> String in
+    let found = responses.map { response -> String in
       switch meanings.judge(
-        "s", matches: answer == "=" || answer == "~", wentAlong: answer == "X" || answer == "~")
+        "s", matches: response == "=" || response == "~", wentAlong: response == "X" || response == "~")
       {
       case .match: "m"
       case .damaged: "d"

@@ -41,7 +41,7 @@ final class FakeServer: Sendable {
     }
   }
 
-  func answer(_ sent: Sent) -> Reply {
+  func response(_ sent: Sent) -> Reply {
     state.withLock { state in
       let parts = sent.path.split(separator: "/").map { WebURL.decode($0) }
       if parts.count >= 2, parts[0] == "f" { return Self.serve(parts[1], sent, state) }

@@ -19,7 +19,7 @@ struct FetchTests: FetchCase {
     return fetch
   }
 
-  struct Answer: Sendable, CustomTestStringConvertible {
+  struct Response: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var known: RemoteObject
     var here: Range<Int64>? = nil
@@ -30,12 +30,12 @@ struct FetchTests: FetchCase {
     var taken: Range<Int64>?
   }
 
-  @Test(arguments: answers) func answersAreJudged(_ answer: Answer) {
-    var fetch = answer.here.map { self.fetch(answer.known, here: $0) } ?? self.fetch(answer.known)
-    switch fetch.opened(answer.opening, wanted: answer.wanted) {
-    case .take(let range): #expect(range == answer.taken)
-    case .nothing: #expect(answer.taken == nil && answer.code == nil)
-    case .refuse(let failure): #expect(failure.code == answer.code && failure.class == answer.failure)
+  @Test(arguments: responses) func answersAreJudged(_ response: Response) {
+    var fetch = response.here.map { self.fetch(response.known, here: $0) } ?? self.fetch(response.known)
+    switch fetch.opened(response.opening, wanted: response.wanted) {
+    case .take(let range): #expect(range == response.taken)
+    case .nothing: #expect(response.taken == nil && response.code == nil)
+    case .refuse(let failure): #expect(failure.code == response.code && failure.class == response.failure)
     }
   }
 
@@ -61,42 +61,42 @@ struct FetchTests: FetchCase {
     return object
   }()
 
-  static let answers: [Answer] = [
-    Answer(
+  static let responses: [Response] = [
+    Response(
       testDescription: "a range", known: some, opening: Opening(.bytes(0..<10), seen: some), taken: 0..<10),
-    Answer(
+    Response(
       testDescription: "less than was asked for", known: some, opening: Opening(.bytes(0..<4), seen: some),
       taken: 0..<4),
-    Answer(
+    Response(
       testDescription: "a range of a size that nobody tells", known: RemoteObject(),
       opening: Opening(.bytes(0..<10), seen: unsized), code: .rangeInvalid, failure: .rangesUnserved),
-    Answer(
+    Response(
       testDescription: "a range of a size that is known", known: some,
       opening: Opening(.bytes(0..<10), seen: unsized), taken: 0..<10),
-    Answer(
+    Response(
       testDescription: "another object", known: some, opening: Opening(.bytes(0..<10), seen: other),
       code: .remoteChanged, failure: .objectChanged),
-    Answer(
+    Response(
       testDescription: "said to be another one", known: some, opening: Opening(.changed, seen: other),
       code: .remoteChanged, failure: .objectChanged),
-    Answer(
+    Response(
       testDescription: "another size under the same ETag", known: some,
       opening: Opening(.bytes(0..<10), seen: resized), code: .rangeInvalid, failure: .transient),
-    Answer(
+    Response(
       testDescription: "all of it where a range was asked for", known: some,
       opening: Opening(.whole(length: 105), seen: some), taken: 0..<105),
-    Answer(
+    Response(
       testDescription: "all of it, without a length", known: RemoteObject(),
       opening: Opening(.whole(length: nil), seen: unsized), wanted: nil, taken: 0..<Int64.max),
-    Answer(
+    Response(
       testDescription: "all of it where some is here", known: some, here: 0..<10,
       opening: Opening(.whole(length: 105), seen: some), wanted: 10..<20, code: .rangeInvalid,
       failure: .rangesUnserved),
-    Answer(
+    Response(
       testDescription: "all of it where a later range was asked for", known: some,
       opening: Opening(.whole(length: 105), seen: some), wanted: 10..<20, code: .rangeInvalid,
       failure: .rangesUnserved),
-    Answer(testDescription: "nothing", known: RemoteObject(), opening: Opening(.nothing, seen: unsized)),
+    Response(testDescription: "nothing", known: RemoteObject(), opening: Opening(.nothing, seen: unsized)),
   ]
 
   /// Under one ETag a second answer with the other size is believed.

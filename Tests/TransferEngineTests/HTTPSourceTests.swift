@@ -121,7 +121,7 @@ struct HTTPSourceTests {
 
   @Test func probingReadsNothing() async throws {
     let server = FakeServer { $0.files["a"] = Array("abc".utf8) }
-    let bench = try Bench { server.answer($0) }
+    let bench = try Bench { server.response($0) }
     let object = try await bench.source.probe()
     #expect(object.size == 3 && object.etag != nil && object.digests[.sha256] != nil)
     #expect(try await bench.source.describe(RemoteObject()) == nil, "the first range tells it")
@@ -132,7 +132,7 @@ struct HTTPSourceTests {
   /// An empty file refuses its first byte without naming its version: the whole answer does.
   @Test func probingAnEmptyFile() async throws {
     let server = FakeServer { $0.files["a"] = [] }
-    let bench = try Bench { sent in sent.method == "HEAD" ? .status(405) : server.answer(sent) }
+    let bench = try Bench { sent in sent.method == "HEAD" ? .status(405) : server.response(sent) }
     let object = try await bench.source.probe()
     #expect(object.size == 0 && object.etag != nil)
   }
@@ -160,16 +160,16 @@ private final class Bench {
   let source: HTTPSource
   private let writer: LedgerWriter
 
-  init(_ answer: @escaping @Sendable (Sent) -> Reply) throws {
+  init(_ response: @escaping @Sendable (Sent) -> Reply) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    transport = ScriptedTransport(answer)
+    transport = ScriptedTransport(response)
     let ledger = try JobLedger(folder: path, mayMigrate: true)
     writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     let context = EngineContext(
       transport: transport, ledger: ledger, writer: writer, folder: try Folder.open(path), endpoints: [:],
       secrets: SecretSource { _ in Secret("token") }, pool: BlockingPool(label: "test", width: 1),
       stateFolder: path, job: "job", run: 1, events: { _ in },
-      clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: LiveBoard())
+      clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: ProgressRegistry())
     let settings = TransferSettings(direction: .download)
     let remote = HTTPDownload(url: try #require(WebURL("http://h/f/a")))
     let requester = Requester(

@@ -33,7 +33,7 @@ struct PartSinkTests {
     throws
   {
     let content = pattern(105)
-    let (held, log) = (HeldFile(size: 105), Log())
+    let (held, log) = (InMemoryFile(size: 105), Log())
     let digest = try InlineDigest([.sha256])
     let body = FileBody(target: .held(held), digest: .inline(digest), start: 0, end: 105, chunkSize: 10)
     let sink = sink(body, log, blocks: BlockPool(blocks: blocks))
@@ -54,7 +54,7 @@ struct PartSinkTests {
 
   /// What came of a chunk that broke off is a record of its own, or lost.
   @Test func whatIsPendingIsKept() throws {
-    let (held, log) = (HeldFile(size: 100), Log())
+    let (held, log) = (InMemoryFile(size: 100), Log())
     let sink = sink(
       FileBody(target: .held(held), digest: .none, start: 0, end: 100, chunkSize: 10), log)
     try sink.open(opening)
@@ -80,7 +80,7 @@ struct PartSinkTests {
   }
 
   @Test func aBodyThatIsTooLongIsRefused() throws {
-    let (held, log) = (HeldFile(size: 10), Log())
+    let (held, log) = (InMemoryFile(size: 10), Log())
     let sink = sink(FileBody(target: .held(held), digest: .none, start: 0, end: 10, chunkSize: 10), log)
     try sink.open(opening)
     let failure = #expect(throws: Failure.self) { try feed(sink, pattern(11), piece: 11) }
@@ -98,7 +98,7 @@ struct PartSinkTests {
   }
 
   @Test func chunksWaitForTheirDigest() {
-    let proof = RangeProof()
+    let proof = RangeDigestCheck()
     let chunk = ChunkRecord(offset: 0, length: 10, digest: "00000000")
     #expect(!proof.keeps(chunk), "nothing was promised")
     proof.promise = RangeDigest(.sha256, "00")

@@ -41,7 +41,7 @@ struct PolicyTimeTests {
     ///   - waits: false for `--no-wait`.
     func run(
       waits: Bool = true, step: Double = 0, limit: Bandwidth? = nil,
-      _ answer: @escaping @Sendable (Sent) -> Reply = { _ in
+      _ response: @escaping @Sendable (Sent) -> Reply = { _ in
         Reply(status: 200, headers: ["Content-Length": "1000"], body: pattern(1000))
       }
     ) async throws -> Outcome {
@@ -70,7 +70,7 @@ struct PolicyTimeTests {
           return now
         }
         times.withLock { $0.append((sent.path, time)) }
-        return answer(sent)
+        return response(sent)
       }
       // Sleeping takes no time while requests move the clock, and brings it on where nothing else happens.
       transport.onSleep.withLock {
@@ -104,7 +104,7 @@ struct PolicyTimeTests {
                 zone.nextDaylightSavingTimeTransition(after: Date(timeIntervalSince1970: $0))?
                   .timeIntervalSince1970
               })
-          }), bootID: "boot", board: LiveBoard())
+          }), bootID: "boot", board: ProgressRegistry())
       let engine = TransferEngine(context, scope: nil, failFast: false, waits: waits, limit: limit)
       try await engine.run()
       try writer.close()

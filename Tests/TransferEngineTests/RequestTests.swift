@@ -14,7 +14,7 @@ struct RequestTests {
   ) async throws -> Rig.Outcome {
     let server = server()
     return try await rig.run(from: source, to: "a", endpoint: endpoint) { sent in
-      instead(sent) ?? server.answer(sent)
+      instead(sent) ?? server.response(sent)
     }
   }
 
@@ -108,7 +108,7 @@ struct RequestTests {
       let rig = try Rig(.download)
       let bytes = content
       let server = FakeServer { $0.files[name] = bytes }
-      let outcome = try await rig.run(from: "web:" + name, to: "a") { server.answer($0) }
+      let outcome = try await rig.run(from: "web:" + name, to: "a") { server.response($0) }
       #expect(outcome.state == .completed && outcome.sent.allSatisfy { $0.path == path })
     }
   }

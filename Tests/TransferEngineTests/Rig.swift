@@ -81,7 +81,7 @@ final class Rig: Sendable {
     from source: String, to destination: String, expect: JobModel.Expectation = JobModel.Expectation(),
     endpoint: Authentication = .none, boot: String = "boot", now: Double = 1_700_000_000,
     stopAt: Int? = nil, stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
-    answer: @escaping @Sendable (Sent) -> Reply
+    response: @escaping @Sendable (Sent) -> Reply
   ) async throws -> Outcome {
     let ledger = try ledger()
     let entry = PlannedTransfer(
@@ -101,7 +101,7 @@ final class Rig: Sendable {
       if sent.number == stopAt, let engine = running.withLock({ $0 }) {
         engine.assumeIsolated { $0.stop(.interrupted) }
       }
-      return answer(sent)
+      return response(sent)
     }
     let events = Mutex<[EngineEvent]>([])
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
@@ -125,7 +125,7 @@ final class Rig: Sendable {
           engine.assumeIsolated { $0.stop(.interrupted) }
         }
       },
-      clock: EngineClock(now: { now }, random: { 0.5 }), bootID: boot, board: LiveBoard())
+      clock: EngineClock(now: { now }, random: { 0.5 }), bootID: boot, board: ProgressRegistry())
     let engine = TransferEngine(context, scope: nil, failFast: false)
     running.withLock { $0 = engine }
     // The network knows the engine, which knows the network: neither would ever end.

@@ -53,7 +53,7 @@ struct Reply: Sendable {
 /// A network that a closure answers for.
 final class ScriptedTransport: Transport {
   let executor: any SerialExecutor & TaskExecutor = QueueExecutor()
-  private let answer: @Sendable (Sent) -> Reply
+  private let response: @Sendable (Sent) -> Reply
   /// Told of each wait, which takes no time here.
   let onSleep = Mutex<(@Sendable (Double) async -> Void)?>(nil)
   private let log = Mutex<(sent: [Sent], delays: [Double])>(([], []))
@@ -61,9 +61,9 @@ final class ScriptedTransport: Transport {
   /// How long each request is on its way, while others may work.
   private let latency: Duration?
 
-  init(latency: Duration? = nil, _ answer: @escaping @Sendable (Sent) -> Reply) {
+  init(latency: Duration? = nil, _ response: @escaping @Sendable (Sent) -> Reply) {
     self.latency = latency
-    self.answer = answer
+    self.response = response
   }
 
   var sent: [Sent] { log.withLock { $0.sent } }
@@ -76,7 +76,7 @@ final class ScriptedTransport: Transport {
     try Task.checkCancellation()
   }
 
-  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+  nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     try Task.checkCancellation()
     var body: [UInt8] = []
     switch request.body {
@@ -95,10 +95,10 @@ final class ScriptedTransport: Transport {
       log.sent.append(sent)
       return sent
     }
-    let reply = answer(sent)
+    let reply = response(sent)
     if let fault = reply.fault { throw TransportError(fault) }
     if reply.isMute { return }
-    try sink.head(AnswerHead(status: reply.status, headers: reply.headers))
+    try sink.head(ResponseHead(status: reply.status, headers: reply.headers))
     let content = request.method == "HEAD" ? [] : reply.body
     var position = 0
     while position < min(content.count, reply.cut ?? .max) {

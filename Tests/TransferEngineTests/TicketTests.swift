@@ -30,7 +30,7 @@ struct TicketTests {
       self.withheld = withheld
     }
 
-    func answer(_ sent: Sent) -> Reply {
+    func response(_ sent: Sent) -> Reply {
       state.withLock { state in
         if sent.url.host == "store" { return put(sent, &state) }
         guard sent.headers["Authorization"]?.hasPrefix("Bearer ") == true else { return .status(401) }
@@ -73,7 +73,7 @@ struct TicketTests {
     }
     try rig.write("src", pattern(size))
     return try await rig.run(from: "src", to: "signed:a", endpoint: .bearer(.environment("T"))) {
-      back.answer($0)
+      back.response($0)
     }
   }
 

@@ -20,12 +20,12 @@ final class UploadBench {
 
   init(
     _ driver: any EndpointDriver = SessionDriver(), _ name: String = "a.txt", source: [UInt8] = [],
-    answer: @escaping @Sendable (Sent) -> Reply = { _ in .broken() },
+    response: @escaping @Sendable (Sent) -> Reply = { _ in .broken() },
     change: (inout TransferSettings) -> Void = { _ in }
   ) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try Data(source).write(to: URL(fileURLWithPath: path + "/src"))
-    transport = ScriptedTransport(answer)
+    transport = ScriptedTransport(response)
     let ledger = try JobLedger(folder: path, mayMigrate: true)
     writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     let folder = try Folder.open(path)
@@ -33,7 +33,7 @@ final class UploadBench {
       transport: transport, ledger: ledger, writer: writer, folder: folder, endpoints: [:],
       secrets: SecretSource { _ in Secret("token") }, pool: BlockingPool(label: "test", width: 2),
       stateFolder: folder.path, job: "job", run: 1, events: { _ in },
-      clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: LiveBoard())
+      clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }), bootID: "boot", board: ProgressRegistry())
     context.runID = "run"
     var settings = TransferSettings(direction: .upload)
     settings.chunkSize = .bytes(1000)

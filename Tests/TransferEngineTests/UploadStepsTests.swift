@@ -27,7 +27,7 @@ struct UploadStepsTests {
     let bench = try UploadBench(source: content) { sent in
       let known = context.withLock { $0 }.flatMap { try? $0.ledger.intents(of: 1).count } ?? 0
       intended.withLock { $0.append(known) }
-      return server.answer(sent)
+      return server.response(sent)
     }
     context.withLock { $0 = bench.context }
     let opening = SessionOpening(scope: bench.scope, source: try bench.sending())
@@ -47,7 +47,7 @@ struct UploadStepsTests {
 
   @Test func theServersLimitIsAskedForNext() async throws {
     let server = FakeServer { $0.maxChunk = 700 }
-    let bench = try UploadBench(source: content) { server.answer($0) }
+    let bench = try UploadBench(source: content) { server.response($0) }
     let source = try bench.sending()
     let opened = try await SessionOpening(scope: bench.scope, source: source).open(renewing: nil, lost: 0)
     #expect(opened.session.chunkSize == 700 && source.request.chunkSize == 700)
@@ -138,9 +138,9 @@ struct UploadStepsTests {
   // MARK: Chunks
 
   private func send(
-    _ server: FakeServer, _ answer: @escaping @Sendable (Sent) -> Reply
+    _ server: FakeServer, _ response: @escaping @Sendable (Sent) -> Reply
   ) async throws -> (held: [ChunkRecord], failure: Failure?, bench: UploadBench) {
-    let bench = try UploadBench(source: content, answer: answer)
+    let bench = try UploadBench(source: content, response: response)
     let source = try bench.sending()
     let (opened, _) = try await SessionOpening(scope: bench.scope, source: source).open(
       renewing: nil, lost: 0)
@@ -160,7 +160,7 @@ struct UploadStepsTests {
 
   @Test func aChunkIsRecorded() async throws {
     let server = FakeServer()
-    let (held, failure, bench) = try await send(server) { server.answer($0) }
+    let (held, failure, bench) = try await send(server) { server.response($0) }
     let expected = try record(1000)
     #expect(failure == nil && held == [expected])
     #expect(try await bench.chunks() == [1000])
@@ -170,7 +170,7 @@ struct UploadStepsTests {
   @Test func aLostAnswerIsAskedFor() async throws {
     let server = FakeServer()
     let (held, failure, bench) = try await send(server) { sent in
-      let reply = server.answer(sent)
+      let reply = server.response(sent)
       return sent.method == "PUT" ? .broken() : reply
     }
     #expect(failure == nil && held.map(\.offset) == [1000])
@@ -181,12 +181,12 @@ struct UploadStepsTests {
   @Test func whatDidNotArriveIsSentAgain() async throws {
     let server = FakeServer()
     let (held, failure, bench) = try await send(server) { sent in
-      sent.number == 2 ? .status(503) : server.answer(sent)
+      sent.number == 2 ? .status(503) : server.response(sent)
     }
     #expect(failure == nil && held.map(\.attempts) == [2])
     #expect(bench.record.progress.transferred == 2000 && bench.record.progress.discarded == 1000)
     let (none, refused, _) = try await send(server) { sent in
-      sent.method == "PUT" ? .status(403) : server.answer(sent)
+      sent.method == "PUT" ? .status(403) : server.response(sent)
     }
     #expect(none.isEmpty && refused?.code == .forbidden)
   }
@@ -257,7 +257,7 @@ struct UploadStepsTests {
         let bench = try UploadBench(HTTPDriver(), source: content) { sent in
           var sent = sent
           sent.url.path = "/f/a.txt"
-          return server.answer(sent)
+          return server.response(sent)
         }
         let source = try bench.sending()
         let look = DestinationLook(scope: bench.scope, source: source)
@@ -274,7 +274,7 @@ struct UploadStepsTests {
   ) async throws -> String {
     let server = FakeServer { $0.files["a.txt"] = there }
     let bench = try UploadBench(source: content) {
-      server.answer($0)
+      server.response($0)
     } change: {
       $0.ifExists = rule
     }

@@ -22,7 +22,7 @@ struct UploadTests {
     after: @escaping @Sendable (Sent, Reply) -> Reply = { $1 }
   ) async throws -> Rig.Outcome {
     try await rig.run(from: "src", to: "api:a.txt", expect: expect, now: now) { sent in
-      instead(sent) ?? after(sent, server.answer(sent))
+      instead(sent) ?? after(sent, server.response(sent))
     }
   }
 
@@ -300,7 +300,7 @@ struct UploadTests {
 
   @Test(arguments: [2, 4, 6, 8, 9]) func stoppedAnywhereItGoesOn(number: Int) async throws {
     let (rig, server) = (try rig(), FakeServer())
-    let stopped = try await rig.run(from: "src", to: "api:a.txt", stopAt: number) { server.answer($0) }
+    let stopped = try await rig.run(from: "src", to: "api:a.txt", stopAt: number) { server.response($0) }
     if stopped.state != .completed {
       #expect(stopped.state == .paused(.interrupted) && stopped.code == nil)
       let whole = try await run(rig, server)
@@ -314,7 +314,7 @@ struct UploadTests {
   @Test(arguments: 3...8) func stoppedWhileItAsksWhatArrived(number: Int) async throws {
     let (rig, server) = (try rig { $0.policy.chunksInFlight = 1 }, FakeServer())
     let stopped = try await rig.run(from: "src", to: "api:a.txt", stopAt: number + 1) { sent in
-      let reply = server.answer(sent)
+      let reply = server.response(sent)
       return sent.number == number ? .broken() : reply
     }
     #expect(stopped.state == .paused(.interrupted) && stopped.sent.last?.method == "GET")

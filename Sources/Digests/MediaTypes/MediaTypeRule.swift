@@ -7,7 +7,7 @@ package enum MediaTypeRule: String, CaseIterable, Sendable {
   case mp4 = "video/mp4"
 
   /// What the content was found to be.
-  package enum Verdict: Equatable, Sendable {
+  package enum Outcome: Equatable, Sendable {
     case match
     case mismatch(reason: String)
   }
@@ -40,14 +40,14 @@ package enum MediaTypeRule: String, CaseIterable, Sendable {
   /// - Throws: `Unsupported`, `ShortRead`, and what `read` throws.
   package static func check(
     type: String, size: Int64, read: (_ offset: Int64, _ count: Int) throws -> [UInt8]
-  ) throws -> Verdict {
+  ) throws -> Outcome {
     guard let rule = Self(type: type) else { throw Unsupported(type: type) }
     return try rule.check(size: size, read: read)
   }
 
   package func check(
     size: Int64, read: (_ offset: Int64, _ count: Int) throws -> [UInt8]
-  ) throws -> Verdict {
+  ) throws -> Outcome {
     try withoutActuallyEscaping(read) { read in
       let content = Content(size: size, read: read)
       let fault =

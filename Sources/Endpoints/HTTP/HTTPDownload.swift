@@ -21,14 +21,14 @@ package struct HTTPDownload: DownloadProtocol {
   }
 
   /// Some servers sign URLs, or give rights, for GET alone.
-  package func question(after answer: Answer, to request: Request) -> Request? {
-    request.method == "HEAD" && [403, 405, 501].contains(answer.status) ? byte : nil
+  package func question(after response: Response, to request: Request) -> Request? {
+    request.method == "HEAD" && [403, 405, 501].contains(response.status) ? byte : nil
   }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    switch answer.status {
-    case 200...299, 416: .value(ObjectFacts.read(answer.head, now: now))
-    default: .failure(HTTPFailure.of(answer, doing: "probe", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    switch response.status {
+    case 200...299, 416: .success(ObjectFacts.read(response.head, now: now))
+    default: .failure(HTTPFailure.of(response, doing: "probe", now: now))
     }
   }
 

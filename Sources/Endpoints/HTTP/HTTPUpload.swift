@@ -9,12 +9,14 @@ package struct HTTPUpload: UploadProtocol {
   package init(url: WebURL) { self.url = url }
 
   package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? { nil }
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
     .failure(Failure(.internal, "a PUT has no session to open"))
   }
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? { nil }
-  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
-    -> Verdict<SessionHoldings>
+  package func queried(_ response: Response, session: RemoteSession, source: UploadSource, now: Double)
+    -> Result<SessionHoldings, Failure>
   { .failure(Failure(.internal, "a PUT has no session to ask")) }
 
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
@@ -22,10 +24,12 @@ package struct HTTPUpload: UploadProtocol {
       "PUT", url, headers: ["Content-Type": source.contentType], body: .source(chunk.range))
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    switch answer.status {
-    case 200...299: .value(ChunkReceipt(token: answer.headers["ETag"]))
-    default: .failure(HTTPFailure.of(answer, doing: "upload", now: now))
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    switch response.status {
+    case 200...299: .success(ChunkReceipt(token: response.headers["ETag"]))
+    default: .failure(HTTPFailure.of(response, doing: "upload", now: now))
     }
   }
 
@@ -33,8 +37,8 @@ package struct HTTPUpload: UploadProtocol {
     nil
   }
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> { .failure(Failure(.internal, "a PUT has no session to close")) }
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> { .failure(Failure(.internal, "a PUT has no session to close")) }
   package func abort(_ session: RemoteSession) -> Request? { nil }
 
   /// `Repr-Digest`, for instance.
@@ -48,10 +52,10 @@ package struct HTTPUpload: UploadProtocol {
     Request("HEAD", url, headers: ["Accept-Encoding": "identity"])
   }
 
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    switch answer.status {
-    case 200...299: .value(ObjectFacts.read(answer.head, now: now))
-    default: .failure(HTTPFailure.of(answer, doing: "look at the upload", now: now))
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    switch response.status {
+    case 200...299: .success(ObjectFacts.read(response.head, now: now))
+    default: .failure(HTTPFailure.of(response, doing: "look at the upload", now: now))
     }
   }
 }

@@ -2,7 +2,7 @@ package import JobModel
 
 /// Reads what an answer's head says of the object behind it (RFC 9110, 8).
 package enum ObjectFacts {
-  package static func read(_ head: AnswerHead, now: Double) -> RemoteObject {
+  package static func read(_ head: ResponseHead, now: Double) -> RemoteObject {
     var object = RemoteObject()
     let headers = head.headers
     object.etag = headers["ETag"].flatMap { $0.isEmpty ? nil : $0 }

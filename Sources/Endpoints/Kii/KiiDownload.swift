@@ -19,15 +19,15 @@ package struct KiiDownload: DownloadProtocol {
   /// Answered with 204: version and type, and no length.
   package func probe() -> Request { Request("HEAD", url, headers: ["Accept": "*/*"]) }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "look at the body", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: "look at the body", now: now))
     }
-    var object = ObjectFacts.read(answer.head, now: now)
+    var object = ObjectFacts.read(response.head, now: now)
     // A length of this answer is that of its own empty body.
-    if answer.status == 204 { object.size = nil }
+    if response.status == 204 { object.size = nil }
     object.servesRanges = true
-    return .value(object)
+    return .success(object)
   }
 
   /// The first request asks for everything: a ranged answer need not tell the size, a whole one does. What follows a
@@ -42,8 +42,8 @@ package struct KiiDownload: DownloadProtocol {
   }
 
   package func judge(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
-  ) -> RangeAnswer {
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeResponse {
     switch head.status {
     case 200 where wanted?.lowerBound == 0 && object.size == nil && seen.size ?? 0 > 0 && head.carriesWhole:
       // No range was asked for.
@@ -57,10 +57,10 @@ package struct KiiDownload: DownloadProtocol {
       return .bytes(wanted)
     default: break
     }
-    return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
+    return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    KiiRefusal.failure(answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    KiiError.failure(response, doing: what, now: now)
   }
 }

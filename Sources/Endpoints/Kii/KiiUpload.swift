@@ -26,24 +26,26 @@ package struct KiiUpload: UploadProtocol {
       ], body: .bytes(Array(JSON.object(members).text.utf8)))
   }
 
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
-    guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "start the upload", now: now))
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: "start the upload", now: now))
     }
-    guard let id = answer.object?["uploadID"].string, !id.isEmpty else {
+    guard let id = response.object?["uploadID"].string, !id.isEmpty else {
       return .failure(
         Failure(
-          .protocolViolation, "\(answer.url) started an upload without an uploadID",
-          httpStatus: answer.status))
+          .protocolViolation, "\(response.url) started an upload without an uploadID",
+          httpStatus: response.status))
     }
-    return .value(RemoteSession(id: id, chunkSize: source.chunkSize))
+    return .success(RemoteSession(id: id, chunkSize: source.chunkSize))
   }
 
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? { nil }
 
   package func queried(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, now: Double
-  ) -> Verdict<SessionHoldings> {
+    _ response: Response, session: RemoteSession, source: UploadSource, now: Double
+  ) -> Result<SessionHoldings, Failure> {
     .failure(Failure(.internal, "Kii can't be asked what an upload holds"))
   }
 
@@ -57,10 +59,12 @@ package struct KiiUpload: UploadProtocol {
       headers: ["Content-Type": source.contentType, "Content-Range": range], body: .source(chunk.range))
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    switch answer.status {
-    case 200...299: .value(ChunkReceipt())
-    default: KiiRefusal.upload(answer, doing: "chunk \(chunk.index)", now: now)
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    switch response.status {
+    case 200...299: .success(ChunkReceipt())
+    default: KiiError.upload(response, doing: "chunk \(chunk.index)", now: now)
     }
   }
 
@@ -69,11 +73,11 @@ package struct KiiUpload: UploadProtocol {
   ) -> Request? { status(session, "committed") }
 
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> {
-    switch answer.status {
-    case 200...299: .value(closed(session, receipt: nil))
-    default: KiiRefusal.upload(answer, doing: "commit", now: now)
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> {
+    switch response.status {
+    case 200...299: .success(closed(session, receipt: nil))
+    default: KiiError.upload(response, doing: "commit", now: now)
     }
   }
 
@@ -100,11 +104,11 @@ package struct KiiUpload: UploadProtocol {
 
   package func inspect(_ file: UploadedFile) -> Request? { download.probe() }
 
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    download.probed(answer, now: now)
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    download.probed(response, now: now)
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    KiiRefusal.failure(answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    KiiError.failure(response, doing: what, now: now)
   }
 }

@@ -12,10 +12,10 @@ package struct PresignedDownload: DownloadProtocol {
 
   package func probe() -> Request { RangeRequest.get(url, 0..<1, of: RemoteObject()) }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    switch answer.status {
-    case 200...299, 416: .value(ObjectFacts.read(answer.head, now: now))
-    default: .failure(refusal(answer, doing: "probe", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    switch response.status {
+    case 200...299, 416: .success(ObjectFacts.read(response.head, now: now))
+    default: .failure(refusal(response, doing: "probe", now: now))
     }
   }
 
@@ -23,7 +23,7 @@ package struct PresignedDownload: DownloadProtocol {
     RangeRequest.get(url, range, of: object)
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    PresignedAnswer.refusal(of: answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    PresignedResponse.refusal(of: response, doing: what, now: now)
   }
 }

@@ -21,7 +21,7 @@ package struct PresignedUpload: UploadProtocol {
   package var abilities: UploadAbilities {
     // An ETag of a part is mostly its MD5, and nothing else is told of it.
     UploadAbilities(
-      resumes: true, order: .any, chunkDigests: [.md5], ticketBatch: settings.urlBatch,
+      resumes: true, order: .any, chunkDigests: [.md5], partURLBatch: settings.urlBatch,
       namesContent: true, emptyFile: .oneEmptyChunk)
   }
 
@@ -41,37 +41,40 @@ package struct PresignedUpload: UploadProtocol {
     return post(url, .object(members))
   }
 
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
     let what = "start the upload"
-    guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: what, now: now))
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: what, now: now))
     }
-    guard let members = answer.object, let key = members["key"].string, !key.isEmpty,
+    guard let members = response.object, let key = members["key"].string, !key.isEmpty,
       let id = members["uploadId"].string, !id.isEmpty
     else {
-      return .failure(violation("\(answer.url) started an upload without `key` and `uploadId`", answer))
+      return .failure(violation("\(response.url) started an upload without `key` and `uploadId`", response))
     }
-    guard let size = PresignedAnswer.count(members["partSize"]), size > 0 else {
-      return .failure(violation("\(answer.url) started an upload without a `partSize`", answer))
+    guard let size = PresignedResponse.count(members["partSize"]), size > 0 else {
+      return .failure(violation("\(response.url) started an upload without a `partSize`", response))
     }
     guard size <= ChunkLayout.largestChunk else {
       return .failure(
         violation(
-          "\(answer.url) wants parts of \(size) bytes; haul sends at most \(ChunkLayout.largestChunk)", answer
+          "\(response.url) wants parts of \(size) bytes; haul sends at most \(ChunkLayout.largestChunk)",
+          response
         ))
     }
     guard !key.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
       !key.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
-    else { return .failure(violation("\(answer.url) gave a key that no URL can carry", answer)) }
-    return .value(RemoteSession(id: id, chunkSize: size, facts: ["key": key]))
+    else { return .failure(violation("\(response.url) gave a key that no URL can carry", response)) }
+    return .success(RemoteSession(id: id, chunkSize: size, facts: ["key": key]))
   }
 
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? { nil }
-  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
-    -> Verdict<SessionHoldings>
+  package func queried(_ response: Response, session: RemoteSession, source: UploadSource, now: Double)
+    -> Result<SessionHoldings, Failure>
   { .failure(Failure(.internal, "a presigning back end can't be asked what it holds")) }
 
-  package func tickets(for chunks: [Int], session: RemoteSession) -> Request? {
+  package func partURLs(for chunks: [Int], session: RemoteSession) -> Request? {
     post(
       route(settings.urls),
       [
@@ -80,44 +83,50 @@ package struct PresignedUpload: UploadProtocol {
       ])
   }
 
-  package func ticketed(_ answer: Answer, session: RemoteSession, now: Double) -> Verdict<[Int: WebURL]> {
-    guard (200...299).contains(answer.status) else { return refused(answer, "ask for the parts' URLs", now) }
-    guard let urls = answer.object?["urls"].members else {
-      return .failure(violation("\(answer.url) gave no `urls`", answer))
+  package func handedOut(_ response: Response, session: RemoteSession, now: Double) -> Result<
+    [Int: WebURL], Failure
+  > {
+    guard (200...299).contains(response.status) else {
+      return refused(response, "ask for the parts' URLs", now)
     }
-    var tickets: [Int: WebURL] = [:]
+    guard let urls = response.object?["urls"].members else {
+      return .failure(violation("\(response.url) gave no `urls`", response))
+    }
+    var partURLs: [Int: WebURL] = [:]
     for member in urls {
       // Other keys than numbers are none of ours.
       guard let part = Int(member.name), part > 0, let url = member.value.string.flatMap({ WebURL($0) })
       else { continue }
-      tickets[part - 1] = url
+      partURLs[part - 1] = url
     }
-    return .value(tickets)
+    return .success(partURLs)
   }
 
   /// The bytes and nothing else: the URL's signature may cover further headers, and carries the only credential.
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
-    Request("PUT", chunk.ticket ?? url, body: .source(chunk.range), isAuthorised: false)
+    Request("PUT", chunk.partURL ?? url, body: .source(chunk.range), isAuthorised: false)
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    guard (200...299).contains(answer.status) else {
-      var failure = PresignedAnswer.refusal(of: answer, doing: "part \(chunk.index + 1)", now: now)
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    guard (200...299).contains(response.status) else {
+      var failure = PresignedResponse.refusal(of: response, doing: "part \(chunk.index + 1)", now: now)
       failure.chunk = chunk.index
       return .failure(failure)
     }
-    guard let etag = answer.headers["ETag"].map(PresignedAnswer.bare), !etag.isEmpty else {
+    guard let etag = response.headers["ETag"].map(PresignedResponse.bare), !etag.isEmpty else {
       return .failure(
         Failure(
-          .protocolViolation, "\(answer.url) took part \(chunk.index + 1) without an ETag",
-          httpStatus: answer.status, chunk: chunk.index))
+          .protocolViolation, "\(response.url) took part \(chunk.index + 1) without an ETag",
+          httpStatus: response.status, chunk: chunk.index))
     }
-    return .value(ChunkReceipt(token: etag))
+    return .success(ChunkReceipt(token: etag))
   }
 
   /// Where some parts' ETags are their MD5, the store makes them so, and a part with another one is damaged. Where
   /// none is, the store makes its ETags in another way (encryption with KMS or a customer's key), and they tell nothing.
-  package func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord] {
+  package func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord] {
     let matching = chunks.count { $0.receipt?.lowercased() == $0.digest }
     guard matching > 0, matching < chunks.count else { return [] }
     return chunks.filter { $0.receipt?.lowercased() != $0.digest }
@@ -128,28 +137,30 @@ package struct PresignedUpload: UploadProtocol {
       ["PartNumber": .integer(chunk.offset / session.chunkSize + 1), "ETag": .text(chunk.receipt)]
     }
     // The key stands in the path as it is, slashes included.
-    let key = PresignedAnswer.path(session.facts["key"] ?? "")
+    let key = PresignedResponse.path(session.facts["key"] ?? "")
     var target = route(settings.complete)
-    target.path += (target.path.hasSuffix("/") ? "" : "/") + PresignedAnswer.path(session.id) + "/" + key
+    target.path += (target.path.hasSuffix("/") ? "" : "/") + PresignedResponse.path(session.id) + "/" + key
     return post(target, ["parts": .array(parts)])
   }
 
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> {
-    guard (200...299).contains(answer.status) else { return refused(answer, "complete the upload", now) }
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> {
+    guard (200...299).contains(response.status) else { return refused(response, "complete the upload", now) }
     var file = UploadedFile(remoteID: session.facts["key"])
     if !chunks.isEmpty, chunks.allSatisfy({ $0.receipt?.lowercased() == $0.digest }) {
       file.checks = [Verification("etag", .server, .match)]
     }
-    return .value(file)
+    return .success(file)
   }
 
   /// A refusal of a request about an upload: the back end may say that there is none.
-  private func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
-    var failure = refusal(answer, doing: what, now: now)
+  private func refused<Value>(_ response: Response, _ what: String, _ now: Double) -> Result<Value, Failure> {
+    var failure = refusal(response, doing: what, now: now)
     // A missing route answers 404 too, mostly with a page; what answers in JSON is the back end itself.
-    if answer.status == 410 || answer.status == 404 && answer.object != nil { failure.code = .sessionExpired }
+    if response.status == 410 || response.status == 404 && response.object != nil {
+      failure.code = .sessionExpired
+    }
     return .failure(failure)
   }
 
@@ -157,12 +168,12 @@ package struct PresignedUpload: UploadProtocol {
   package func look() -> Request? { nil }
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { nil }
   package func inspect(_ file: UploadedFile) -> Request? { nil }
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
     .failure(Failure(.internal, "a presigning back end can't be asked what is there"))
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    PresignedAnswer.refusal(of: answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    PresignedResponse.refusal(of: response, doing: what, now: now)
   }
 
   private func route(_ path: String) -> WebURL {
@@ -182,7 +193,7 @@ package struct PresignedUpload: UploadProtocol {
       body: .bytes(Array(body.text.utf8)))
   }
 
-  private func violation(_ message: String, _ answer: Answer) -> Failure {
-    Failure(.protocolViolation, message, httpStatus: answer.status)
+  private func violation(_ message: String, _ response: Response) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: response.status)
   }
 }

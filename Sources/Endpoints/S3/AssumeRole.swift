@@ -1,4 +1,4 @@
-import JobModel
+package import JobModel
 
 /// A role that keys assume for a while before they sign anything else.
 package struct AWSRole: Sendable, Hashable {
@@ -58,16 +58,16 @@ package struct AssumeRole: Sendable {
       ], body: .bytes(body))
   }
 
-  package func read(_ answer: Answer, now: Double) -> Verdict<AWSKeys> {
-    let root = XMLTree.read(answer.body)
-    guard answer.status == 200 else {
+  package func read(_ response: Response, now: Double) -> Result<AWSKeys, Failure> {
+    let root = XMLTree.read(response.body)
+    guard response.status == 200 else {
       let error = root?.all("Error").first
-      let code = error?["Code"] ?? "HTTP \(answer.status)"
-      var failure = HTTPFailure.of(answer, doing: "assume the role", now: now)
-      if [400, 401, 403].contains(answer.status) { failure.code = .unauthorized }
+      let code = error?["Code"] ?? "HTTP \(response.status)"
+      var failure = HTTPFailure.of(response, doing: "assume the role", now: now)
+      if [400, 401, 403].contains(response.status) { failure.code = .unauthorized }
       if code.contains("Throttling") { failure.code = .rateLimited }
       failure.message =
-        "the role `\(role.arn)` can't be assumed: \(code)\(error?["Message"].map { ": \($0.prefix(300))" } ?? "") from \(answer.url)"
+        "the role `\(role.arn)` can't be assumed: \(code)\(error?["Message"].map { ": \($0.prefix(300))" } ?? "") from \(response.url)"
       return .failure(failure)
     }
     guard let found = root?.all("AssumeRoleResult").first?.all("Credentials").first,
@@ -76,9 +76,10 @@ package struct AssumeRole: Sendable {
     else {
       return .failure(
         Failure(
-          .protocolViolation, "\(answer.url) did not answer with a role's keys", httpStatus: answer.status))
+          .protocolViolation, "\(response.url) did not answer with a role's keys", httpStatus: response.status
+        ))
     }
-    return .value(
+    return .success(
       AWSKeys(
         accessKeyID: id, secretAccessKey: Secret(secret), sessionToken: Secret(token), expiresAt: expiry))
   }

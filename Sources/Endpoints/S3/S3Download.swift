@@ -36,17 +36,17 @@ package struct S3Download: DownloadProtocol {
   }
 
   /// An answer to HEAD has no body, and the reason is in the body.
-  package func question(after answer: Answer, to request: Request) -> Request? {
-    guard request.method == "HEAD", [400, 403, 404, 405, 501].contains(answer.status) else { return nil }
+  package func question(after response: Response, to request: Request) -> Request? {
+    guard request.method == "HEAD", [400, 403, 404, 405, 501].contains(response.status) else { return nil }
     return Request(
       "GET", request.url,
       headers: ["Accept-Encoding": "identity", "Range": "bytes=0-0", "x-amz-content-sha256": S3Payload.empty])
   }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    switch answer.status {
-    case 200...299, 416: .value(facts(answer.head, now: now))
-    default: .failure(refusal(answer, doing: "look at the object", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    switch response.status {
+    case 200...299, 416: .success(facts(response.head, now: now))
+    default: .failure(refusal(response, doing: "look at the object", now: now))
     }
   }
 
@@ -63,30 +63,30 @@ package struct S3Download: DownloadProtocol {
     return Request("GET", target, headers: headers)
   }
 
-  package func facts(_ head: AnswerHead, now: Double) -> RemoteObject { S3Facts.read(head, now: now) }
+  package func facts(_ head: ResponseHead, now: Double) -> RemoteObject { S3Facts.read(head, now: now) }
 
   package func judge(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
-  ) -> RangeAnswer {
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeResponse {
     // The version is gone, or may not be read: the object that has the name now is left. 400 says that a token expired.
     if isPinned(object), [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
     switch head.status {
     case 200, 206, 412, 416:
-      return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
-    default: return .refused(refusal(Answer(head: head, url: url), doing: "download", now: now))
+      return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
+    default: return .refused(refusal(Response(head: head, url: url), doing: "download", now: now))
     }
   }
 
-  package func refuses(_ answer: Answer) -> Bool { answer.status >= 300 }
+  package func refuses(_ response: Response) -> Bool { response.status >= 300 }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    S3Error.of(response, doing: what, settings: settings, now: now)
   }
 }
 
 /// What an answer's headers say of an object.
 enum S3Facts {
-  static func read(_ head: AnswerHead, now: Double) -> RemoteObject {
+  static func read(_ head: ResponseHead, now: Double) -> RemoteObject {
     var object = ObjectFacts.read(head, now: now)
     if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
     // A ranged answer's checksum may be that of a part.

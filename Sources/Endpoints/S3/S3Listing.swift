@@ -23,13 +23,14 @@ package struct S3Listing: ListingProtocol {
     return Request("GET", url, headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
-  package func listed(_ answer: Answer, prefix: String, now: Double) -> Verdict<ListedPage> {
-    guard answer.status == 200, !refuses(answer) else {
-      return .failure(refusal(answer, doing: "list `\(prefix)`", now: now))
+  package func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure> {
+    guard response.status == 200, !refuses(response) else {
+      return .failure(refusal(response, doing: "list `\(prefix)`", now: now))
     }
-    guard let root = XMLTree.read(answer.body), S3List.isOne(root, of: "Contents") else {
+    guard let root = XMLTree.read(response.body), S3List.isOne(root, of: "Contents") else {
       return .failure(
-        Failure(.protocolViolation, "\(answer.url) did not answer with a listing", httpStatus: answer.status))
+        Failure(
+          .protocolViolation, "\(response.url) did not answer with a listing", httpStatus: response.status))
     }
     let isEncoded = root["EncodingType"] == "url"
     var page = ListedPage(entries: [])
@@ -44,18 +45,18 @@ package struct S3Listing: ListingProtocol {
     if S3List.isCut(root) {
       guard let next = root["NextContinuationToken"], !next.isEmpty else {
         return .failure(
-          Failure(.protocolViolation, "\(answer.url) cut its listing and gave no mark to go on from"))
+          Failure(.protocolViolation, "\(response.url) cut its listing and gave no mark to go on from"))
       }
       page.next = next
     }
-    return .value(page)
+    return .success(page)
   }
 
-  package func refuses(_ answer: Answer) -> Bool {
-    answer.status >= 300 || S3Refusal.error(in: answer) != nil
+  package func refuses(_ response: Response) -> Bool {
+    response.status >= 300 || S3Error.error(in: response) != nil
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    S3Error.of(response, doing: what, settings: settings, now: now)
   }
 }

@@ -20,7 +20,7 @@ struct S3Signer: RequestSigner {
     return request
   }
 
-  func keys(of role: AWSRole, in answer: Answer, now: Double) -> Verdict<AWSKeys> {
-    AssumeRole(role, region: region).read(answer, now: now)
+  func keys(of role: AWSRole, in response: Response, now: Double) -> Result<AWSKeys, Failure> {
+    AssumeRole(role, region: region).read(response, now: now)
   }
 }

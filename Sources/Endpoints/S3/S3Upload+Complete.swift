@@ -28,36 +28,36 @@ extension S3Upload {
   }
 
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> {
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> {
     let what = "complete the upload"
-    guard answer.status == 200, !refuses(answer) else {
-      let failure = refusal(answer, doing: what, now: now)
+    guard response.status == 200, !refuses(response) else {
+      let failure = refusal(response, doing: what, now: now)
       // What another writer's conflict has refused is refused for good: only a new upload can be completed.
-      if answer.status == 409 { return .failure(failure.classed(.sessionGone)) }
-      return refused(answer, what, now)
+      if response.status == 409 { return .failure(failure.classed(.sessionGone)) }
+      return refused(response, what, now)
     }
-    guard let root = XMLTree.read(answer.body) else {
-      return .failure(violation("\(answer.url) completed an upload without saying so", answer))
+    guard let root = XMLTree.read(response.body) else {
+      return .failure(violation("\(response.url) completed an upload without saying so", response))
     }
     var file = UploadedFile(
-      remoteID: remoteID, version: answer.headers["x-amz-version-id"].flatMap { $0 == "null" ? nil : $0 },
+      remoteID: remoteID, version: response.headers["x-amz-version-id"].flatMap { $0 == "null" ? nil : $0 },
       etag: root["ETag"], digests: S3Checksums.read(root))
     file.checks = checks(S3Checksums.composite(root["ChecksumSHA256"]), chunks)
-    return .value(file)
+    return .success(file)
   }
 
   package func checks(
-    _ answer: Answer, source: UploadSource, chunks: [ChunkRecord]
+    _ response: Response, source: UploadSource, chunks: [ChunkRecord]
   ) -> [Verification] {
     guard
-      answer.headers["x-amz-checksum-sha256"]?.contains("-") == true
-        || S3Checksums.isComposite(answer.headers["x-amz-checksum-type"])
+      response.headers["x-amz-checksum-sha256"]?.contains("-") == true
+        || S3Checksums.isComposite(response.headers["x-amz-checksum-type"])
     else { return [] }
-    return checks(S3Checksums.composite(answer.headers["x-amz-checksum-sha256"]), chunks)
+    return checks(S3Checksums.composite(response.headers["x-amz-checksum-sha256"]), chunks)
   }
 
-  package func recognises(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
+  package func matches(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
     guard let etag = object.etag, !chunks.isEmpty else { return false }
     var sums: [UInt8] = []
     for (_, chunk) in numbered(chunks, session) {

@@ -1,4 +1,4 @@
-import JobModel
+package import JobModel
 
 /// Which multipart uploads of the key are open (docs.aws.amazon.com/AmazonS3/latest/API/API_ListMultipartUploads.html).
 extension S3Upload {
@@ -10,15 +10,15 @@ extension S3Upload {
     return Request("GET", place, headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
-  package func listedSessions(_ answer: Answer, now: Double) -> Verdict<[OpenSession]> {
-    guard answer.status == 200, !refuses(answer) else {
-      return refused(answer, "list the uploads that are open", now)
+  package func listedSessions(_ response: Response, now: Double) -> Result<[OpenSession], Failure> {
+    guard response.status == 200, !refuses(response) else {
+      return refused(response, "list the uploads that are open", now)
     }
-    guard let root = XMLTree.read(answer.body), S3List.isOne(root, of: "Upload") else {
-      return .failure(violation("\(answer.url) did not answer with a list of uploads", answer))
+    guard let root = XMLTree.read(response.body), S3List.isOne(root, of: "Upload") else {
+      return .failure(violation("\(response.url) did not answer with a list of uploads", response))
     }
     let isEncoded = root["EncodingType"] == "url"
-    return .value(
+    return .success(
       root.all("Upload").compactMap { item in
         guard let name = item.exact("Key"), let id = item["UploadId"], !id.isEmpty,
           let openedAt = item["Initiated"].flatMap(Timestamp.seconds)

@@ -66,15 +66,17 @@ package struct S3Upload: UploadProtocol {
     return Request("POST", place("uploads="), headers: headers)
   }
 
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
-    guard answer.status == 200, !refuses(answer) else {
-      return refused(answer, "open a multipart upload", now)
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
+    guard response.status == 200, !refuses(response) else {
+      return refused(response, "open a multipart upload", now)
     }
-    guard let id = XMLTree.read(answer.body)?["UploadId"], !id.isEmpty else {
-      return .failure(violation("\(answer.url) opened an upload without an UploadId", answer))
+    guard let id = XMLTree.read(response.body)?["UploadId"], !id.isEmpty else {
+      return .failure(violation("\(response.url) opened an upload without an UploadId", response))
     }
-    let expiry = answer.headers["x-amz-abort-date"].flatMap(HTTPDate.seconds)
-    return .value(RemoteSession(id: id, chunkSize: source.chunkSize, expiresAt: expiry))
+    let expiry = response.headers["x-amz-abort-date"].flatMap(HTTPDate.seconds)
+    return .success(RemoteSession(id: id, chunkSize: source.chunkSize, expiresAt: expiry))
   }
 
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
@@ -84,12 +86,12 @@ package struct S3Upload: UploadProtocol {
       headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
-  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
-    -> Verdict<SessionHoldings>
+  package func queried(_ response: Response, session: RemoteSession, source: UploadSource, now: Double)
+    -> Result<SessionHoldings, Failure>
   {
-    guard answer.status == 200, !refuses(answer) else { return refused(answer, "list the parts", now) }
-    guard let root = XMLTree.read(answer.body), S3List.isOne(root, of: "Part") else {
-      return .failure(violation("\(answer.url) did not answer with a list of parts", answer))
+    guard response.status == 200, !refuses(response) else { return refused(response, "list the parts", now) }
+    guard let root = XMLTree.read(response.body), S3List.isOne(root, of: "Part") else {
+      return .failure(violation("\(response.url) did not answer with a list of parts", response))
     }
     var holdings = SessionHoldings()
     for part in root.all("Part") {
@@ -101,11 +103,11 @@ package struct S3Upload: UploadProtocol {
     if S3List.isCut(root) {
       guard let next = root["NextPartNumberMarker"], !next.isEmpty else {
         return .failure(
-          violation("\(answer.url) cut its list of parts and gave no mark to go on from", answer))
+          violation("\(response.url) cut its list of parts and gave no mark to go on from", response))
       }
       holdings.nextPage = next
     }
-    return .value(holdings)
+    return .success(holdings)
   }
 
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
@@ -121,27 +123,29 @@ package struct S3Upload: UploadProtocol {
     return Request("PUT", target, headers: headers, body: .source(chunk.range))
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    guard (200...299).contains(answer.status) else {
-      switch refused(answer, "send part \(chunk.index + 1)", now) as Verdict<ChunkReceipt> {
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    guard (200...299).contains(response.status) else {
+      switch refused(response, "send part \(chunk.index + 1)", now) as Result<ChunkReceipt, Failure> {
       case .failure(var failure):
         failure.chunk = chunk.index
         if failure.code == .chunkConflict { failure.code = .serverError }
         return .failure(failure)
-      case .value(let receipt): return .value(receipt)
+      case .success(let receipt): return .success(receipt)
       }
     }
-    guard let etag = answer.headers["ETag"], !etag.isEmpty else {
-      return .failure(violation("\(answer.url) took a part and gave no ETag for it", answer))
+    guard let etag = response.headers["ETag"], !etag.isEmpty else {
+      return .failure(violation("\(response.url) took a part and gave no ETag for it", response))
     }
-    var version = answer.headers["x-amz-version-id"]
+    var version = response.headers["x-amz-version-id"]
     if version == "null" { version = nil }
-    let digests = S3Checksums.read(answer.headers)
+    let digests = S3Checksums.read(response.headers)
     let isProved = digests.keys.contains { chunk.digests[$0] != nil }
-    return .value(
+    return .success(
       ChunkReceipt(
         token: S3ETag.bare(etag), version: version, digests: digests,
-        likelyMD5: isProved ? nil : S3ETag.md5(answer.headers, settings)))
+        likelyMD5: isProved ? nil : S3ETag.md5(response.headers, settings)))
   }
 
   package var mayOutliveItsEnd: Bool { true }
@@ -166,29 +170,29 @@ package struct S3Upload: UploadProtocol {
   package func look() -> Request? { download.probe() }
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { download }
   package func inspect(_ file: UploadedFile) -> Request? { download.probe() }
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    guard case .value(var object) = download.probed(answer, now: now) else {
-      return download.probed(answer, now: now)
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    guard case .success(var object) = download.probed(response, now: now) else {
+      return download.probed(response, now: now)
     }
-    if let sum = S3ETag.md5(answer.headers, settings) { object.digests[.md5] = sum }
-    return .value(object)
+    if let sum = S3ETag.md5(response.headers, settings) { object.digests[.md5] = sum }
+    return .success(object)
   }
   package var echoes: Set<DigestAlgorithm> { proof }
   package var etagsMayBeMD5: Bool { true }
   package var looksBeforeItsEnd: Bool { true }
 
-  package func refuses(_ answer: Answer) -> Bool {
+  package func refuses(_ response: Response) -> Bool {
     // Complete may answer 200 and say only in the body that it failed.
-    answer.status >= 300 || S3Refusal.error(in: answer) != nil
+    response.status >= 300 || S3Error.error(in: response) != nil
   }
 
   /// That there is nothing yet is what a look is mostly told: no reason is asked for that.
-  package func question(after answer: Answer, to request: Request) -> Request? {
-    answer.status == 404 ? nil : download.question(after: answer, to: request)
+  package func question(after response: Response, to request: Request) -> Request? {
+    response.status == 404 ? nil : download.question(after: response, to: request)
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    S3Refusal.of(answer, doing: what, settings: settings, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    S3Error.of(response, doing: what, settings: settings, now: now)
   }
 
   var remoteID: String { "\(settings.bucket)/\(key)" }
@@ -203,12 +207,12 @@ package struct S3Upload: UploadProtocol {
     "uploadId=" + WebURL.encode(session.id, keepingSlash: false)
   }
 
-  func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
-    .failure(refusal(answer, doing: what, now: now))
+  func refused<Value>(_ response: Response, _ what: String, _ now: Double) -> Result<Value, Failure> {
+    .failure(refusal(response, doing: what, now: now))
   }
 
-  func violation(_ message: String, _ answer: Answer) -> Failure {
-    Failure(.protocolViolation, message, httpStatus: answer.status)
+  func violation(_ message: String, _ response: Response) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: response.status)
   }
 }
 

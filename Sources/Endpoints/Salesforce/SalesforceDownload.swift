@@ -42,29 +42,32 @@ package struct SalesforceDownload: DownloadProtocol {
     return Request("GET", url, headers: ["Accept": "application/json"])
   }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
     let what = "query the metadata of `\(id.text)`"
-    guard answer.status == 200 else { return .failure(refusal(answer, doing: what, now: now)) }
-    guard let records = answer.object?["records"].array else {
-      if SalesforceAnswer.isPage(answer.head) { return .failure(SalesforceAnswer.loginPage(answer)) }
-      return .failure(violation("\(answer.url) did not answer the metadata query with records", answer))
+    guard response.status == 200 else { return .failure(refusal(response, doing: what, now: now)) }
+    guard let records = response.object?["records"].array else {
+      if SalesforceResponse.isPage(response.head) { return .failure(SalesforceResponse.loginPage(response)) }
+      return .failure(violation("\(response.url) did not answer the metadata query with records", response))
     }
     guard let record = records.first else {
       return .failure(
         Failure(
-          .notFound, "\(what): there is no such file, or this user may not see it", httpStatus: answer.status)
+          .notFound, "\(what): there is no such file, or this user may not see it",
+          httpStatus: response.status)
       )
     }
     guard records.count == 1, let version = record["Id"].string,
       let read = try? SalesforceID(version), read.kind == .version,
       let size = ByteCount.read(json: record["ContentSize"])
-    else { return .failure(violation("\(answer.url) gave no version with a size for `\(id.text)`", answer)) }
+    else {
+      return .failure(violation("\(response.url) gave no version with a size for `\(id.text)`", response))
+    }
     var object = RemoteObject()
     object.version = version
     object.size = size
     object.fileName = name(record)
     object.facts["document"] = record["ContentDocumentId"].string
-    object.facts["number"] = SalesforceAnswer.text(record["VersionNumber"])
+    object.facts["number"] = SalesforceResponse.text(record["VersionNumber"])
     object.facts["extension"] = record["FileExtension"].string
     // Null for some files: only the size can then be checked.
     if let digest = record["Checksum"].string?.lowercased(), digest.count == 32,
@@ -72,7 +75,7 @@ package struct SalesforceDownload: DownloadProtocol {
     {
       object.digests[.md5] = digest
     }
-    return .value(object)
+    return .success(object)
   }
 
   private func name(_ record: JSON) -> String? {
@@ -109,18 +112,18 @@ package struct SalesforceDownload: DownloadProtocol {
 
   /// A status of 200 says nothing here: an expired session may be answered with a login page.
   package func judge(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
-  ) -> RangeAnswer {
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
+  ) -> RangeResponse {
     let place = place(of: object)
     guard head.status == 200 || head.status == 206 else {
-      return RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
+      return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
     }
     let fits = seen.size != nil && seen.size == object.size
     // A page of the file's very size is left to the MD5, where there is one.
     let isPassable =
       fits ? isPageItself(object) || object.digests[.md5] != nil : seen.size == nil && isPageItself(object)
-    if SalesforceAnswer.isPage(head), !isPassable {
-      return .refused(SalesforceAnswer.loginPage(Answer(head: head, url: place)))
+    if SalesforceResponse.isPage(head), !isPassable {
+      return .refused(SalesforceResponse.loginPage(Response(head: head, url: place)))
     }
     if let told = seen.size, let size = object.size, told != size {
       // A version never changes: this is something else than its bytes.
@@ -130,14 +133,14 @@ package struct SalesforceDownload: DownloadProtocol {
           "\(place) answered with \(told) bytes of \(head.headers["Content-Type"] ?? "no type"), the version has \(size)",
           httpStatus: head.status, expected: String(size), actual: String(told)))
     }
-    let answer = RangeAnswer.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
+    let response = RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
     // The metadata's size holds where the answer tells none.
-    if case .whole(nil) = answer { return .whole(length: object.size) }
-    return answer
+    if case .whole(nil) = response { return .whole(length: object.size) }
+    return response
   }
 
   /// A version never changes, so its id is the one validator: a servlet may make up the others for each answer.
-  package func facts(_ head: AnswerHead, now: Double) -> RemoteObject {
+  package func facts(_ head: ResponseHead, now: Double) -> RemoteObject {
     var object = ObjectFacts.read(head, now: now)
     (object.etag, object.lastModified, object.lastModifiedIsStrong) = (nil, nil, false)
     object.fileName = nil
@@ -149,11 +152,11 @@ package struct SalesforceDownload: DownloadProtocol {
     ["html", "htm", "xhtml", "js", "mjs"].contains(object.facts["extension"]?.lowercased() ?? "")
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    SalesforceAnswer.refusal(of: answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    SalesforceResponse.refusal(of: response, doing: what, now: now)
   }
 
-  private func violation(_ message: String, _ answer: Answer) -> Failure {
-    Failure(.protocolViolation, message, httpStatus: answer.status)
+  private func violation(_ message: String, _ response: Response) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: response.status)
   }
 }

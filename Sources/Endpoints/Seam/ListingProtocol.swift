@@ -1,8 +1,10 @@
+package import JobModel
+
 /// How a protocol names what lies below a prefix, page by page. A value: requests out, meanings in, no I/O.
 package protocol ListingProtocol: RemoteProtocol {
   /// - Parameter page: the mark of the page wanted; nil for the first.
   func list(_ prefix: String, page: String?) -> Request
-  func listed(_ answer: Answer, prefix: String, now: Double) -> Verdict<ListedPage>
+  func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure>
 }
 
 /// Some of what lies below a prefix, in the order of names.

@@ -5,22 +5,22 @@ package protocol RemoteProtocol: Sendable {
   /// Redirects are part of the protocol; where they are not, they are refusals.
   var followsRedirects: Bool { get }
   /// Whether an answer to a control request is a refusal: some services refuse with 200 and an error in the body.
-  func refuses(_ answer: Answer) -> Bool
+  func refuses(_ response: Response) -> Bool
   /// What a refusing answer means, in the service's own words where it has some.
   ///
   /// `RATE_LIMITED` and `SERVER_ERROR` are tried again. `UNAUTHORIZED` under another status than 401 says that the
   /// credential has expired, or that this machine's clock is wrong: both are mended once, and the request made again.
-  func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure
+  func refusal(_ response: Response, doing what: String, now: Double) -> Failure
   /// Asks again for what was refused without a reason, as an answer to HEAD is, or because it was HEAD; nil where the
   /// refusal says enough. What it is answered with counts in the refusal's place.
-  func question(after answer: Answer, to request: Request) -> Request?
+  func question(after response: Response, to request: Request) -> Request?
 }
 
 extension RemoteProtocol {
   package var followsRedirects: Bool { true }
-  package func refuses(_ answer: Answer) -> Bool { answer.status >= 400 }
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    HTTPFailure.of(answer, doing: what, now: now)
+  package func refuses(_ response: Response) -> Bool { response.status >= 400 }
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    HTTPFailure.of(response, doing: what, now: now)
   }
-  package func question(after answer: Answer, to request: Request) -> Request? { nil }
+  package func question(after response: Response, to request: Request) -> Request? { nil }
 }

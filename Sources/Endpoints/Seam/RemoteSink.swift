@@ -44,7 +44,7 @@ package protocol RemoteSink: AnyObject {
   /// - Throws: what kept the server from being asked.
   nonisolated(nonsending) func holdings(
     of session: RemoteSession, source: UploadSource
-  ) async throws -> Verdict<SessionHoldings>?
+  ) async throws -> Result<SessionHoldings, Failure>?
   /// Sends one chunk, once.
   ///
   /// - Parameter coming: the chunks that are sent next, by index, for what is asked for in batches.
@@ -53,7 +53,7 @@ package protocol RemoteSink: AnyObject {
   nonisolated(nonsending) func put(
     _ chunk: UploadChunk, _ body: any ByteReader, session: RemoteSession?, source: UploadSource,
     coming: () -> [Int]
-  ) async throws -> Verdict<ChunkReceipt>
+  ) async throws -> Result<ChunkReceipt, Failure>
   /// Whether the sink itself has seen to the cause of a failed `put`, so that it may be made again at once.
   func mends(_ failure: Failure, of chunk: Int) -> Bool
   /// Closes the session.

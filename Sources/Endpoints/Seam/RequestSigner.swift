@@ -10,5 +10,5 @@ package protocol RequestSigner: Sendable {
   ) throws(Failure)
   /// Asks for the keys of a role; signed with the keys that may assume it.
   func request(for role: AWSRole, signedWith keys: AWSKeys, at time: Double) throws(Failure) -> Request
-  func keys(of role: AWSRole, in answer: Answer, now: Double) -> Verdict<AWSKeys>
+  func keys(of role: AWSRole, in response: Response, now: Double) -> Result<AWSKeys, Failure>
 }

@@ -26,7 +26,7 @@ package struct UploadAbilities: Sendable, Hashable {
   package var maximumChunk: Int64?
   package var maximumChunks: Int?
   /// How many chunks' URLs are asked for at once.
-  package var ticketBatch: Int
+  package var partURLBatch: Int
   /// A session is opened with the fingerprint of the transfer's id and the content (`UploadSource.contentName`).
   package var namesContent: Bool
   package var emptyFile: EmptyFile
@@ -36,7 +36,7 @@ package struct UploadAbilities: Sendable, Hashable {
   package init(
     resumes: Bool, order: Order, chunkDigests: [DigestAlgorithm] = [],
     fileDigests: Set<DigestAlgorithm> = [], renewsSessions: Bool = false, minimumChunk: Int64 = 1,
-    maximumChunk: Int64? = nil, maximumChunks: Int? = nil, ticketBatch: Int = 1,
+    maximumChunk: Int64? = nil, maximumChunks: Int? = nil, partURLBatch: Int = 1,
     namesContent: Bool = false, emptyFile: EmptyFile
   ) {
     self.resumes = resumes
@@ -47,7 +47,7 @@ package struct UploadAbilities: Sendable, Hashable {
     self.minimumChunk = minimumChunk
     self.maximumChunk = maximumChunk
     self.maximumChunks = maximumChunks
-    self.ticketBatch = ticketBatch
+    self.partURLBatch = partURLBatch
     self.namesContent = namesContent
     self.emptyFile = emptyFile
   }

@@ -37,14 +37,14 @@ package struct UploadChunk: Sendable, Hashable {
   /// Lower-case hex, one for each of the protocol's `chunkDigests`.
   package var digests: [DigestAlgorithm: String]
   /// The URL that the server handed out for it.
-  package var ticket: WebURL?
+  package var partURL: WebURL?
 
   package init(
-    index: Int, range: Range<Int64>, digests: [DigestAlgorithm: String] = [:], ticket: WebURL? = nil
+    index: Int, range: Range<Int64>, digests: [DigestAlgorithm: String] = [:], partURL: WebURL? = nil
   ) {
     self.index = index
     self.range = range
     self.digests = digests
-    self.ticket = ticket
+    self.partURL = partURL
   }
 }

@@ -19,7 +19,7 @@ package protocol UploadTraits: Sendable {
   func provesUpload(in session: RemoteSession) -> Bool
   /// Chunks whose receipts speak against them now that all are there: they are sent again, once, before the session is
   /// closed.
-  func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord]
+  func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord]
   /// The file of a session that its last chunk has closed.
   func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile
   /// What stands at the destination may come with a digest, although none closes an upload's proof.
@@ -34,7 +34,7 @@ package protocol UploadTraits: Sendable {
   /// What was found at the destination, as an upload that ended there.
   func file(_ object: RemoteObject) -> UploadedFile
   /// What was found is what this session has made, told by other marks than digests: the answer that said so was lost.
-  func recognises(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool
+  func matches(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool
 }
 
 extension UploadTraits {
@@ -47,14 +47,14 @@ extension UploadTraits {
   package var looksBeforeItsEnd: Bool { false }
   package func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm] { abilities.chunkDigests }
   package func provesUpload(in session: RemoteSession) -> Bool { true }
-  package func contradicted(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
+  package func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     UploadedFile(etag: receipt?.token, digests: receipt?.digests ?? [:])
   }
   package func file(_ object: RemoteObject) -> UploadedFile {
     UploadedFile(version: object.version, etag: object.etag, digests: object.digests)
   }
-  package func recognises(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
+  package func matches(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
     false
   }
 }

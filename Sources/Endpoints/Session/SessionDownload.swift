@@ -29,20 +29,21 @@ package struct SessionDownload: DownloadProtocol {
     return Request("GET", meta, headers: ["Accept": "application/json"])
   }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    guard answer.status == 200 else {
-      return .failure(HTTPFailure.of(answer, doing: "read the file's metadata", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    guard response.status == 200 else {
+      return .failure(HTTPFailure.of(response, doing: "read the file's metadata", now: now))
     }
-    guard let members = answer.object, let size = ByteCount.read(json: members["size"]) else {
+    guard let members = response.object, let size = ByteCount.read(json: members["size"]) else {
       return .failure(
-        Failure(.protocolViolation, "\(answer.url) gave no metadata with a size", httpStatus: answer.status))
+        Failure(
+          .protocolViolation, "\(response.url) gave no metadata with a size", httpStatus: response.status))
     }
     var object = RemoteObject()
     object.size = size
     object.etag = members["etag"].string
     object.contentType = members["mimeType"].string
     object.digests[.sha256] = SessionDigest.sha256(members["sha256"])
-    return .value(object)
+    return .success(object)
   }
 
   package func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request {

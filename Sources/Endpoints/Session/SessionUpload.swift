@@ -39,31 +39,36 @@ package struct SessionUpload: UploadProtocol {
   package var keysSessions: Bool { true }
 
   /// A 413 names it.
-  package func chunkLimit(_ answer: Answer) -> Int64? {
-    guard answer.status == 413, let members = ProblemDetails(answer)?.members else { return nil }
+  package func chunkLimit(_ response: Response) -> Int64? {
+    guard response.status == 413, let members = ProblemDetails(response)?.members else { return nil }
     return members["maxChunkSize"].int64 ?? members["limit"].int64
   }
 
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
     let what = "open an upload session"
-    guard answer.status == 201 || answer.status == 200 else { return refused(answer, what, now) }
-    guard let members = answer.object, let id = members["sessionId"].string, isSegment(id) else {
-      return .failure(violation("\(answer.url) opened a session without a sessionId", answer))
+    guard response.status == 201 || response.status == 200 else { return refused(response, what, now) }
+    guard let members = response.object, let id = members["sessionId"].string, isSegment(id) else {
+      return .failure(violation("\(response.url) opened a session without a sessionId", response))
     }
     var size = members["chunkSize"].int64 ?? source.chunkSize
     if let limit = members["maxChunkSize"].int64, limit > 0 { size = min(size, limit) }
     size = min(size, ChunkLayout.largestChunk)
-    guard size > 0 else { return .failure(violation("\(answer.url) wants chunks of \(size) bytes", answer)) }
+    guard size > 0 else {
+      return .failure(violation("\(response.url) wants chunks of \(size) bytes", response))
+    }
     let count = ChunkLayout(size: source.size, chunkSize: size).count
     guard count <= Self.mostChunks else {
-      return .failure(violation("\(answer.url) wants \(count) chunks of \(size) bytes", answer))
+      return .failure(violation("\(response.url) wants \(count) chunks of \(size) bytes", response))
     }
     let expiry = expiry(members["expiresAt"])
     let headers = members["requiredHeaders"].dictionary ?? [:]
     if let bad = headers.first(where: { !RequiredHeader.canBeSent($0.key, $0.value) }) {
-      return .failure(violation("\(answer.url) requires a header that can't be sent: `\(bad.key)`", answer))
+      return .failure(
+        violation("\(response.url) requires a header that can't be sent: `\(bad.key)`", response))
     }
-    return .value(
+    return .success(
       RemoteSession(id: id, chunkSize: size, expiresAt: expiry, requiredHeaders: headers))
   }
 
@@ -71,21 +76,21 @@ package struct SessionUpload: UploadProtocol {
     Request("GET", place(session))
   }
 
-  package func queried(_ answer: Answer, session: RemoteSession, source: UploadSource, now: Double)
-    -> Verdict<SessionHoldings>
+  package func queried(_ response: Response, session: RemoteSession, source: UploadSource, now: Double)
+    -> Result<SessionHoldings, Failure>
   {
-    guard answer.status == 200 else { return refused(answer, "ask what the session holds", now) }
-    guard let members = answer.object, let received = members["receivedChunks"].array else {
-      return .failure(violation("\(answer.url) did not say what the session holds", answer))
+    guard response.status == 200 else { return refused(response, "ask what the session holds", now) }
+    guard let members = response.object, let received = members["receivedChunks"].array else {
+      return .failure(violation("\(response.url) did not say what the session holds", response))
     }
     if let size = members["fileSize"].int64, size != source.size {
       return .failure(
-        violation("the session is for \(size) bytes, the source has \(source.size)", answer)
+        violation("the session is for \(size) bytes, the source has \(source.size)", response)
           .classed(.sessionGone))
     }
     if let size = members["chunkSize"].int64, size != session.chunkSize {
       return .failure(
-        violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", answer)
+        violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", response)
           .classed(.sessionGone))
     }
     var holdings = SessionHoldings(
@@ -94,10 +99,10 @@ package struct SessionUpload: UploadProtocol {
         uniquingKeysWith: { first, _ in first }),
       expiresAt: expiry(members["expiresAt"]))
     if let id = members["remoteFileId"].string, isSegment(id) {
-      guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
+      guard let file = finished(id, members) else { return .failure(noDigest(response)) }
       holdings.finished = file
     }
-    return .value(holdings)
+    return .success(holdings)
   }
 
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
@@ -115,15 +120,17 @@ package struct SessionUpload: UploadProtocol {
       body: .source(chunk.range))
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    switch answer.status {
-    case 200...299: return .value(ChunkReceipt())
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    switch response.status {
+    case 200...299: return .success(ChunkReceipt())
     default:
-      switch refused(answer, "chunk \(chunk.index)", now) as Verdict<ChunkReceipt> {
+      switch refused(response, "chunk \(chunk.index)", now) as Result<ChunkReceipt, Failure> {
       case .failure(var failure):
         failure.chunk = chunk.index
         return .failure(failure)
-      case .value(let receipt): return .value(receipt)
+      case .success(let receipt): return .success(receipt)
       }
     }
   }
@@ -136,14 +143,14 @@ package struct SessionUpload: UploadProtocol {
   }
 
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> {
-    guard answer.status == 200 || answer.status == 201 else { return refused(answer, "finalize", now) }
-    guard let members = answer.object, let id = members["remoteFileId"].string, isSegment(id) else {
-      return .failure(violation("\(answer.url) finalized without a remoteFileId", answer))
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> {
+    guard response.status == 200 || response.status == 201 else { return refused(response, "finalize", now) }
+    guard let members = response.object, let id = members["remoteFileId"].string, isSegment(id) else {
+      return .failure(violation("\(response.url) finalized without a remoteFileId", response))
     }
-    guard let file = finished(id, members) else { return .failure(noDigest(answer)) }
-    return .value(file)
+    guard let file = finished(id, members) else { return .failure(noDigest(response)) }
+    return .success(file)
   }
 
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
@@ -158,8 +165,8 @@ package struct SessionUpload: UploadProtocol {
     file.remoteID.map { SessionDownload(base: base, path: $0).probe() }
   }
 
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    SessionDownload(base: base, path: "").probed(answer, now: now)
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    SessionDownload(base: base, path: "").probed(response, now: now)
   }
 
   private func place(_ session: RemoteSession) -> WebURL {
@@ -179,8 +186,8 @@ package struct SessionUpload: UploadProtocol {
     return SessionDigest.sha256(told).map { UploadedFile(remoteID: id, digests: [.sha256: $0]) }
   }
 
-  private func noDigest(_ answer: Answer) -> Failure {
-    violation("\(answer.url) gave a fileHashSha256 that is not a SHA-256", answer)
+  private func noDigest(_ response: Response) -> Failure {
+    violation("\(response.url) gave a fileHashSha256 that is not a SHA-256", response)
   }
 
   /// `expiresAt` is RFC 3339 text, or seconds since 1970.
@@ -189,15 +196,15 @@ package struct SessionUpload: UploadProtocol {
     return value.double
   }
 
-  private func violation(_ message: String, _ answer: Answer) -> Failure {
-    Failure(.protocolViolation, message, httpStatus: answer.status)
+  private func violation(_ message: String, _ response: Response) -> Failure {
+    Failure(.protocolViolation, message, httpStatus: response.status)
   }
 
   /// The API's own words for what it refuses (endpoints.md, The chunk-session API).
-  private func refused<Value>(_ answer: Answer, _ what: String, _ now: Double) -> Verdict<Value> {
-    let problem = ProblemDetails(answer)
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    switch (answer.status, problem?.code) {
+  private func refused<Value>(_ response: Response, _ what: String, _ now: Double) -> Result<Value, Failure> {
+    let problem = ProblemDetails(response)
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    switch (response.status, problem?.code) {
     case (404, _), (410, _), (_, "SESSION_EXPIRED"): failure.code = .sessionExpired
     case (_, "CHUNK_HASH_MISMATCH"), (_, "INTEGRITY_MISMATCH"): failure.code = .integrityMismatch
     case (409, "CHUNK_CONFLICT"): failure.code = .chunkConflict

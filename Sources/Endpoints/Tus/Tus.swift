@@ -20,14 +20,14 @@ package enum Tus {
     headers["Upload-Expires"].flatMap(HTTPDate.seconds)
   }
 
-  package static func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    switch answer.status {
+  package static func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    switch response.status {
     case 409:
       failure.code = .chunkConflict
       failure.message += ": the upload is at another offset"
     case 412:
-      let versions = answer.headers.combined("Tus-Version") ?? "another version"
+      let versions = response.headers.combined("Tus-Version") ?? "another version"
       failure.message += ": the server speaks tus \(versions), haul speaks \(version)"
     case 413: failure.message += ": the file is larger than the server takes"
     // Another request holds the upload, one that broke off for instance; servers use WebDAV's word for it.

@@ -20,23 +20,23 @@ package struct TusDownload: DownloadProtocol {
       isAuthorised: isAuthorised)
   }
 
-  package func probed(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "probe", now: now))
+  package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: "probe", now: now))
     }
-    var object = ObjectFacts.read(answer.head, now: now)
-    guard let offset = answer.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
-      return .value(object)
+    var object = ObjectFacts.read(response.head, now: now)
+    guard let offset = response.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
+      return .success(object)
     }
-    guard answer.headers["Upload-Length"].flatMap({ ByteCount.read($0) }) == offset else {
+    guard response.headers["Upload-Length"].flatMap({ ByteCount.read($0) }) == offset else {
       return .failure(
         Failure(
           .notFound, "\(url) is an upload that is not finished: byte \(offset) is the last that is there",
-          httpStatus: answer.status))
+          httpStatus: response.status))
     }
     object.size = offset
-    object.fileName = object.fileName ?? Self.fileName(answer.headers)
-    return .value(object)
+    object.fileName = object.fileName ?? Self.fileName(response.headers)
+    return .success(object)
   }
 
   private static func fileName(_ headers: HeaderList) -> String? {
@@ -55,7 +55,7 @@ package struct TusDownload: DownloadProtocol {
     return request
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    HTTPFailure.of(answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    HTTPFailure.of(response, doing: what, now: now)
   }
 }

@@ -20,34 +20,34 @@ package struct TusUpload: UploadProtocol {
 
   // The server's own word on what it can do.
 
-  package func survey() -> Request? { Request("OPTIONS", url) }
+  package func preparation() -> Request? { Request("OPTIONS", url) }
 
-  package func surveyed(
-    _ answer: Answer, source: UploadSource, now: Double
-  ) -> Verdict<[String: String]> {
+  package func prepared(
+    _ response: Response, source: UploadSource, now: Double
+  ) -> Result<[String: String], Failure> {
     // Many servers and the proxies before them leave OPTIONS out: then only the core is counted on.
-    guard (200...299).contains(answer.status) else { return .value([:]) }
-    if let versions = answer.headers.combined("Tus-Version"), !Self.list(versions).contains(Tus.version) {
+    guard (200...299).contains(response.status) else { return .success([:]) }
+    if let versions = response.headers.combined("Tus-Version"), !Self.list(versions).contains(Tus.version) {
       return .failure(
         Failure(
           .protocolViolation, "\(url) speaks tus \(versions), haul speaks \(Tus.version)",
-          httpStatus: answer.status))
+          httpStatus: response.status))
     }
-    if let limit = answer.headers["Tus-Max-Size"].flatMap({ ByteCount.read($0) }), limit < source.size {
+    if let limit = response.headers["Tus-Max-Size"].flatMap({ ByteCount.read($0) }), limit < source.size {
       return .failure(
         Failure(
           .protocolViolation,
           "\(url) takes files of up to \(limit) bytes, `\(fileName)` has \(source.size): ask for a larger Tus-Max-Size",
-          httpStatus: answer.status))
+          httpStatus: response.status))
     }
-    guard let told = answer.headers.combined("Tus-Extension") else { return .value([:]) }
+    guard let told = response.headers.combined("Tus-Extension") else { return .success([:]) }
     let extensions = Self.list(told)
     var facts = ["extensions": extensions.joined(separator: ",")]
     if extensions.contains("checksum") {
-      let offered = Self.list(answer.headers.combined("Tus-Checksum-Algorithm") ?? "")
+      let offered = Self.list(response.headers.combined("Tus-Checksum-Algorithm") ?? "")
       facts["checksum"] = Tus.checksums.first { offered.contains($0.name) }?.name
     }
-    return .value(facts)
+    return .success(facts)
   }
 
   private static func list(_ text: String) -> [String] {
@@ -72,14 +72,17 @@ package struct TusUpload: UploadProtocol {
     }.joined(separator: ",")
   }
 
-  package func opened(_ answer: Answer, source: UploadSource, now: Double) -> Verdict<RemoteSession> {
-    guard (200...299).contains(answer.status) else {
-      return .failure(refusal(answer, doing: "create the upload", now: now))
+  package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
+    RemoteSession, Failure
+  > {
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: "create the upload", now: now))
     }
-    guard let location = answer.headers["Location"], let place = answer.url.resolving(location) else {
+    guard let location = response.headers["Location"], let place = response.url.resolving(location) else {
       return .failure(
         Failure(
-          .protocolViolation, "\(answer.url) created an upload without a Location", httpStatus: answer.status)
+          .protocolViolation, "\(response.url) created an upload without a Location",
+          httpStatus: response.status)
       )
     }
     guard !(url.scheme == "https" && place.scheme == "http") else {
@@ -87,10 +90,10 @@ package struct TusUpload: UploadProtocol {
         Failure(
           .policyDenied,
           "\(url) puts the upload at \(place): haul does not follow https to http; tell the server that it stands behind a proxy",
-          httpStatus: answer.status))
+          httpStatus: response.status))
     }
-    return .value(
-      RemoteSession(id: place.text, chunkSize: source.chunkSize, expiresAt: Tus.expiry(answer.headers)))
+    return .success(
+      RemoteSession(id: place.text, chunkSize: source.chunkSize, expiresAt: Tus.expiry(response.headers)))
   }
 
   // The upload itself.
@@ -108,27 +111,27 @@ package struct TusUpload: UploadProtocol {
   }
 
   package func queried(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, now: Double
-  ) -> Verdict<SessionHoldings> {
-    switch answer.status {
+    _ response: Response, session: RemoteSession, source: UploadSource, now: Double
+  ) -> Result<SessionHoldings, Failure> {
+    switch response.status {
     case 200...299: break
     // An upload that is gone may be hidden behind a 403 (core protocol, HEAD).
-    case 403, 404, 410: return .failure(expired(answer, "ask for the offset", now))
-    default: return .failure(refusal(answer, doing: "ask for the offset", now: now))
+    case 403, 404, 410: return .failure(expired(response, "ask for the offset", now))
+    default: return .failure(refusal(response, doing: "ask for the offset", now: now))
     }
-    guard let offset = answer.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
-      return .failure(violation(answer, "did not tell the upload's offset"))
+    guard let offset = response.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
+      return .failure(violation(response, "did not tell the upload's offset"))
     }
-    if let length = answer.headers["Upload-Length"].flatMap({ ByteCount.read($0) }), length != source.size {
+    if let length = response.headers["Upload-Length"].flatMap({ ByteCount.read($0) }), length != source.size {
       return .failure(
-        violation(answer, "has an upload of \(length) bytes, the source has \(source.size)")
+        violation(response, "has an upload of \(length) bytes, the source has \(source.size)")
           .classed(.sessionGone))
     }
     guard offset <= source.size else {
       return .failure(
-        violation(answer, "holds \(offset) bytes of the source's \(source.size)").classed(.sessionGone))
+        violation(response, "holds \(offset) bytes of the source's \(source.size)").classed(.sessionGone))
     }
-    return .value(SessionHoldings(offset: offset, expiresAt: Tus.expiry(answer.headers)))
+    return .success(SessionHoldings(offset: offset, expiresAt: Tus.expiry(response.headers)))
   }
 
   package func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm] {
@@ -154,23 +157,25 @@ package struct TusUpload: UploadProtocol {
     return patch
   }
 
-  package func accepted(_ answer: Answer, chunk: UploadChunk, now: Double) -> Verdict<ChunkReceipt> {
-    switch answer.status {
+  package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
+    ChunkReceipt, Failure
+  > {
+    switch response.status {
     case 200...299:
-      guard let offset = answer.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
-        return .failure(violation(answer, "took a chunk and did not tell the upload's offset"))
+      guard let offset = response.headers["Upload-Offset"].flatMap({ ByteCount.read($0) }) else {
+        return .failure(violation(response, "took a chunk and did not tell the upload's offset"))
       }
       guard offset == chunk.range.upperBound else {
         var failure = violation(
-          answer, "is at byte \(offset) after a chunk that ends at \(chunk.range.upperBound)")
+          response, "is at byte \(offset) after a chunk that ends at \(chunk.range.upperBound)")
         // It has kept a part: where it stands is asked for, as after a break.
         failure.code = .serverError
         return .failure(failure)
       }
-      return .value(ChunkReceipt(expiresAt: Tus.expiry(answer.headers)))
-    case 404, 410: return .failure(expired(answer, "send a chunk", now))
+      return .success(ChunkReceipt(expiresAt: Tus.expiry(response.headers)))
+    case 404, 410: return .failure(expired(response, "send a chunk", now))
     default:
-      var failure = refusal(answer, doing: "chunk \(chunk.index)", now: now)
+      var failure = refusal(response, doing: "chunk \(chunk.index)", now: now)
       if failure.code == .integrityMismatch { failure.chunk = chunk.index }
       // Settled once the server names the offset that was meant.
       if failure.code == .chunkConflict { failure.class = .damaged(chunk: chunk.index) }
@@ -185,8 +190,8 @@ package struct TusUpload: UploadProtocol {
   ) -> Request? { nil }
 
   package func finalized(
-    _ answer: Answer, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
-  ) -> Verdict<UploadedFile> { .failure(Failure(.internal, "a tus upload is not closed")) }
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> { .failure(Failure(.internal, "a tus upload is not closed")) }
 
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     // A chunk that is not what its checksum says never moves the offset (checksum extension, 460).
@@ -212,26 +217,26 @@ package struct TusUpload: UploadProtocol {
     file.remoteID.map { request("HEAD", RemoteSession(id: $0, chunkSize: 1)) }
   }
 
-  package func inspected(_ answer: Answer, now: Double) -> Verdict<RemoteObject> {
-    guard (200...299).contains(answer.status),
-      let offset = answer.headers["Upload-Offset"].flatMap({ ByteCount.read($0) })
-    else { return .failure(refusal(answer, doing: "look at the upload", now: now)) }
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    guard (200...299).contains(response.status),
+      let offset = response.headers["Upload-Offset"].flatMap({ ByteCount.read($0) })
+    else { return .failure(refusal(response, doing: "look at the upload", now: now)) }
     var object = RemoteObject()
     object.size = offset
-    return .value(object)
+    return .success(object)
   }
 
-  package func refusal(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    Tus.refusal(answer, doing: what, now: now)
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    Tus.refusal(response, doing: what, now: now)
   }
 
-  private func expired(_ answer: Answer, _ what: String, _ now: Double) -> Failure {
-    var failure = refusal(answer, doing: what, now: now)
+  private func expired(_ response: Response, _ what: String, _ now: Double) -> Failure {
+    var failure = refusal(response, doing: what, now: now)
     failure.code = .sessionExpired
     return failure
   }
 
-  private func violation(_ answer: Answer, _ what: String) -> Failure {
-    Failure(.protocolViolation, "\(answer.url) \(what)", httpStatus: answer.status)
+  private func violation(_ response: Response, _ what: String) -> Failure {
+    Failure(.protocolViolation, "\(response.url) \(what)", httpStatus: response.status)
   }
 }

@@ -1,5 +1,5 @@
 /// What part of an object an answer's body is (RFC 9110, 14.4).
-extension AnswerHead {
+extension ResponseHead {
   /// The Content-Range; nil where there is none, or an invalid one.
   package var contentRange: ContentRange? { headers["Content-Range"].flatMap(ContentRange.init) }
 

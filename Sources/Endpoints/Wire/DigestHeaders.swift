@@ -5,7 +5,7 @@ package import JobModel
 /// Repr-Digest (RFC 9530, 3) always speaks of the whole representation; Content-Digest (RFC 9530, 2),
 /// Digest (RFC 3230) and Content-MD5 (RFC 1864) count only where the answer carries it all. ETags never count.
 package enum DigestHeaders {
-  package static func wholeFile(_ head: AnswerHead) -> [DigestAlgorithm: String] {
+  package static func wholeFile(_ head: ResponseHead) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
     func take(_ name: String, wrapped: Bool) {
       digests.merge(read(head.headers.combined(name), wrapped: wrapped)) { _, new in new }
@@ -23,7 +23,7 @@ package enum DigestHeaders {
   }
 
   /// What an answer says of the bytes that it carries itself, of a part too, by an algorithm that proves something.
-  package static func content(_ head: AnswerHead) -> RangeDigest? {
+  package static func content(_ head: ResponseHead) -> RangeDigest? {
     let told = read(head.headers.combined("Content-Digest"), wrapped: true)
     for algorithm in [DigestAlgorithm.sha256, .sha512] {
       if let digest = told[algorithm] { return RangeDigest(algorithm, digest) }

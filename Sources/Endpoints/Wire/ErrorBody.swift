@@ -3,10 +3,10 @@ enum ErrorBody {
   private static let limit = 200
 
   /// Empty where it says nothing.
-  static func summary(_ answer: Answer) -> String {
-    if let details = ProblemDetails(answer) { return details.summary }
-    let text = String(decoding: answer.body.prefix(4096), as: UTF8.self)
-    let type = answer.headers["Content-Type"]?.lowercased() ?? ""
+  static func summary(_ response: Response) -> String {
+    if let details = ProblemDetails(response) { return details.summary }
+    let text = String(decoding: response.body.prefix(4096), as: UTF8.self)
+    let type = response.headers["Content-Type"]?.lowercased() ?? ""
     if type.hasPrefix("text/html") { return cut(title(text)) }
     guard type.hasPrefix("text/plain") else { return "" }
     return cut(text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) } ?? "")

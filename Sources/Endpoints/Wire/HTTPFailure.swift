@@ -2,12 +2,12 @@ package import JobModel
 
 /// What a refusing status means for a transfer, whatever the protocol: the last resort after its own codes.
 package enum HTTPFailure {
-  package static func of(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    let status = answer.status
-    let detail = ErrorBody.summary(answer)
-    let message = "\(what): HTTP \(status)\(detail.isEmpty ? "" : " (\(detail))") from \(answer.url)"
+  package static func of(_ response: Response, doing what: String, now: Double) -> Failure {
+    let status = response.status
+    let detail = ErrorBody.summary(response)
+    let message = "\(what): HTTP \(status)\(detail.isEmpty ? "" : " (\(detail))") from \(response.url)"
     return Failure(
-      code(status), message, httpStatus: status, retryAfter: retryAfter(answer.headers, now: now))
+      code(status), message, httpStatus: status, retryAfter: retryAfter(response.headers, now: now))
   }
 
   package static func code(_ status: Int) -> ErrorCode {

@@ -9,8 +9,8 @@ package struct ProblemDetails {
   package var members: JSON
 
   /// nil where the body is no JSON object.
-  package init?(_ answer: Answer) {
-    guard answer.body.first == UInt8(ascii: "{"), let object = answer.object else { return nil }
+  package init?(_ response: Response) {
+    guard response.body.first == UInt8(ascii: "{"), let object = response.object else { return nil }
     members = object
     code = object["code"].string
     let text = object["detail"].string ?? object["title"].string ?? object["message"].string

@@ -27,7 +27,7 @@ package struct Request: Sendable, Hashable {
 }
 
 /// The head of an answer.
-package struct AnswerHead: Sendable, Hashable {
+package struct ResponseHead: Sendable, Hashable {
   package var status: Int
   package var headers: HeaderList
   package init(status: Int, headers: HeaderList = HeaderList()) {
@@ -37,13 +37,13 @@ package struct AnswerHead: Sendable, Hashable {
 }
 
 /// An answer with its whole body; for control requests and refusals, whose bodies are small.
-package struct Answer: Sendable, Hashable {
-  package var head: AnswerHead
+package struct Response: Sendable, Hashable {
+  package var head: ResponseHead
   package var body: [UInt8]
   /// Where the answer came from, after redirects.
   package var url: WebURL
 
-  package init(head: AnswerHead, body: [UInt8] = [], url: WebURL) {
+  package init(head: ResponseHead, body: [UInt8] = [], url: WebURL) {
     self.head = head
     self.body = body
     self.url = url

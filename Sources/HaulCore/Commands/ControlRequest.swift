@@ -57,9 +57,9 @@ package struct ControlRequest: Sendable {
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
       job: job, context, stateFolder: state.folder(name), ledger: ledger, writer: writer,
-      run: try ledger.lastRun()?.number ?? 0, board: LiveBoard(), events: context.console.print)
+      run: try ledger.lastRun()?.number ?? 0, board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
-    let changed = try await ControlShell.applyAtRest(control, context: setUp.context)
+    let changed = try await ControlApplier.applyAtRest(control, context: setUp.context)
     try writer.close()
     return changed
   }

@@ -58,6 +58,6 @@ package struct PlanOutput {
     return try EngineSetUp(
       job: preview.job, context, stateFolder: preview.draft.folder,
       tokensIn: state.folder(preview.job.name), ledger: ledger, writer: LedgerWriter(ledger) { _ in },
-      run: 0, board: LiveBoard(), events: { _ in })
+      run: 0, board: ProgressRegistry(), events: { _ in })
   }
 }

@@ -125,7 +125,7 @@ package struct StateCleanup: Sendable {
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
       job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: 0,
-      board: LiveBoard(), events: context.console.print)
+      board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
     let orphans = try await Orphans.clear(setUp.context, remove: !isDryRun)
     try writer.close()

@@ -23,7 +23,7 @@ struct PrefixLister {
     setUp = try EngineSetUp(
       job: job, context, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
       writer: LedgerWriter(ledger) { _ in }, run: 0,
-      board: LiveBoard(), events: { _ in })
+      board: ProgressRegistry(), events: { _ in })
     listing = RemoteListing(setUp.context)
   }
 

@@ -17,7 +17,7 @@ struct EngineSetUp {
   /// - Parameter tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
   init(
     job: Job, _ command: CommandContext, stateFolder: String, tokensIn tokens: String? = nil,
-    ledger: JobLedger, writer: LedgerWriter, run: Int, board: LiveBoard,
+    ledger: JobLedger, writer: LedgerWriter, run: Int, board: ProgressRegistry,
     checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {

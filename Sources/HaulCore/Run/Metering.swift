@@ -35,13 +35,13 @@ final class Metering: Sendable {
   }
 
   private func ask() {
-    let answer = Self.read()
+    let response = Self.read()
     let isNews = state.withLock { state in
-      state.value = answer
+      state.value = response
       state.next = SystemClock.uptime + Self.interval
       state.isAsking = false
-      defer { if answer == nil { state.hasRemarked = true } }
-      return answer == nil && !state.hasRemarked
+      defer { if response == nil { state.hasRemarked = true } }
+      return response == nil && !state.hasRemarked
     }
     if isNews {
       remark(

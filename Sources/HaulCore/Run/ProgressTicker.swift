@@ -18,11 +18,13 @@ final class ProgressTicker: Sendable {
 
   private let view: LiveView
   private let ledger: JobLedger
-  private let board: LiveBoard
+  private let board: ProgressRegistry
   private let events: EventSink
   private let state = Locked(State())
 
-  init(ledger: JobLedger, board: LiveBoard, isEnabled: Bool, events: EventSink, _ context: CommandContext) {
+  init(
+    ledger: JobLedger, board: ProgressRegistry, isEnabled: Bool, events: EventSink, _ context: CommandContext
+  ) {
     let (console, environment) = (context.console, context.environment.variables)
     let form = ProgressForm(
       isEnabled: isEnabled, isTerminal: console.isErrorTerminal && !console.style.isJSON,

@@ -45,7 +45,7 @@ struct RunSession {
     let events = try EventSink(settings.events, output: context.console.output, run: run)
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
-    let board = LiveBoard()
+    let board = ProgressRegistry()
     let cause: StopCause?
     do { cause = try await execute(run, writer, board, stopper, events) } catch {
       try? writer.close()
@@ -103,7 +103,7 @@ struct RunSession {
   }
 
   private func execute(
-    _ run: RunRecord, _ writer: LedgerWriter, _ board: LiveBoard, _ stopper: StopController,
+    _ run: RunRecord, _ writer: LedgerWriter, _ board: ProgressRegistry, _ stopper: StopController,
     _ events: EventSink
   ) async throws -> StopCause? {
     let ticker = ProgressTicker(
@@ -219,7 +219,9 @@ struct RunSession {
     }
   }
 
-  private func finish(_ run: RunRecord, ended cause: StopCause?, board: LiveBoard, events: EventSink) throws {
+  private func finish(_ run: RunRecord, ended cause: StopCause?, board: ProgressRegistry, events: EventSink)
+    throws
+  {
     let unsynced = try ledger.unsyncedCount(boot: BootID.current)
     /// The attempt is judged by what it was to do, the run by all that is its own.
     var (judged, whole) = (

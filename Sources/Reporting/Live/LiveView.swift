@@ -26,7 +26,7 @@ package final class LiveView: Sendable {
 
   private let state = Locked(State())
   private let form: ProgressForm
-  private let board: LiveBoard
+  private let board: ProgressRegistry
   private let standing: @Sendable () -> PlanStanding?
   private let size: @Sendable () -> (columns: Int, rows: Int)
   private let write: @Sendable (String) -> Void
@@ -38,7 +38,7 @@ package final class LiveView: Sendable {
   ///   - write: to standard error.
   ///   - writeLine: the same, for a plain line of progress.
   package init(
-    _ form: ProgressForm, board: LiveBoard, standing: @escaping @Sendable () -> PlanStanding?,
+    _ form: ProgressForm, board: ProgressRegistry, standing: @escaping @Sendable () -> PlanStanding?,
     size: @escaping @Sendable () -> (columns: Int, rows: Int), write: @escaping @Sendable (String) -> Void,
     writeLine: (@Sendable (String) -> Void)? = nil
   ) {

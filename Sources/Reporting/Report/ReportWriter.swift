@@ -123,7 +123,7 @@ package struct ReportWriter {
     var page = try read(0)
     while true {
       let next =
-        page.count == pageSize ? page.last.map { last in Ahead { [seq = last.seq] in try read(seq) } } : nil
+        page.count == pageSize ? page.last.map { last in Future { [seq = last.seq] in try read(seq) } } : nil
       for transfer in page { try stream.line(writer.line(transfer)) }
       guard let next else { return writer }
       page = try next.value()

@@ -62,7 +62,7 @@ struct DestinationFile {
   ) async throws -> [DigestAlgorithm: String] {
     let file = try folder.reading(name)
     let size = try file.facts().size
-    let digest = try TrailingDigest(Set(algorithms.map(\.kind)), of: file, pool: record.context.pool)
+    let digest = try IncrementalDigest(Set(algorithms.map(\.kind)), of: file, pool: record.context.pool)
     return DigestAlgorithm.named(try await digest.finish(size: size))
   }
 

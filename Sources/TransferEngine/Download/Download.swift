@@ -188,7 +188,7 @@ actor Download {
   private func promote() async throws -> FileFacts {
     guard !intake.staged.isEmpty else { throw Failure(.internal, "there is nothing to promote") }
     // A doubt about the file that stands there outlives an intent that comes to nothing.
-    if !record.isDoubtful { record.noteBoot() }
+    if !record.isUnverified { record.noteBoot() }
     record.count(intake.requester.takeTally())
     intake.noteProgress()
     defer { intake.takeMade() }

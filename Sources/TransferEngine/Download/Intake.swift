@@ -92,7 +92,7 @@ final class Intake {
   /// Judges an answer by its head.
   ///
   /// - Returns: where its bytes go; nil where none come.
-  func open(_ opening: Opening, wanted: Range<Int64>?, _ proof: RangeProof) throws -> FileBody? {
+  func open(_ opening: Opening, wanted: Range<Int64>?, _ proof: RangeDigestCheck) throws -> FileBody? {
     proof.promise = machine.fetch.promise(of: opening)
     switch decide({ $0.opened(opening, wanted: wanted) }) {
     case .nothing: return nil
@@ -113,7 +113,7 @@ final class Intake {
   private func hold(_ range: Range<Int64>) throws {
     guard staged.isUntouched, here == 0, let size = machine.fetch.object.size,
       range == 0..<size,
-      size <= min(HeldFile.limit, machine.fetch.chunkSize)
+      size <= min(InMemoryFile.limit, machine.fetch.chunkSize)
     else { return }
     let destination = try requireDestination()
     let free = try destination.noteFileSystem().free

@@ -17,13 +17,13 @@ struct FileBody {
 /// What takes the bytes.
 enum BodyTarget {
   case part(PartFile)
-  case held(HeldFile)
+  case held(InMemoryFile)
 }
 
 /// What hashes the file while it comes.
 enum BodyDigest {
   case inline(InlineDigest)
-  case trailing(TrailingDigest)
+  case trailing(IncrementalDigest)
   case none
 }
 

@@ -8,7 +8,7 @@ struct RangeReader {
   let intake: Intake
   /// nil for everything in one answer.
   let wanted: Range<Int64>?
-  private let proof = RangeProof()
+  private let proof = RangeDigestCheck()
 
   init(_ intake: Intake, _ wanted: Range<Int64>?) {
     self.intake = intake

@@ -46,7 +46,7 @@ struct Settlement {
       // Whatever is put there from now on is not what was intended then.
       record.note(.intended(nil))
     }
-    if record.progress.completedAt != nil, record.isDoubtful {
+    if record.progress.completedAt != nil, record.isUnverified {
       if present == nil { try file.expectFileSystem() }
       guard try await survivedThePowerCut(present) else {
         if present != nil || record.progress.bootID != nil {
@@ -75,7 +75,7 @@ struct Settlement {
       record.restart(.completionGone)
       if own != nil { return nil }
     }
-    guard let present, own == nil || !record.isDoubtful else { return nil }
+    guard let present, own == nil || !record.isUnverified else { return nil }
     return try await settleStranger(present)
   }
 
@@ -94,7 +94,7 @@ struct Settlement {
   /// taken its name.
   private func isOwn(_ present: FileFacts) -> Bool {
     if present.isSame(as: record.progress.destination) { return true }
-    guard record.isDoubtful, let intended = record.progress.updatedAt else { return false }
+    guard record.isUnverified, let intended = record.progress.updatedAt else { return false }
     return present.inode == record.progress.intendedInode && Double(present.mtime) / 1e9 <= intended
   }
 

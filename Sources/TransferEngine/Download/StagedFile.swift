@@ -28,7 +28,7 @@ struct StagedFile {
   private(set) var isBeingWritten = false
 
   var part: PartFile? { if case .part(let part) = target { part } else { nil } }
-  var held: HeldFile? { if case .held(let held) = target { held } else { nil } }
+  var held: InMemoryFile? { if case .held(let held) = target { held } else { nil } }
   var isEmpty: Bool { target == nil }
 
   /// Nothing is there that bytes from byte 0 on would have to fit to.
@@ -48,7 +48,7 @@ struct StagedFile {
   /// Stages a small file of this size in memory.
   mutating func hold(size: Int64, _ kinds: Set<DigestKind>) throws {
     digest = .inline(try InlineDigest(kinds))
-    target = .held(HeldFile(size: size))
+    target = .held(InMemoryFile(size: size))
   }
 
   /// The part file with its space reserved and its digest begun; what was held is written to it.
@@ -78,7 +78,7 @@ struct StagedFile {
     if plan.isOnePiece {
       digest = .inline(try InlineDigest(plan.kinds))
     } else {
-      let trailing = try TrailingDigest(plan.kinds, of: part.file, pool: pool, blocks: blocks)
+      let trailing = try IncrementalDigest(plan.kinds, of: part.file, pool: pool, blocks: blocks)
       trailing.advance(to: plan.contiguous)
       digest = .trailing(trailing)
     }

@@ -21,7 +21,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
     try await inner.sleep(seconds: seconds)
   }
 
-  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     if request.isCleanup { return try await inner.send(request, sink: sink) }
     let permit: RequestPermit
     do {
@@ -71,11 +71,11 @@ package struct GatedTransport<Inner: Transport>: Transport {
 struct PermitLost: Error {}
 
 /// Tells the queue what becomes of one request. Used on the transport's executor alone, hence sendable to it.
-private final class Watch: AnswerSink, ByteReader, @unchecked Sendable {
+private final class Watch: BodyWriter, ByteReader, @unchecked Sendable {
   private let admission: AdmissionQueue
   private let permit: RequestPermit
   private let request: WireRequest
-  private let sink: any AnswerSink
+  private let sink: any BodyWriter
   private let wallClock: () -> Double
   private var hasTold = false
   private(set) var status: Int?
@@ -83,7 +83,7 @@ private final class Watch: AnswerSink, ByteReader, @unchecked Sendable {
   private(set) var received: Int64 = 0
 
   init(
-    _ request: WireRequest, _ sink: any AnswerSink, admission: AdmissionQueue, permit: RequestPermit,
+    _ request: WireRequest, _ sink: any BodyWriter, admission: AdmissionQueue, permit: RequestPermit,
     wallClock: @escaping () -> Double
   ) {
     self.request = request
@@ -93,7 +93,7 @@ private final class Watch: AnswerSink, ByteReader, @unchecked Sendable {
     self.wallClock = wallClock
   }
 
-  func head(_ head: AnswerHead) throws {
+  func head(_ head: ResponseHead) throws {
     status = head.status
     let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
     // A refusal or a redirect is short, and other answers than a GET's follow bodies that have their permit.

@@ -182,14 +182,14 @@ actor Authenticator {
     let request = try signer.request(for: role, signedWith: keys, at: time)
     let target = try AdmittedURL(request.url, for: request.method, policy: policy)
     let body: WireRequest.Body = if case .bytes(let bytes) = request.body { .bytes(bytes) } else { .none }
-    let sink = CollectingSink(limit: 1 << 20)
+    let sink = ResponseBuffer(limit: 1 << 20)
     try await transport.send(
       WireRequest(request.method, target, headers: request.headers, body: body), sink: sink)
-    guard let head = sink.answerHead else {
+    guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    let answer = Answer(head: head, body: sink.bytes, url: request.url)
-    let found = try signer.keys(of: role, in: answer, now: clock.now()).get()
+    let response = Response(head: head, body: sink.bytes, url: request.url)
+    let found = try signer.keys(of: role, in: response, now: clock.now()).get()
     mask.learn(found)
     return found
   }

@@ -48,24 +48,24 @@ final class HTTPSink: RemoteSink {
     _ file: UploadedFile, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> FoundFile? {
     guard let request = remote.inspect(file) else { return nil }
-    let answer = try await requester.call(request)
-    switch remote.inspected(answer, now: now) {
-    case .value(let object):
-      return .object(object, checks: remote.checks(answer, source: source, chunks: chunks))
+    let response = try await requester.call(request)
+    switch remote.inspected(response, now: now) {
+    case .success(let object):
+      return .object(object, checks: remote.checks(response, source: source, chunks: chunks))
     case .failure(let failure):
       guard failure.code == .notFound else { return .failed(failure) }
       throw Failure(
         .notFound, "\(place) took the upload, and then answered that it does not have it",
-        httpStatus: answer.status)
+        httpStatus: response.status)
     }
   }
 
-  private func found(_ answer: Answer) -> FoundFile {
-    if answer.status == 404 || answer.status == 410 { return .nothing }
-    switch remote.inspected(answer, now: now) {
-    case .value(let object): return .object(object)
+  private func found(_ response: Response) -> FoundFile {
+    if response.status == 404 || response.status == 410 { return .nothing }
+    switch remote.inspected(response, now: now) {
+    case .success(let object): return .object(object)
     case .failure(let failure):
-      return [401, 403, 405, 501].contains(answer.status) ? .hidden(failure) : .failed(failure)
+      return [401, 403, 405, 501].contains(response.status) ? .hidden(failure) : .failed(failure)
     }
   }
 
@@ -76,9 +76,9 @@ final class HTTPSink: RemoteSink {
     return try await requester.retrying {
       let sink = try DigestingSink(moved: moved)
       let url = try await self.requester.send(download.get(nil, of: RemoteObject()), body: .none) { sink }
-      let head = sink.answerHead ?? AnswerHead(status: 0)
+      let head = sink.responseHead ?? ResponseHead(status: 0)
       guard head.status == 200 else {
-        throw download.refusal(Answer(head: head, url: url), doing: "read back", now: self.now)
+        throw download.refusal(Response(head: head, url: url), doing: "read back", now: self.now)
       }
       guard head.carriesWhole else {
         throw Failure(
@@ -92,8 +92,8 @@ final class HTTPSink: RemoteSink {
   // MARK: Sessions
 
   nonisolated(nonsending) func prepare(_ source: UploadSource) async throws -> [String: String] {
-    guard let survey = remote.survey() else { return [:] }
-    return try remote.surveyed(try await requester.call(survey), source: source, now: now).get()
+    guard let preparation = remote.preparation() else { return [:] }
+    return try remote.prepared(try await requester.call(preparation), source: source, now: now).get()
   }
 
   nonisolated(nonsending) func begin(
@@ -102,9 +102,9 @@ final class HTTPSink: RemoteSink {
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
-    let answer = try await requester.call(request)
-    let opened = remote.opened(answer, source: source, now: now)
-    if let limit = remote.chunkLimit(answer), limit > 0, limit < source.chunkSize,
+    let response = try await requester.call(request)
+    let opened = remote.opened(response, source: source, now: now)
+    if let limit = remote.chunkLimit(response), limit > 0, limit < source.chunkSize,
       case .failure(let failure) = opened
     {
       return .limited(to: limit, failure)
@@ -115,20 +115,20 @@ final class HTTPSink: RemoteSink {
     // Also where it has the name of one before it: what was handed out for that one may be of no more use.
     partURLs = PartURLs()
     return .opened(
-      session, isReplayed: answer.status == 200 && remote.keysSessions && source.key != nil)
+      session, isReplayed: response.status == 200 && remote.keysSessions && source.key != nil)
   }
 
   nonisolated(nonsending) func sessions() async throws -> SessionListing {
     guard let request = remote.listSessions() else { return .sessions([], now: now) }
-    let answer = try await requester.call(request)
-    switch remote.listedSessions(answer, now: now) {
+    let response = try await requester.call(request)
+    switch remote.listedSessions(response, now: now) {
     case .failure(let failure):
       guard failure.code == .unauthorized || failure.mayPass else { return .untold(failure) }
       throw failure
-    case .value(let open):
-      guard let date = answer.headers["Date"].flatMap(HTTPDate.seconds) else {
+    case .success(let open):
+      guard let date = response.headers["Date"].flatMap(HTTPDate.seconds) else {
         return .untold(
-          Failure(.protocolViolation, "\(place) answered without a `Date`", httpStatus: answer.status))
+          Failure(.protocolViolation, "\(place) answered without a `Date`", httpStatus: response.status))
       }
       return .sessions(open, now: date)
     }
@@ -136,19 +136,19 @@ final class HTTPSink: RemoteSink {
 
   nonisolated(nonsending) func holdings(
     of session: RemoteSession, source: UploadSource
-  ) async throws -> Verdict<SessionHoldings>? {
+  ) async throws -> Result<SessionHoldings, Failure>? {
     var all: SessionHoldings?
     while let request = remote.query(session, after: all) {
-      let answer = try await requester.call(request)
-      switch remote.queried(answer, session: session, source: source, now: now) {
-      case .value(var page):
+      let response = try await requester.call(request)
+      switch remote.queried(response, session: session, source: source, now: now) {
+      case .success(var page):
         page.chunks.merge(all?.chunks ?? [:]) { new, _ in new }
-        guard page.nextPage != nil else { return .value(page) }
+        guard page.nextPage != nil else { return .success(page) }
         all = page
       case .failure(let failure): return .failure(failure)
       }
     }
-    return all.map { .value($0) }
+    return all.map { .success($0) }
   }
 
   nonisolated(nonsending) func complete(
@@ -157,8 +157,8 @@ final class HTTPSink: RemoteSink {
     guard let request = remote.finalize(session, source: source, chunks: chunks) else {
       return remote.closed(session, receipt: nil)
     }
-    let answer = try await requester.call(request)
-    return try remote.finalized(answer, session: session, source: source, chunks: chunks, now: now).get()
+    let response = try await requester.call(request)
+    return try remote.finalized(response, session: session, source: source, chunks: chunks, now: now).get()
   }
 
   func origin(ending session: RemoteSession) -> String? { remote.abort(session)?.url.origin }
@@ -168,10 +168,10 @@ final class HTTPSink: RemoteSink {
     let hasty = requester.hasty()
     defer { requester.count(hasty.takeTally()) }
     for _ in 0..<Self.ends {
-      let answer = try await hasty.call(request)
-      if [404, 410].contains(answer.status) { return nil }
-      guard (200...299).contains(answer.status) else {
-        return remote.refusal(answer, doing: "end the upload", now: now)
+      let response = try await hasty.call(request)
+      if [404, 410].contains(response.status) { return nil }
+      guard (200...299).contains(response.status) else {
+        return remote.refusal(response, doing: "end the upload", now: now)
       }
       // What was on its way may have come behind the end.
       guard remote.mayOutliveItsEnd, let query = remote.query(session, after: nil),
@@ -186,20 +186,20 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func put(
     _ chunk: UploadChunk, _ body: any ByteReader, session: RemoteSession?, source: UploadSource,
     coming: () -> [Int]
-  ) async throws -> Verdict<ChunkReceipt> {
+  ) async throws -> Result<ChunkReceipt, Failure> {
     var chunk = chunk
     if let session {
       partURLs.begin(chunk.index, in: session)
-      chunk.ticket = try await partURL(for: chunk.index, session, coming)
+      chunk.partURL = try await partURL(for: chunk.index, session, coming)
     }
-    let sink = CollectingSink(limit: Self.longestReceipt)
+    let sink = ResponseBuffer(limit: Self.longestReceipt)
     let request = remote.put(chunk, session: session, source: source)
     let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
-    guard let head = sink.answerHead else {
+    guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }
-    let verdict = remote.accepted(Answer(head: head, body: sink.bytes, url: url), chunk: chunk, now: now)
-    if case .value = verdict { partURLs.accepted(chunk.index) }
+    let verdict = remote.accepted(Response(head: head, body: sink.bytes, url: url), chunk: chunk, now: now)
+    if case .success = verdict { partURLs.accepted(chunk.index) }
     return verdict
   }
 
@@ -218,15 +218,15 @@ final class HTTPSink: RemoteSink {
         try Task.checkCancellation()
         continue
       }
-      let wanted = partURLs.missing(index, coming(), most: remote.abilities.ticketBatch)
-      guard let request = remote.tickets(for: wanted, session: session) else { return nil }
+      let wanted = partURLs.missing(index, coming(), most: remote.abilities.partURLBatch)
+      guard let request = remote.partURLs(for: wanted, session: session) else { return nil }
       waiters = []
       defer {
         waiters?.forEach { $0.resume() }
         waiters = nil
       }
-      let answer = try await requester.call(request)
-      partURLs.add(try remote.ticketed(answer, session: session, now: now).get())
+      let response = try await requester.call(request)
+      partURLs.add(try remote.handedOut(response, session: session, now: now).get())
       guard let url = partURLs.take(index) else {
         throw Failure(.protocolViolation, "\(request.url) gave no URL for part \(index + 1)")
       }
@@ -234,22 +234,23 @@ final class HTTPSink: RemoteSink {
     }
   }
 
-  private nonisolated(nonsending) func ask(_ request: Request, by requester: Requester) async throws -> Answer
+  private nonisolated(nonsending) func ask(_ request: Request, by requester: Requester) async throws
+    -> Response
   {
-    let sink = CollectingSink()
+    let sink = ResponseBuffer()
     let url = try await requester.send(request, body: .none, isShort: true) { sink }
-    guard let head = sink.answerHead else {
+    guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
     }
-    return Answer(head: head, body: sink.bytes, url: url)
+    return Response(head: head, body: sink.bytes, url: url)
   }
 }
 
 /// Hashes an answer's body and keeps nothing of it.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-private final class DigestingSink: AnswerSink, @unchecked Sendable {
-  private(set) var answerHead: AnswerHead?
+private final class DigestingSink: BodyWriter, @unchecked Sendable {
+  private(set) var responseHead: ResponseHead?
   private let digest: StreamingDigest
   private let moved: (Int) -> Void
 
@@ -258,7 +259,7 @@ private final class DigestingSink: AnswerSink, @unchecked Sendable {
     self.moved = moved
   }
 
-  func head(_ head: AnswerHead) { answerHead = head }
+  func head(_ head: ResponseHead) { responseHead = head }
   func body(_ bytes: UnsafeRawBufferPointer) {
     digest.update(bytes)
     moved(bytes.count)

@@ -20,20 +20,20 @@ struct HTTPSource: RemoteSource {
 
   nonisolated(nonsending) func describe(_ known: RemoteObject) async throws -> RemoteObject? {
     guard let request = remote.describe(known) else { return nil }
-    let answer = try await requester.call(request, asksWhy: true)
-    return masked(try remote.described(answer, now: now).get())
+    let response = try await requester.call(request, asksWhy: true)
+    return masked(try remote.described(response, now: now).get())
   }
 
   nonisolated(nonsending) func probe() async throws -> RemoteObject {
     let request = remote.probe()
-    var answer =
+    var response =
       request.method == "GET" && request.headers["Range"] != nil
       ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)
-    if answer.status == 416 {
+    if response.status == 416 {
       // An empty file has no first byte, and the refusal mostly names no version: the whole answer does.
-      answer = try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false)
+      response = try await requester.head(of: remote.get(nil, of: RemoteObject()), readsBody: false)
     }
-    return masked(try remote.probed(answer, now: now).get())
+    return masked(try remote.probed(response, now: now).get())
   }
 
   nonisolated(nonsending) func read(
@@ -44,10 +44,10 @@ struct HTTPSource: RemoteSource {
       try opening(head, wanted: range, object: object, url: request.url)
     }
     try await requester.send(request, body: .none) { sink }
-    guard let head = sink.answerHead else { return }
+    guard let head = sink.responseHead else { return }
     guard sink.announced != nil else {
       throw remote.refusal(
-        Answer(head: head, body: sink.text, url: request.url), doing: "download", now: now)
+        Response(head: head, body: sink.text, url: request.url), doing: "download", now: now)
     }
     guard let end = sink.end(object.size), sink.reached < end else { return }
     // Chunked coding has an end of its own: what came is all there is, however much was told before.
@@ -65,8 +65,8 @@ struct HTTPSource: RemoteSource {
   ) async throws -> RangeDigest? {
     // The answer ends with its head.
     let head = try await requester.head(of: get(range, of: object, wantsDigest: true), readsBody: false).head
-    let answer = remote.judge(head, wanted: range, object: object, seen: seen(head), now: now)
-    return answer == .bytes(range) ? DigestHeaders.content(head) : nil
+    let response = remote.judge(head, wanted: range, object: object, seen: seen(head), now: now)
+    return response == .bytes(range) ? DigestHeaders.content(head) : nil
   }
 
   private var now: Double { requester.context.clock.now() }
@@ -82,12 +82,12 @@ struct HTTPSource: RemoteSource {
   /// A validator that repeats a secret is none.
   private func masked(_ object: RemoteObject) -> RemoteObject { object.without(requester.context.mask) }
 
-  private func seen(_ head: AnswerHead) -> RemoteObject { masked(remote.facts(head, now: now)) }
+  private func seen(_ head: ResponseHead) -> RemoteObject { masked(remote.facts(head, now: now)) }
 
   /// - Returns: nil for a refusal, whose text is read for its message.
   /// - Throws: the refusal where its text would say no more, or where ranges make no sense.
   private func opening(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, url: WebURL
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, url: WebURL
   ) throws -> Opening? {
     let seen = seen(head)
     switch remote.judge(head, wanted: wanted, object: object, seen: seen, now: now) {
@@ -116,17 +116,17 @@ struct HTTPSource: RemoteSource {
 /// Gives an answer's body to a source's reader, or keeps a refusal's text.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-private final class SourceSink: AnswerSink, @unchecked Sendable {
+private final class SourceSink: BodyWriter, @unchecked Sendable {
   private let receiver: any ByteReceiver
-  private let opening: (AnswerHead) throws -> Opening?
-  private(set) var answerHead: AnswerHead?
+  private let opening: (ResponseHead) throws -> Opening?
+  private(set) var responseHead: ResponseHead?
   /// What the receiver was told; nil for a refusal.
   private(set) var announced: Opening.Extent?
   private(set) var text: [UInt8] = []
   /// Up to here the body has come.
   private(set) var reached: Int64 = 0
 
-  init(_ receiver: any ByteReceiver, opening: @escaping (AnswerHead) throws -> Opening?) {
+  init(_ receiver: any ByteReceiver, opening: @escaping (ResponseHead) throws -> Opening?) {
     self.receiver = receiver
     self.opening = opening
   }
@@ -140,8 +140,8 @@ private final class SourceSink: AnswerSink, @unchecked Sendable {
     }
   }
 
-  func head(_ head: AnswerHead) throws {
-    answerHead = head
+  func head(_ head: ResponseHead) throws {
+    responseHead = head
     guard let opening = try opening(head) else { return }
     if case .bytes(let range) = opening.extent { reached = range.lowerBound }
     announced = opening.extent

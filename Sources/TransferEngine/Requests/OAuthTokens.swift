@@ -94,26 +94,26 @@ actor OAuthTokens {
     let target = try AdmittedURL(url, for: TokenRequest.method, policy: policy)
     try await takeKept(grant, target)
     let hadExchanged = exchanged[grant] != nil
-    var granted: Verdict<TokenAnswer> = try await ask(grant, target)
+    var granted: Result<TokenResponse, Failure> = try await ask(grant, target)
     if case .failure(let failure) = granted, failure.code == .unauthorized, hadExchanged {
       // The one in exchange is used up: somebody may have put a new one where the manifest points.
       exchanged[grant] = nil
       granted = try await ask(grant, target)
     }
     switch granted {
-    case .value(let answer):
-      context.mask.learn(answer.accessToken)
-      if let refresh = answer.refreshToken { context.mask.learn(refresh) }
+    case .success(let response):
+      context.mask.learn(response.accessToken)
+      if let refresh = response.refreshToken { context.mask.learn(refresh) }
       let now = context.clock.now()
       // Early enough that no request begins with a token that ends on its way.
-      let renewAt = answer.lifetime.map { now + $0 - min(60, $0 / 5) }
-      held[grant] = Held(token: answer.accessToken, renewAt: renewAt)
-      if let refresh = answer.refreshToken, grant.grant == .refreshToken {
+      let renewAt = response.lifetime.map { now + $0 - min(60, $0 / 5) }
+      held[grant] = Held(token: response.accessToken, renewAt: renewAt)
+      if let refresh = response.refreshToken, grant.grant == .refreshToken {
         exchanged[grant] = refresh
         await keep(refresh, for: grant)
       }
-      compare(answer.instance, endpoint)
-      return answer.accessToken
+      compare(response.instance, endpoint)
+      return response.accessToken
     case .failure(let failure):
       if failure.code == .unauthorized {
         refused[grant] = (failure, context.clock.now() + Self.refusalRest)
@@ -147,19 +147,19 @@ actor OAuthTokens {
     }
   }
 
-  private func ask(_ grant: OAuth2, _ target: AdmittedURL) async throws -> Verdict<TokenAnswer> {
+  private func ask(_ grant: OAuth2, _ target: AdmittedURL) async throws -> Result<TokenResponse, Failure> {
     let request = TokenRequest.of(grant, target.url, try await secrets(of: grant))
     guard case .bytes(let form) = request.body else {
       throw Failure(.internal, "a token request has no form")
     }
-    let sink = CollectingSink(limit: 1 << 20)
+    let sink = ResponseBuffer(limit: 1 << 20)
     try await context.transport.send(
       WireRequest(request.method, target, headers: request.headers, body: .bytes(form)), sink: sink)
-    guard let head = sink.answerHead else {
+    guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    let answer = Answer(head: head, body: sink.bytes, url: request.url)
-    return TokenAnswer.read(answer, for: grant, now: context.clock.now())
+    let response = Response(head: head, body: sink.bytes, url: request.url)
+    return TokenResponse.read(response, for: grant, now: context.clock.now())
   }
 
   /// Resolved anew for each token: they are used that seldom.

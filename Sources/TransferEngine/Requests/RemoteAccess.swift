@@ -5,7 +5,7 @@ import Endpoints
 extension Access {
   /// Whose words for a refusal count.
   var refusals: any RemoteProtocol {
-    if case .http(let remote as any RemoteProtocol) = self { remote } else { HTTPRefusals() }
+    if case .http(let remote as any RemoteProtocol) = self { remote } else { HTTPErrors() }
   }
 }
 
@@ -33,8 +33,8 @@ extension ListingAccess {
   ) async throws -> ListedPage {
     switch self {
     case .http(let listing):
-      let answer = try await requester.call(listing.list(prefix, page: page))
-      return try listing.listed(answer, prefix: prefix, now: requester.context.clock.now()).get()
+      let response = try await requester.call(listing.list(prefix, page: page))
+      return try listing.listed(response, prefix: prefix, now: requester.context.clock.now()).get()
     case .direct(let listing):
       return try await requester.retrying { try await listing.page(page, of: prefix, requester.services) }
     }

@@ -37,7 +37,7 @@ final class Requester {
 
   init(
     context: EngineContext, authenticator: Authenticator, endpoint: Endpoint?,
-    remote: any RemoteProtocol = HTTPRefusals(), settings: TransferSettings,
+    remote: any RemoteProtocol = HTTPErrors(), settings: TransferSettings,
     throttle: Throttle, transfer: TransferPermit? = nil, id: String, live: LiveTransfer,
     signed: SignedURL? = nil
   ) {
@@ -91,52 +91,52 @@ final class Requester {
   /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
   ///
   /// - Parameter asksWhy: a refusal without a reason is asked for one (`RemoteProtocol.question`).
-  nonisolated(nonsending) func call(_ request: Request, asksWhy: Bool = false) async throws -> Answer {
-    guard isCleanup else { return try await answer(to: request, asksWhy: asksWhy) }
+  nonisolated(nonsending) func call(_ request: Request, asksWhy: Bool = false) async throws -> Response {
+    guard isCleanup else { return try await response(to: request, asksWhy: asksWhy) }
     // A thousand sessions on a silent host are not aborted one by one.
     let host = CooldownStore.Key.silence(request.url.origin)
     if let silence = await context.admission.cooldown(host) { throw silence }
-    do { return try await answer(to: request, asksWhy: asksWhy) } catch {
+    do { return try await response(to: request, asksWhy: asksWhy) } catch {
       let failure = Failure(error)
       if failure.isSilence { await context.admission.coolDown(host, for: Self.silence, failure) }
       throw error
     }
   }
 
-  private nonisolated(nonsending) func answer(to request: Request, asksWhy: Bool) async throws -> Answer {
+  private nonisolated(nonsending) func response(to request: Request, asksWhy: Bool) async throws -> Response {
     try await retrying {
-      let sink = CollectingSink()
+      let sink = ResponseBuffer()
       let url = try await self.send(request, body: .none, isShort: true) { sink }
-      guard let head = sink.answerHead else {
+      guard let head = sink.responseHead else {
         throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
       }
-      var answer = Answer(head: head, body: sink.bytes, url: url)
-      if asksWhy, self.remote.refuses(answer),
-        let question = self.remote.question(after: answer, to: request)
+      var response = Response(head: head, body: sink.bytes, url: url)
+      if asksWhy, self.remote.refuses(response),
+        let question = self.remote.question(after: response, to: request)
       {
-        answer = try await self.askForHead(question)
+        response = try await self.askForHead(question)
         // An empty object has no first byte.
-        if answer.status == 416 { return answer }
+        if response.status == 416 { return response }
       }
-      if self.remote.refuses(answer) {
-        let failure = self.remote.refusal(answer, doing: request.method, now: self.context.clock.now())
+      if self.remote.refuses(response) {
+        let failure = self.remote.refusal(response, doing: request.method, now: self.context.clock.now())
         if self.mayPass(failure) { throw failure }
       }
-      return answer
+      return response
     }
   }
 
   /// Sends a GET and gives the head of its answer, and the text of a refusal.
   ///
   /// - Parameter readsBody: false ends the request with the head, also where the body is the one that was asked for.
-  nonisolated(nonsending) func head(of request: Request, readsBody: Bool = true) async throws -> Answer {
+  nonisolated(nonsending) func head(of request: Request, readsBody: Bool = true) async throws -> Response {
     try await retrying {
-      let answer = try await self.askForHead(request, readsBody: readsBody)
-      if answer.status >= 400, answer.status != 416 {
-        let failure = self.remote.refusal(answer, doing: "probe", now: self.context.clock.now())
+      let response = try await self.askForHead(request, readsBody: readsBody)
+      if response.status >= 400, response.status != 416 {
+        let failure = self.remote.refusal(response, doing: "probe", now: self.context.clock.now())
         if self.mayPass(failure) { throw failure }
       }
-      return answer
+      return response
     }
   }
 
@@ -148,13 +148,13 @@ final class Requester {
 
   private nonisolated(nonsending) func askForHead(
     _ request: Request, readsBody: Bool = true
-  ) async throws -> Answer {
-    let sink = HeadOnlySink(readsBody: readsBody)
-    do { try await send(request, body: .none) { sink } } catch is HeadOnlySink.Enough {}
-    guard let head = sink.answerHead else {
+  ) async throws -> Response {
+    let sink = HeadOnlyWriter(readsBody: readsBody)
+    do { try await send(request, body: .none) { sink } } catch is HeadOnlyWriter.Enough {}
+    guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    return Answer(head: head, body: sink.text, url: request.url)
+    return Response(head: head, body: sink.text, url: request.url)
   }
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.
@@ -260,7 +260,7 @@ final class Requester {
   /// - Returns: the URL that answered.
   @discardableResult
   nonisolated(nonsending) func send(
-    _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any AnswerSink
+    _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any BodyWriter
   ) async throws -> WebURL {
     var hasRenewed = false
     var mayRenewURL = signed != nil
@@ -280,7 +280,7 @@ final class Requester {
       let credential = await renewal.use()
       var wire = try await prepare(request, target, body: body, keepsSecrets: !hasLeft)
       wire.isShort = isShort
-      let guarded = RedirectSink(
+      let guarded = RedirectWriter(
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
           && url.origin == request.url.origin,
@@ -366,4 +366,4 @@ final class Requester {
 }
 
 /// Refusals in HTTP's own words, for requests that no protocol value speaks for.
-struct HTTPRefusals: RemoteProtocol {}
+struct HTTPErrors: RemoteProtocol {}

@@ -12,8 +12,10 @@ enum RetiredTransfers {
     let retirement = Retirement(context, authenticator)
     try Successors.inherit(context)
     for transfer in try context.ledger.retired() {
-      if transfer.state != .canceled, let heir = try MovedSource.heir(of: transfer, context: context) {
-        try context.ledger.handOver(from: transfer.seq, to: heir)
+      if transfer.state != .canceled,
+        let successor = try RenamedSource.successor(of: transfer, context: context)
+      {
+        try context.ledger.handOver(from: transfer.seq, to: successor)
       } else {
         guard await retirement.clear(transfer, isRetired: true).isOver else { continue }
       }

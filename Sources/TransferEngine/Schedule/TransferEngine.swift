@@ -220,7 +220,7 @@ package actor TransferEngine {
           guard StateMachine.next(.running, control.event) != nil else { continue }
           running.end(control.event)
           changed += 1
-        } else if try await ControlShell.apply(
+        } else if try await ControlApplier.apply(
           control, to: transfer, context: context, authenticator: authenticator)
         {
           changed += 1

@@ -30,14 +30,14 @@ package struct CurlTransport: Transport {
     try await thread.sleep(seconds: seconds)
   }
 
-  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws {
+  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     let proxy = try await proxy(for: request)
     var options = CurlOptions(request.policy, userAgent: userAgent)
     options.proxy = proxy
     // Through a proxy the addresses are the proxy's own.
     if proxy == nil { options.admission = try AddressRule(request.policy).admission(for: request) }
     if let rate = request.throttle?.rate(.download) {
-      let fit = ReceiveFit(rate, request)
+      let fit = ReceiveWindow(rate, request)
       options.receiveStep = fit.step
       options.receiveBuffer = fit.buffer
       options.segmentSize = fit.segment
@@ -45,7 +45,7 @@ package struct CurlTransport: Transport {
     let body: CurlRequest.Body
     let pace = Pace(
       pacer, thread: thread, throttle: request.throttle, keepsBudget: !request.isShort && !request.isCleanup
-    ) { ReceiveFit($0, request) }
+    ) { ReceiveWindow($0, request) }
     defer { pace.end() }
     switch request.body {
     case .none: body = .none
@@ -60,7 +60,7 @@ package struct CurlTransport: Transport {
       headers: request.headers.fields.map { ($0.name, $0.value) }, body: body, options: options)
     pace.id = wire.id
     do {
-      _ = try await thread.perform(wire, sink: PacedSink(sink, pace: pace))
+      _ = try await thread.perform(wire, sink: PacedWriter(sink, pace: pace))
     } catch {
       if Task.isCancelled { throw CancellationError() }
       throw TransportFault.translate(error, request)
@@ -88,11 +88,11 @@ package struct CurlTransport: Transport {
   }
 }
 
-private final class PacedSink: CurlSink {
-  private let sink: any AnswerSink
+private final class PacedWriter: CurlSink {
+  private let sink: any BodyWriter
   private let pace: Pace
 
-  init(_ sink: any AnswerSink, pace: Pace) {
+  init(_ sink: any BodyWriter, pace: Pace) {
     self.sink = sink
     self.pace = pace
   }
@@ -101,10 +101,10 @@ private final class PacedSink: CurlSink {
     var list = HeaderList()
     for field in headers { list.append(field.name, field.value) }
     if let length = list["content-length"].flatMap({ Int64($0) }) { pace.begins(length) }
-    try sink.head(AnswerHead(status: status, headers: list))
+    try sink.head(ResponseHead(status: status, headers: list))
   }
 
-  func body(_ bytes: UnsafeRawBufferPointer) throws -> SinkVerdict {
+  func body(_ bytes: UnsafeRawBufferPointer) throws -> StreamDecision {
     guard !sink.mustWait(pace.resumption) else { return .pause }
     guard pace.mayMove(bytes.count, .download) else { return .pause }
     try sink.body(bytes)

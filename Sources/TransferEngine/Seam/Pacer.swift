@@ -57,7 +57,7 @@ final class Pace: @unchecked Sendable {
   private let thread: NetworkThread
   private let throttle: Throttle?
   var id: CurlRequestID?
-  private let fit: (Double) -> ReceiveFit
+  private let fit: (Double) -> ReceiveWindow
   private var paid = 0
   private var place: Int?
   /// The rate that the connection's buffer is fitted to; a kept connection may come with any.
@@ -72,7 +72,7 @@ final class Pace: @unchecked Sendable {
   /// - Parameter fit: what suits a rate of received bytes.
   init(
     _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, keepsBudget: Bool,
-    fit: @escaping (Double) -> ReceiveFit
+    fit: @escaping (Double) -> ReceiveWindow
   ) {
     self.keepsBudget = keepsBudget
     self.pacer = pacer

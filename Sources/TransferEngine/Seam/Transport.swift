@@ -11,7 +11,7 @@ package protocol Transport: Sendable {
   /// Sends a request once, without following redirects or retrying, and gives the answer to the sink.
   ///
   /// - Throws: `TransportError`, or what the sink or the body source threw, or `CancellationError`.
-  nonisolated(nonsending) func send(_ request: WireRequest, sink: any AnswerSink) async throws
+  nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws
 
   /// Waits without holding the executor.
   nonisolated(nonsending) func sleep(seconds: Double) async throws
@@ -50,14 +50,14 @@ package struct WireRequest: Sendable {
 }
 
 /// Takes an answer; called on the transport's executor. What it throws ends the request.
-package protocol AnswerSink: AnyObject {
-  func head(_ head: AnswerHead) throws
+package protocol BodyWriter: AnyObject {
+  func head(_ head: ResponseHead) throws
   func body(_ bytes: UnsafeRawBufferPointer) throws
   /// True where no more can be taken for now: `resume` is then called once, from any thread, when it can.
   func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool
 }
 
-extension AnswerSink {
+extension BodyWriter {
   package func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
 }
 

@@ -178,14 +178,14 @@ struct ChunkSender {
   private nonisolated(nonsending) func arrived(
     of chunk: UploadChunk, _ session: RemoteSession
   ) async throws -> (Range<Int64>, ChunkReceipt?)? {
-    let told: Verdict<SessionHoldings>?
+    let told: Result<SessionHoldings, Failure>?
     do {
       told = try await scope.sink.holdings(of: session, source: source.request)
     } catch {
       try Task.checkCancellation()
       return nil
     }
-    guard case .value(let holdings) = told else { return nil }
+    guard case .success(let holdings) = told else { return nil }
     let range = chunk.range
     if let offset = holdings.offset {
       guard offset >= range.lowerBound else {

@@ -65,7 +65,7 @@ struct DestinationLook {
       if told[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
       return file
     }
-    if let session, object.size != nil, traits.recognises(object, session: session, chunks: chunks) {
+    if let session, object.size != nil, traits.matches(object, session: session, chunks: chunks) {
       return file
     }
     // Where no digest tells, the bytes do.

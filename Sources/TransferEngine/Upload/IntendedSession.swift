@@ -78,7 +78,7 @@ enum IntendedSession {
       guard try !context.ledger.hasSession(one.id), !session.holds(context.mask) else { continue }
       switch try await sink.holdings(of: session, source: source) {
       case nil: continue
-      case .value(let holdings): if holdings.chunks.isEmpty { found.append(session) }
+      case .success(let holdings): if holdings.chunks.isEmpty { found.append(session) }
       case .failure(let failure): guard !failure.mayPass else { throw failure }
       }
     }

@@ -131,7 +131,7 @@ struct SessionTakeover {
   nonisolated(nonsending) func differing(
     _ held: HeldChunks, _ session: RemoteSession
   ) async throws -> (lost: [ChunkRecord], isIncomplete: Bool)? {
-    guard case .value(let holdings) = try await scope.sink.holdings(of: session, source: source.request),
+    guard case .success(let holdings) = try await scope.sink.holdings(of: session, source: source.request),
       holdings.offset == nil
     else { return nil }
     let layout = source.layout(session)

@@ -10,7 +10,7 @@ final class SourceDigests {
   private enum State {
     case idle
     case known([DigestAlgorithm: String])
-    case running(TrailingDigest)
+    case running(IncrementalDigest)
   }
 
   /// Up to so many bytes a file was read whole for its fingerprint, and is hashed in less time than another thread is
@@ -78,7 +78,7 @@ final class SourceDigests {
     size <= Self.small ? try work() : try await pool.run(work)
   }
 
-  private func trailing(_ algorithms: Set<DigestAlgorithm>) throws -> TrailingDigest {
-    try TrailingDigest(Set(algorithms.map(\.kind)), of: file, pool: pool)
+  private func trailing(_ algorithms: Set<DigestAlgorithm>) throws -> IncrementalDigest {
+    try IncrementalDigest(Set(algorithms.map(\.kind)), of: file, pool: pool)
   }
 }

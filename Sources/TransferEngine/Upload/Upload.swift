@@ -113,7 +113,7 @@ actor Upload {
     case .ask(let session):
       switch try await scope.sink.holdings(of: session, source: source.request) {
       case nil: return .told(.untold)
-      case .value(let holdings): return .told(.holds(holdings))
+      case .success(let holdings): return .told(.holds(holdings))
       case .failure(let failure):
         return .told(.refused(failure, wasClosing: record.progress.sessionState == .finalizing))
       }
@@ -132,7 +132,7 @@ actor Upload {
         try await group.waitForAll()
       }
       return .done
-    case .judgeReceipts: return .refuted(scope.traits.contradicted(machine.held.sorted))
+    case .judgeReceipts: return .refuted(scope.traits.rejectedChunks(machine.held.sorted))
     case .prepareToClose(let session): return try await prepareToClose(session, source)
     case .close(let session):
       return .found(

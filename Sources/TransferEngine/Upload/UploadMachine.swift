@@ -379,7 +379,7 @@ struct UploadMachine {
   /// Those on their way, then those that are sent next.
   var comingChunks: [Int] {
     guard case .sending(let sending) = phase else { return [] }
-    return sending.onTheirWay.sorted() + sending.waiting.prefix(abilities.ticketBatch).map(\.index)
+    return sending.onTheirWay.sorted() + sending.waiting.prefix(abilities.partURLBatch).map(\.index)
   }
 
   private var wholeChunks: Int {

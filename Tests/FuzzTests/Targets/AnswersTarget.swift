@@ -10,27 +10,28 @@ enum AnswersTarget {
     var headers = HeaderList()
     for field in message.fields { headers.append(field.name, field.value) }
     let base = try require(WebURL("http://h/api"), "no URL")
-    let answer = Answer(
-      head: AnswerHead(status: Int(message.number(0) ?? 200), headers: headers), body: message.body, url: base
+    let response = Response(
+      head: ResponseHead(status: Int(message.number(0) ?? 200), headers: headers), body: message.body,
+      url: base
     )
     for form in [SessionChunkForm.index, .range] {
-      try session(answer, SessionUpload(base: base, fileName: "in/a b.bin", form: form))
+      try session(response, SessionUpload(base: base, fileName: "in/a b.bin", form: form))
     }
-    try seen(SessionDownload(base: base, path: "rf-1").probed(answer, now: now))
-    try s3(answer, base)
+    try seen(SessionDownload(base: base, path: "rf-1").probed(response, now: now))
+    try s3(response, base)
     let put = HTTPUpload(url: base)
     let source = UploadSource(size: 10, contentType: "a/b", chunkSize: 10)
     let chunk = UploadChunk(index: 0, range: 0..<10)
-    _ = put.accepted(answer, chunk: chunk, now: now)
-    try seen(put.inspected(answer, now: now))
-    _ = put.opened(answer, source: source, now: now)
-    if let problem = ProblemDetails(answer) {
+    _ = put.accepted(response, chunk: chunk, now: now)
+    try seen(put.inspected(response, now: now))
+    _ = put.opened(response, source: source, now: now)
+    if let problem = ProblemDetails(response) {
       try require(problem.summary.count <= 302, "a summary of \(problem.summary.count)")
     }
   }
 
   /// Its XML is a stranger's.
-  private static func s3(_ answer: Answer, _ base: WebURL) throws {
+  private static func s3(_ response: Response, _ base: WebURL) throws {
     var settings = S3Settings()
     settings.bucket = "bkt"
     let address = S3Address(base: base, settings: settings)
@@ -38,50 +39,50 @@ enum AnswersTarget {
     let source = UploadSource(size: 100, contentType: "a/b", chunkSize: 10)
     let session = RemoteSession(id: "u", chunkSize: 10)
     let chunk = UploadChunk(index: 3, range: 30..<40)
-    if case .failure(let failure) = upload.opened(answer, source: source, now: now) {
+    if case .failure(let failure) = upload.opened(response, source: source, now: now) {
       try HeadersTarget.check(failure)
     }
-    if case .value(let held) = upload.queried(answer, session: session, source: source, now: now) {
+    if case .success(let held) = upload.queried(response, session: session, source: source, now: now) {
       try require(held.chunks.keys.allSatisfy { $0 >= 0 }, "a chunk before the first")
     }
     if case .failure(let failure) = upload.finalized(
-      answer, session: session, source: source, chunks: [], now: now)
+      response, session: session, source: source, chunks: [], now: now)
     {
       try HeadersTarget.check(failure)
     }
-    _ = upload.accepted(answer, chunk: chunk, now: now)
-    try seen(upload.inspected(answer, now: now))
-    switch S3Listing(address: address, settings: settings).listed(answer, prefix: "a", now: now) {
-    case .value(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
+    _ = upload.accepted(response, chunk: chunk, now: now)
+    try seen(upload.inspected(response, now: now))
+    switch S3Listing(address: address, settings: settings).listed(response, prefix: "a", now: now) {
+    case .success(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
     case .failure(let failure): try HeadersTarget.check(failure)
     }
   }
 
-  private static func session(_ answer: Answer, _ upload: SessionUpload) throws {
+  private static func session(_ response: Response, _ upload: SessionUpload) throws {
     let source = UploadSource(size: 100, contentType: "a/b", chunkSize: 10)
     let chunk = UploadChunk(index: 3, range: 30..<40, digests: [.sha256: String(repeating: "0", count: 64)])
-    switch upload.opened(answer, source: source, now: now) {
-    case .value(let session): try opened(session, upload, chunk, source)
+    switch upload.opened(response, source: source, now: now) {
+    case .success(let session): try opened(session, upload, chunk, source)
     case .failure(let failure): try HeadersTarget.check(failure)
     }
     let large = UploadSource(size: 1 << 50, contentType: "a/b", chunkSize: 1 << 30)
-    if case .value(let session) = upload.opened(answer, source: large, now: now) {
+    if case .success(let session) = upload.opened(response, source: large, now: now) {
       let count = ChunkLayout(size: large.size, chunkSize: session.chunkSize).count
       try require(count <= 10_000_000, "\(count) chunks")
     }
     let session = RemoteSession(id: "us-1", chunkSize: 10)
-    switch upload.queried(answer, session: session, source: source, now: now) {
-    case .value(let holdings): try finished(holdings.finished, upload)
+    switch upload.queried(response, session: session, source: source, now: now) {
+    case .success(let holdings): try finished(holdings.finished, upload)
     case .failure(let failure): try HeadersTarget.check(failure)
     }
-    if case .failure(let failure) = upload.accepted(answer, chunk: chunk, now: now) {
+    if case .failure(let failure) = upload.accepted(response, chunk: chunk, now: now) {
       try require(failure.chunk == 3, "a failure of no chunk")
     }
-    switch upload.finalized(answer, session: session, source: source, chunks: [], now: now) {
-    case .value(let file): try finished(file, upload)
+    switch upload.finalized(response, session: session, source: source, chunks: [], now: now) {
+    case .success(let file): try finished(file, upload)
     case .failure(let failure): try HeadersTarget.check(failure)
     }
-    try seen(upload.inspected(answer, now: now))
+    try seen(upload.inspected(response, now: now))
   }
 
   private static func opened(
@@ -123,9 +124,9 @@ enum AnswersTarget {
     }
   }
 
-  private static func seen(_ verdict: Verdict<RemoteObject>) throws {
+  private static func seen(_ verdict: Result<RemoteObject, Failure>) throws {
     switch verdict {
-    case .value(let object): try HeadersTarget.check(object)
+    case .success(let object): try HeadersTarget.check(object)
     case .failure(let failure): try HeadersTarget.check(failure)
     }
   }

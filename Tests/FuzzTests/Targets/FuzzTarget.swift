@@ -7,7 +7,7 @@ package enum FuzzTarget: String, Sendable, CaseIterable {
   /// The head of an answer to a download.
   case headers
   /// Answers of the chunk-session API.
-  case answers
+  case responses
   /// JSON of servers and ledgers.
   case json
   /// URLs and redirects.
@@ -27,7 +27,7 @@ package enum FuzzTarget: String, Sendable, CaseIterable {
     case .manifest: try ManifestTarget.run(bytes)
     case .rows: try RowsTarget.run(bytes)
     case .headers: try HeadersTarget.run(bytes)
-    case .answers: try AnswersTarget.run(bytes)
+    case .responses: try AnswersTarget.run(bytes)
     case .json: try JSONTarget.run(bytes)
     case .addresses: try AddressesTarget.run(bytes)
     case .texts: try TextsTarget.run(bytes)

@@ -10,7 +10,7 @@ enum HeadersTarget {
       headers.append(field.name, field.value)
       try values(field.value)
     }
-    let head = AnswerHead(status: Int(message.number(0) ?? 206), headers: headers)
+    let head = ResponseHead(status: Int(message.number(0) ?? 206), headers: headers)
     var wanted: Range<Int64>?
     if let first = message.number(1), let end = message.number(2), first >= 0, first < end,
       end <= ByteCount.limit
@@ -23,10 +23,10 @@ enum HeadersTarget {
     try judge(head, wanted, object)
   }
 
-  private static func judge(_ head: AnswerHead, _ wanted: Range<Int64>?, _ object: RemoteObject) throws {
+  private static func judge(_ head: ResponseHead, _ wanted: Range<Int64>?, _ object: RemoteObject) throws {
     let url = try require(WebURL("http://h/f"), "no URL")
     let seen = ObjectFacts.read(head, now: 1_700_000_000)
-    switch RangeAnswer.judge(
+    switch RangeResponse.judge(
       head, wanted: wanted, object: object, seen: seen, url: url, now: 1_700_000_000)
     {
     case .bytes(let range):
@@ -46,7 +46,8 @@ enum HeadersTarget {
     case .refused(let failure): try check(failure)
     }
     try check(seen)
-    if case .value(let seen) = HTTPDownload(url: url).probed(Answer(head: head, url: url), now: 1_700_000_000)
+    if case .success(let seen) = HTTPDownload(url: url).probed(
+      Response(head: head, url: url), now: 1_700_000_000)
     {
       try check(seen)
     }
@@ -101,7 +102,7 @@ enum HeadersTarget {
     try fileName(text)
     try fileName(WebURL.decode(text))
     for name in ["Digest", "Content-Digest", "Repr-Digest", "Content-MD5"] {
-      try check(ObjectFacts.read(AnswerHead(status: 200, headers: [name: text]), now: 0))
+      try check(ObjectFacts.read(ResponseHead(status: 200, headers: [name: text]), now: 0))
     }
   }
 }

@@ -4,10 +4,10 @@ import JobModel
 import LocalFiles
 
 /// An upload under way whose source was moved: its new path goes on where the old one stopped.
-enum MovedSource {
+enum RenamedSource {
   /// The transfer that goes on with a retired one's session: same id or destination, nothing moved yet, and a source
   /// of the same size and fingerprint. nil where the old source is still there, or nobody fits.
-  static func heir(of old: LedgerTransfer, context: EngineContext) throws -> Int64? {
+  static func successor(of old: LedgerTransfer, context: EngineContext) throws -> Int64? {
     guard old.settings.direction == .upload, old.progress.session != nil, let facts = old.progress.source,
       let print = facts.fingerprint, let path = old.source.localPath, !exists(path, context),
       try isSameStore(old, context)

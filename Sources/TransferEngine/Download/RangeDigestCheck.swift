@@ -4,7 +4,7 @@ import JobModel
 /// What one answer said of the bytes that it carries, and the chunks of it that wait to be proved by that.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-final class RangeProof: @unchecked Sendable {
+final class RangeDigestCheck: @unchecked Sendable {
   var promise: RangeDigest?
   private var waiting: [ChunkRecord] = []
 

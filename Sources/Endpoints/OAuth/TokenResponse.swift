@@ -1,7 +1,7 @@
 package import JobModel
 
 /// What a token endpoint grants (RFC 6749, 5.1).
-package struct TokenAnswer: Sendable, Hashable {
+package struct TokenResponse: Sendable, Hashable {
   package var accessToken: Secret
   /// Seconds; nil where the service tells none, and only a refusal shows the end (Salesforce).
   package var lifetime: Double?
@@ -11,11 +11,16 @@ package struct TokenAnswer: Sendable, Hashable {
   package var instance: WebURL?
 
   /// Reads an answer; what the service says of a refusal goes into the failure, and no more of its body than that.
-  package static func read(_ answer: Answer, for grant: OAuth2, now: Double) -> Verdict<TokenAnswer> {
-    let members = answer.object
-    guard (200...299).contains(answer.status) else { return .failure(refused(answer, members, grant, now)) }
-    func violation(_ what: String) -> Verdict<TokenAnswer> {
-      .failure(Failure(.unauthorized, "the token endpoint \(answer.url) \(what)", httpStatus: answer.status))
+  package static func read(_ response: Response, for grant: OAuth2, now: Double) -> Result<
+    TokenResponse, Failure
+  > {
+    let members = response.object
+    guard (200...299).contains(response.status) else {
+      return .failure(refused(response, members, grant, now))
+    }
+    func violation(_ what: String) -> Result<TokenResponse, Failure> {
+      .failure(
+        Failure(.unauthorized, "the token endpoint \(response.url) \(what)", httpStatus: response.status))
     }
     guard let members, let token = members["access_token"].string, !token.isEmpty else {
       return violation("granted no `access_token`: check `token_url`")
@@ -26,8 +31,8 @@ package struct TokenAnswer: Sendable, Hashable {
     if let type = members["token_type"].string, type.lowercased() != "bearer" {
       return violation("granted a token of type `\(type.prefix(40))`; haul sends bearer tokens")
     }
-    return .value(
-      TokenAnswer(
+    return .success(
+      TokenResponse(
         accessToken: Secret(token), lifetime: seconds(members["expires_in"]),
         refreshToken: members["refresh_token"].string.flatMap { $0.isEmpty ? nil : Secret($0) },
         instance: members["instance_url"].string.flatMap { WebURL($0) }))
@@ -40,13 +45,13 @@ package struct TokenAnswer: Sendable, Hashable {
   }
 
   private static func refused(
-    _ answer: Answer, _ members: JSON?, _ grant: OAuth2, _ now: Double
+    _ response: Response, _ members: JSON?, _ grant: OAuth2, _ now: Double
   ) -> Failure {
     let what = "ask for a token (\(grant.grant.rawValue))"
     guard let error = members?["error"].string, !error.isEmpty else {
-      var failure = HTTPFailure.of(Answer(head: answer.head, url: answer.url), doing: what, now: now)
+      var failure = HTTPFailure.of(Response(head: response.head, url: response.url), doing: what, now: now)
       // A redirect would send the secrets on: the final address belongs into the manifest.
-      if (300...399).contains(answer.status) {
+      if (300...399).contains(response.status) {
         failure.message += ": write the address it redirects to as `token_url`"
       }
       return failure
@@ -54,14 +59,14 @@ package struct TokenAnswer: Sendable, Hashable {
     let description = members?["error_description"].string.map { ": \($0.prefix(300))" } ?? ""
     var failure = Failure(
       .unauthorized,
-      "\(what): \(answer.url) refused it with `\(error.prefix(80))`\(description); \(hint(error, grant.grant))",
-      httpStatus: answer.status)
-    if ["temporarily_unavailable", "server_error"].contains(error) || answer.status >= 500 {
+      "\(what): \(response.url) refused it with `\(error.prefix(80))`\(description); \(hint(error, grant.grant))",
+      httpStatus: response.status)
+    if ["temporarily_unavailable", "server_error"].contains(error) || response.status >= 500 {
       failure.code = .serverError
-    } else if answer.status == 429 {
+    } else if response.status == 429 {
       failure.code = .rateLimited
     }
-    failure.retryAfter = HTTPFailure.retryAfter(answer.headers, now: now)
+    failure.retryAfter = HTTPFailure.retryAfter(response.headers, now: now)
     return failure
   }
 

@@ -2,7 +2,7 @@ import JobLedger
 package import JobModel
 
 /// Applies a user's wish to a transfer that nobody works on: state, and what is left of its progress.
-package enum ControlShell {
+package enum ControlApplier {
   /// - Returns: whether the wish changed anything.
   nonisolated(nonsending) static func apply(
     _ control: Control, to transfer: LedgerTransfer, context: EngineContext, authenticator: Authenticator

@@ -2,7 +2,7 @@ import JobLedger
 import Locks
 
 /// Which transfers may have an intent on record, so that the ledger is read for them alone.
-final class KnownIntents: Sendable {
+final class IntentCache: Sendable {
   /// Nil before the ledger was asked.
   private let counts = Locked<[Int64: Int]?>(nil)
 

@@ -5,7 +5,7 @@ import LocalFiles
 /// before its intent is committed, so that the network thread waits for no file system.
 ///
 /// Used by one thread at a time, hence sendable: by the ledger's while the download waits for it, else by the transport's.
-final class HeldFile: @unchecked Sendable {
+final class InMemoryFile: @unchecked Sendable {
   /// As many as a run works on at once (`TransferEngine.activeLimit`) hold 4 MiB at most.
   static let limit: Int64 = 16 << 10
 

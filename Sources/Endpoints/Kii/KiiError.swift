@@ -1,7 +1,7 @@
 package import JobModel
 
 /// Kii's error codes and what they mean here: the one table (wire facts A, Errors).
-package enum KiiRefusal {
+package enum KiiError {
   /// What can be done about a code goes behind its message.
   private static let table: [String: (code: ErrorCode, advice: String)] = [
     "OBJECT_NOT_FOUND": (
@@ -22,13 +22,13 @@ package enum KiiRefusal {
   ]
 
   /// The `errorCode` of an answer's body.
-  package static func word(_ answer: Answer) -> String? {
-    answer.object?["errorCode"].string
+  package static func word(_ response: Response) -> String? {
+    response.object?["errorCode"].string
   }
 
-  package static func failure(_ answer: Answer, doing what: String, now: Double) -> Failure {
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    guard let word = word(answer) else { return failure }
+  package static func failure(_ response: Response, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    guard let word = word(response) else { return failure }
     failure.message += " \(word)"
     guard let meaning = table[word] else { return failure }
     failure.code = meaning.code
@@ -37,8 +37,8 @@ package enum KiiRefusal {
   }
 
   /// A refusal of an upload's request: the session may be gone with it.
-  static func upload<Value>(_ answer: Answer, doing what: String, now: Double) -> Verdict<Value> {
-    var failure = failure(answer, doing: what, now: now)
+  static func upload<Value>(_ response: Response, doing what: String, now: Double) -> Result<Value, Failure> {
+    var failure = failure(response, doing: what, now: now)
     // "Transfer has terminated, please start transfer again", the SDK says.
     if failure.code == .rangeInvalid { failure.code = .sessionExpired }
     return .failure(failure)

@@ -1,7 +1,7 @@
 import Locks
 
 /// What is said once in a run, however many transfers it is true of.
-final class SaidOnce: Sendable {
+final class WarnOnce: Sendable {
   private let said = Locked<Set<String>>([])
 
   /// True for the first who asks.

@@ -1,7 +1,7 @@
 import JobModel
 
 /// Readings of what a presigning back end and the store behind it answer.
-enum PresignedAnswer {
+enum PresignedResponse {
   /// A count of bytes, as a JSON number or as decimal text: back ends send either.
   static func count(_ value: JSON) -> Int64? {
     if let text = value.string { return ByteCount.read(text) }
@@ -31,10 +31,10 @@ enum PresignedAnswer {
 
   /// A refusal in the words of S3's error document, or of HTTP. Only the code is taken from the document: the rest
   /// may spell the signed URL.
-  static func refusal(of answer: Answer, doing what: String, now: Double) -> Failure {
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    guard let code = errorCode(answer.body) else { return failure }
-    failure.message = "\(what): HTTP \(answer.status) (\(code)) from \(answer.url)"
+  static func refusal(of response: Response, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    guard let code = errorCode(response.body) else { return failure }
+    failure.message = "\(what): HTTP \(response.status) (\(code)) from \(response.url)"
     switch code {
     case "NoSuchUpload": failure.code = .sessionExpired
     case "ExpiredToken", "RequestExpired", "AuthorizationQueryParametersError": failure.code = .forbidden

@@ -4,7 +4,7 @@ import JobModel
 /// Looks at an answer's head before the real sink does: redirects and refused credentials are not for it.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-final class RedirectSink: AnswerSink, @unchecked Sendable {
+final class RedirectWriter: BodyWriter, @unchecked Sendable {
   enum Detour {
     case redirect(WebURL)
     case renewal
@@ -16,7 +16,7 @@ final class RedirectSink: AnswerSink, @unchecked Sendable {
   private let canRenew: Bool
   private let canRenewURL: Bool
   private let followsRedirects: Bool
-  private let inner: any AnswerSink
+  private let inner: any BodyWriter
   private(set) var detour: Detour?
   private(set) var status: Int?
   /// The server's clock, in seconds since 1970.
@@ -24,7 +24,7 @@ final class RedirectSink: AnswerSink, @unchecked Sendable {
 
   init(
     origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool, followsRedirects: Bool,
-    inner: any AnswerSink
+    inner: any BodyWriter
   ) {
     self.origin = origin
     self.method = method
@@ -34,7 +34,7 @@ final class RedirectSink: AnswerSink, @unchecked Sendable {
     self.inner = inner
   }
 
-  func head(_ head: AnswerHead) throws {
+  func head(_ head: ResponseHead) throws {
     status = head.status
     if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
     switch head.status {

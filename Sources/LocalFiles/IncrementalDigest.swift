@@ -6,7 +6,7 @@ import Locks
 ///
 /// Blocks that arrive in order are hashed from memory; what comes in another order is read behind the frontier, from
 /// the page cache, and never ahead of it.
-package final class TrailingDigest: Sendable {
+package final class IncrementalDigest: Sendable {
   /// A block of the file that is written, and where it begins.
   fileprivate struct Piece: Sendable {
     var start: Int64
@@ -191,7 +191,7 @@ package final class TrailingDigest: Sendable {
   }
 }
 
-extension TrailingDigest.State {
+extension IncrementalDigest.State {
   /// True where a worker is to be started.
   fileprivate mutating func begin() -> Bool {
     guard !isWorking else { return false }

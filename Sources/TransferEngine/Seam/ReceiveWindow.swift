@@ -3,7 +3,7 @@ import Endpoints
 import JobModel
 
 /// How small is kept what lies between a rate limit and its server: bytes in the sockets' buffers count as sent there.
-struct ReceiveFit {
+struct ReceiveWindow {
   /// Bytes that are read at once.
   let step: Int
   /// Bytes of the socket's receive buffer; nil for the kernel's choice.

@@ -24,9 +24,9 @@ struct AnswerTests {
     ),
     ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nraw", [200], "raw"),
   ])
-  func `takes every form of answer`(answer: String, heads: [Int], body: String) async throws {
+  func `takes every form of response`(response: String, heads: [Int], body: String) async throws {
     let server = ScriptedServer { connection in
-      if connection.head() != nil { connection.send(answer) }
+      if connection.head() != nil { connection.send(response) }
     }
     defer { stop(server) }
     let sink = Collector()
@@ -47,9 +47,9 @@ struct AnswerTests {
     ("", "emptyReply", false),
     ("SSH-2.0-OpenSSH_9.2\r\n", "protocolViolation", true),
   ])
-  func `names what is wrong with an answer`(answer: String, kind: String, received: Bool) async {
+  func `names what is wrong with an response`(response: String, kind: String, received: Bool) async {
     let server = ScriptedServer { connection in
-      if connection.head() != nil { connection.send(answer) }
+      if connection.head() != nil { connection.send(response) }
     }
     defer { stop(server) }
     let error = await failure { () async throws(CurlError) in
@@ -95,7 +95,7 @@ struct AnswerTests {
   @Test func `a sink that refuses the head gets no body`() async {
     let server = ScriptedServer { connection in
       _ = connection.head()
-      connection.answer("hello")
+      connection.response("hello")
     }
     defer { stop(server) }
     let sink = Collector()
@@ -115,7 +115,7 @@ struct AnswerTests {
     let body = String(repeating: "0123456789", count: 20_000)
     let server = ScriptedServer { connection in
       _ = connection.head()
-      connection.answer(body)
+      connection.response(body)
     }
     defer { stop(server) }
     var options = CurlOptions()

@@ -2,7 +2,7 @@ import JobModel
 
 /// What S3's refusals mean (docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The code in the body counts
 /// before the status; an answer to HEAD has no body, and its headers have to do.
-enum S3Refusal {
+enum S3Error {
   private enum Sense {
     case code(ErrorCode)
     /// The credential has to be renewed, or this machine's clock told.
@@ -57,22 +57,22 @@ enum S3Refusal {
   }
 
   /// - Parameter settings: what the endpoint says, for the advice.
-  static func of(_ answer: Answer, doing what: String, settings: S3Settings, now: Double) -> Failure {
-    let error = error(in: answer)
+  static func of(_ response: Response, doing what: String, settings: S3Settings, now: Double) -> Failure {
+    let error = error(in: response)
     let code = error?["Code"]
-    let region = answer.headers["x-amz-bucket-region"] ?? error?["Region"]
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    if answer.status == 503 { failure.code = .rateLimited }
-    var said = [code ?? "HTTP \(answer.status)"]
-    if let text = error?["Message"] ?? plainText(answer), !text.isEmpty {
+    let region = response.headers["x-amz-bucket-region"] ?? error?["Region"]
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    if response.status == 503 { failure.code = .rateLimited }
+    var said = [code ?? "HTTP \(response.status)"]
+    if let text = error?["Message"] ?? plainText(response), !text.isEmpty {
       said.append(String(text.prefix(300)))
     }
     var hint = code == "NotImplemented" ? lacking(settings) : code.flatMap { advice[$0] }
-    switch code.flatMap({ senses[$0] }) ?? silent(answer, region: region, settings, now) {
+    switch code.flatMap({ senses[$0] }) ?? silent(response, region: region, settings, now) {
     case .code(let known)?: failure.code = known
     case .credential?:
       failure.code = .unauthorized
-      hint = skew(answer, now) ?? hint
+      hint = skew(response, now) ?? hint
     case .region?:
       failure.code = .forbidden
       let place = region ?? error?["Endpoint"]
@@ -82,40 +82,40 @@ enum S3Refusal {
     case nil: break
     }
     failure.message =
-      "\(what): \(said.joined(separator: ": ")) from \(answer.url)" + (hint.map { " – \($0)" } ?? "")
+      "\(what): \(said.joined(separator: ": ")) from \(response.url)" + (hint.map { " – \($0)" } ?? "")
     return failure
   }
 
   /// What a server in between says, a TLS port for instance that is spoken to without.
-  private static func plainText(_ answer: Answer) -> String? {
-    guard answer.headers["Content-Type"]?.lowercased().hasPrefix("text/plain") ?? (answer.status == 400),
-      answer.body.first != UInt8(ascii: "<"),
-      let text = String(validating: answer.body.prefix(300), as: UTF8.self)
+  private static func plainText(_ response: Response) -> String? {
+    guard response.headers["Content-Type"]?.lowercased().hasPrefix("text/plain") ?? (response.status == 400),
+      response.body.first != UInt8(ascii: "<"),
+      let text = String(validating: response.body.prefix(300), as: UTF8.self)
     else { return nil }
     return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
   }
 
   /// The `<Error>` in a body, whatever the status.
-  static func error(in answer: Answer) -> XMLTree.Element? {
-    guard let root = XMLTree.read(answer.body), root.name == "Error" else { return nil }
+  static func error(in response: Response) -> XMLTree.Element? {
+    guard let root = XMLTree.read(response.body), root.name == "Error" else { return nil }
     return root
   }
 
   /// A refusal without a reason, as all answers to HEAD are.
   private static func silent(
-    _ answer: Answer, region: String?, _ settings: S3Settings, _ now: Double
+    _ response: Response, region: String?, _ settings: S3Settings, _ now: Double
   ) -> Sense? {
-    switch answer.status {
+    switch response.status {
     case 301, 307: .region
     case 400 where region.map { $0 != settings.region } ?? false: .region
-    case 403 where skew(answer, now) != nil: .credential
+    case 403 where skew(response, now) != nil: .credential
     default: nil
     }
   }
 
   /// What to say where this machine's clock is off by more than the 15 minutes that S3 bears.
-  private static func skew(_ answer: Answer, _ now: Double) -> String? {
-    guard let theirs = answer.headers["Date"].flatMap(HTTPDate.seconds), abs(now - theirs) > 840 else {
+  private static func skew(_ response: Response, _ now: Double) -> String? {
+    guard let theirs = response.headers["Date"].flatMap(HTTPDate.seconds), abs(now - theirs) > 840 else {
       return nil
     }
     let minutes = Int(clamping: (abs(now - theirs) / 60).rounded())

@@ -1,7 +1,7 @@
 import JobModel
 
 /// Salesforce's own words: error documents, and pages in place of bytes.
-enum SalesforceAnswer {
+enum SalesforceResponse {
   /// Seconds of rest after the organisation's limit of calls is spent; it counts 24 hours and tells no time to wait.
   static let limitRest = 3600.0
 
@@ -20,14 +20,15 @@ enum SalesforceAnswer {
     "INVALID_TYPE": .protocolViolation, "UNSUPPORTED_API_VERSION": .protocolViolation,
   ]
 
-  static func refusal(of answer: Answer, doing what: String, now: Double) -> Failure {
-    var failure = HTTPFailure.of(answer, doing: what, now: now)
-    guard let error = error(in: answer.body) else {
+  static func refusal(of response: Response, doing what: String, now: Double) -> Failure {
+    var failure = HTTPFailure.of(response, doing: what, now: now)
+    guard let error = error(in: response.body) else {
       // Connect answers so when a day's calls are spent.
-      if answer.status == 429 { failure.retryAfter = failure.retryAfter ?? limitRest }
+      if response.status == 429 { failure.retryAfter = failure.retryAfter ?? limitRest }
       return failure
     }
-    failure.message = "\(what): \(error.code) (\(error.message)), HTTP \(answer.status) from \(answer.url)"
+    failure.message =
+      "\(what): \(error.code) (\(error.message)), HTTP \(response.status) from \(response.url)"
     failure.code = codes[error.code] ?? failure.code
     if failure.code == .rateLimited { failure.retryAfter = failure.retryAfter ?? limitRest }
     return failure
@@ -43,7 +44,7 @@ enum SalesforceAnswer {
   }
 
   /// The answer's type is a web page's or a script's.
-  static func isPage(_ head: AnswerHead) -> Bool {
+  static func isPage(_ head: ResponseHead) -> Bool {
     let type = head.headers["Content-Type"]?.lowercased() ?? ""
     return [
       "text/html", "application/xhtml", "text/javascript", "application/javascript",
@@ -52,11 +53,11 @@ enum SalesforceAnswer {
     .contains { type.hasPrefix($0) }
   }
 
-  static func loginPage(_ answer: Answer) -> Failure {
+  static func loginPage(_ response: Response) -> Failure {
     Failure(
       .unauthorized,
-      "\(answer.url) answered with a page (\(answer.headers["Content-Type"] ?? "no type")) in place of the file: a login page, most likely",
-      httpStatus: answer.status)
+      "\(response.url) answered with a page (\(response.headers["Content-Type"] ?? "no type")) in place of the file: a login page, most likely",
+      httpStatus: response.status)
   }
 
   /// A number that Salesforce sends as text, or may send as a number.

@@ -8,11 +8,11 @@ import Testing
 struct RedirectSinkTests {
   private func sink(
     _ method: String = "GET", renew: Bool = false, renewURL: Bool = false, follows: Bool = true
-  ) throws -> (RedirectSink, CollectingSink) {
-    let inner = CollectingSink()
+  ) throws -> (RedirectWriter, ResponseBuffer) {
+    let inner = ResponseBuffer()
     let url = try #require(WebURL("https://h/a/b?x=1"))
     return (
-      RedirectSink(
+      RedirectWriter(
         origin: url, method: method, canRenew: renew, canRenewURL: renewURL, followsRedirects: follows,
         inner: inner), inner
     )
@@ -21,9 +21,9 @@ struct RedirectSinkTests {
   @Test(arguments: [301, 302, 303, 307, 308])
   func redirects(status: Int) throws {
     let (sink, inner) = try sink()
-    try sink.head(AnswerHead(status: status, headers: ["Location": "../c"]))
+    try sink.head(ResponseHead(status: status, headers: ["Location": "../c"]))
     guard case .redirect(let target) = sink.detour else { return #expect(Bool(false), "no detour") }
-    #expect("\(target)" == "https://h/c" && inner.answerHead == nil && sink.status == status)
+    #expect("\(target)" == "https://h/c" && inner.responseHead == nil && sink.status == status)
     try [1, 2].withUnsafeBytes { try sink.body($0) }
     #expect(inner.bytes.isEmpty, "a redirect's page is not the file")
   }
@@ -36,15 +36,15 @@ struct RedirectSinkTests {
     let (sink, inner) = try sink(method, follows: follows)
     var headers = HeaderList()
     if let location { headers.append("Location", location) }
-    try sink.head(AnswerHead(status: status, headers: headers))
-    #expect(sink.detour == nil && inner.answerHead?.status == status)
+    try sink.head(ResponseHead(status: status, headers: headers))
+    #expect(sink.detour == nil && inner.responseHead?.status == status)
   }
 
   @Test(arguments: ["ftp://h/c", "https://user@h/c"])
   func somePlacesAreNoneToGoTo(location: String) throws {
     let (sink, _) = try sink()
     let failure = #expect(throws: Failure.self) {
-      try sink.head(AnswerHead(status: 302, headers: ["Location": location]))
+      try sink.head(ResponseHead(status: 302, headers: ["Location": location]))
     }
     #expect(failure?.code == .policyDenied)
   }
@@ -55,8 +55,8 @@ struct RedirectSinkTests {
       (403, true, false, false),
     ] {
       let (sink, inner) = try sink(renew: renew, renewURL: renewURL)
-      try sink.head(AnswerHead(status: status, headers: ["Date": "Thu, 01 Jan 1970 00:00:10 GMT"]))
-      #expect((sink.detour != nil) == isDetour && (inner.answerHead == nil) == isDetour)
+      try sink.head(ResponseHead(status: status, headers: ["Date": "Thu, 01 Jan 1970 00:00:10 GMT"]))
+      #expect((sink.detour != nil) == isDetour && (inner.responseHead == nil) == isDetour)
       #expect(sink.date == 10)
     }
   }

@@ -3,7 +3,7 @@ import Locks
 import Posix
 
 /// A value that another thread makes meanwhile.
-final class Ahead<Value: Sendable>: Sendable {
+final class Future<Value: Sendable>: Sendable {
   private let result = Locked<Result<Value, any Error>?>(nil)
   private let isMade = DispatchSemaphore(value: 0)
 

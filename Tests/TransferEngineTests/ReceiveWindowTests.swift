@@ -7,13 +7,13 @@ import Testing
 /// Buffers under a rate limit, by rate and by how far away the server is.
 struct ReceiveFitTests {
   private func fit(_ rate: Double, _ host: String, _ change: (inout EffectivePolicy) -> Void = { _ in })
-    throws -> ReceiveFit
+    throws -> ReceiveWindow
   {
     var policy = EffectivePolicy()
     (policy.transfers, policy.chunksInFlight) = (1, 1)
     change(&policy)
     let target = try AdmittedURL(try #require(WebURL("http://\(host)/a")), for: "GET", policy: policy)
-    return ReceiveFit(rate, WireRequest("GET", target, headers: HeaderList(), body: .none))
+    return ReceiveWindow(rate, WireRequest("GET", target, headers: HeaderList(), body: .none))
   }
 
   @Test(arguments: [

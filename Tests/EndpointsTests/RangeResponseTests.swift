@@ -23,10 +23,10 @@ struct RangeAnswerTests {
     object.etag = etag
     object.size = size
     let url = try #require(WebURL("http://h/f"))
-    let head = AnswerHead(status: status, headers: headers)
+    let head = ResponseHead(status: status, headers: headers)
     let facts = ObjectFacts.read(head, now: 1000)
     let seen: Kind =
-      switch RangeAnswer.judge(head, wanted: wanted, object: object, seen: facts, url: url, now: 1000) {
+      switch RangeResponse.judge(head, wanted: wanted, object: object, seen: facts, url: url, now: 1000) {
       case .bytes(let range): .bytes(range)
       case .whole(let length): .whole(length)
       case .nothing(let size): .nothing(size)
@@ -90,7 +90,7 @@ struct RangeAnswerTests {
     let sum = "1B2M2Y8AsgTpgAmY7PhCfg=="
     for name in ["Content-MD5", "Digest", "Content-Digest"] {
       let value = ["Content-MD5": sum, "Digest": "md5=" + sum, "Content-Digest": "md5=:\(sum):"][name] ?? ""
-      var head = AnswerHead(status: 200, headers: ["Content-Range": "bytes 0-9/100"])
+      var head = ResponseHead(status: 200, headers: ["Content-Range": "bytes 0-9/100"])
       head.headers.append(name, value)
       #expect(ObjectFacts.read(head, now: 0).digests.isEmpty && ObjectFacts.read(head, now: 0).size == 100)
       head.headers.remove("Content-Range")
@@ -159,7 +159,7 @@ struct RangeAnswerTests {
     ] as [(String?, Double, Bool)] {
       var headers: HeaderList = ["Last-Modified": modified]
       if let date { headers.append("Date", date) }
-      let facts = ObjectFacts.read(AnswerHead(status: 200, headers: headers), now: now)
+      let facts = ObjectFacts.read(ResponseHead(status: 200, headers: headers), now: now)
       #expect(facts.lastModifiedIsStrong == strong)
     }
   }

@@ -1,7 +1,7 @@
 package import JobModel
 
 /// Judges the head of an answer to a GET before a byte of it is used (RFC 9110, 14 and 15.3.7).
-package enum RangeAnswer: Sendable, Hashable {
+package enum RangeResponse: Sendable, Hashable {
   /// The body is these bytes; the range may be shorter than what was asked for.
   case bytes(Range<Int64>)
   /// The body is the whole object, from byte 0: the server does not serve ranges, or the validator failed.
@@ -17,9 +17,9 @@ package enum RangeAnswer: Sendable, Hashable {
   ///   - object: what is known of the object; empty before the first answer.
   ///   - seen: what this head says of it.
   package static func judge(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, url: WebURL,
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, url: WebURL,
     now: Double
-  ) -> RangeAnswer {
+  ) -> RangeResponse {
     switch head.status {
     case 206: return partial(head, wanted: wanted, object: object, seen: seen, url: url)
     case 200:
@@ -45,14 +45,14 @@ package enum RangeAnswer: Sendable, Hashable {
       }
       return .nothing(size: total)
     default:
-      return .refused(HTTPFailure.of(Answer(head: head, url: url), doing: "download", now: now))
+      return .refused(HTTPFailure.of(Response(head: head, url: url), doing: "download", now: now))
     }
   }
 
   private static func partial(
-    _ head: AnswerHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, url: WebURL
-  ) -> RangeAnswer {
-    func refuse(_ what: String) -> RangeAnswer {
+    _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, url: WebURL
+  ) -> RangeResponse {
+    func refuse(_ what: String) -> RangeResponse {
       .refused(
         Failure(
           .rangeInvalid, "\(url) answered \(head.status) with \(what)", httpStatus: head.status,

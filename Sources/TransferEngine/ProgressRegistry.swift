@@ -5,7 +5,7 @@ import Locks
 import Synchronization
 
 /// The transfers in flight, for the live view: written by the engine, read by whoever shows them.
-package final class LiveBoard: Sendable {
+package final class ProgressRegistry: Sendable {
   private let transfers = Locked<[Int64: LiveTransfer]>([:])
   private let movedBytes = Atomic<Int>(0)
 
