@@ -208,7 +208,8 @@ package actor AdmissionQueue {
 
   private func waitForNetwork() {
     Task {
-      repeat { try await sleep(1) } while !limiter.unreachable.contains { hasNetwork?($0) ?? true }
+      // None of them is this machine's own: one speaks for all.
+      repeat { try await sleep(1) } while !limiter.unreachable.prefix(1).contains { hasNetwork?($0) ?? true }
       limiter.networkIsBack()
       settle()
     }

@@ -50,7 +50,10 @@ struct LocalPart: Sendable {
   }
 
   private func held() throws -> [Int] {
-    guard try file.facts().size > layout.size else { return Array(0..<layout.count) }
+    let size = try file.facts().size
+    // Shorter than the file that it is a part of: a power cut took some.
+    guard size >= layout.size else { return [] }
+    guard size > layout.size else { return Array(0..<layout.count) }
     let marks = try file.bytes(at: layout.size, count: layout.count)
     return marks.indices.filter { marks[$0] == 1 }
   }

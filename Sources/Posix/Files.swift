@@ -75,13 +75,16 @@ package enum Files {
 
   /// Makes a folder and those above it, for their owner only.
   package static func makeFolders(_ path: String) throws(SystemError) {
-    guard mkdir(path, 0o700) != 0, !(errno == EEXIST && isFolder(path)) else { return }
+    guard mkdir(path, 0o700) != 0 else { return }
     let fault = SystemError()
+    if fault.number == EEXIST, isFolder(path) { return }
     guard fault.number == ENOENT, let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
       slash > path.startIndex
     else { throw fault }
     try makeFolders(String(path[..<slash]))
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError() }
+    guard mkdir(path, 0o700) != 0 else { return }
+    let second = SystemError()
+    guard second.number == EEXIST, isFolder(path) else { throw second }
   }
 
   /// Removes a file, or a folder with all that is in it, as far as that can be done.

@@ -26,6 +26,8 @@ struct Haul: AsyncParsableCommand {
   static func main() async {
     haul_lean_malloc()
     signal(SIGPIPE, SIG_IGN)
+    // Where whoever started haul ignores it, nobody could be told how a child ended.
+    signal(SIGCHLD, SIG_DFL)
     do {
       try refuseUnknownHelp()
       try refuseUnknownWords()

@@ -33,10 +33,11 @@ final class SecretCommand: Sendable {
           return state.isOver
         }
         guard !isOver else { return continuation.resume(throwing: CancellationError()) }
-        DedicatedThread.start { command.run() }
+        // Before the thread, whose start may have to wait for another's end.
         DispatchQueue.global().asyncAfter(deadline: .now() + longest) { [weak command] in
           command?.fail("took longer than \(Int(longest)) s and was ended")
         }
+        DedicatedThread.start { command.run() }
       }
     } onCancel: {
       command.end(.failure(CancellationError()))

@@ -101,7 +101,8 @@ struct DownloadMachine {
       return end(.failed(failure))
     case (.settling, _), (.resuming, _), (.fetching, _), (.verifying, _), (.repairing, _), (.promoting, _),
       (.ended, _):
-      return end(.failed(Failure(.internal, "\(phase) is not answered by \(event)")))
+      // Neither is named: both hold what must not be told.
+      return end(.failed(Failure(.internal, "a download was told what its phase has no place for")))
     }
   }
 

@@ -165,7 +165,7 @@ struct Fetch {
         stream(end, "the server answers a range with everything: one stream, which can't be resumed")
       }
       seen.servesRanges = object.servesRanges
-      taken = 0..<end
+      taken = 0..<(length ?? seen.size ?? object.size ?? .max)
     }
     if let failure = learn(seen) { return .refuse(failure) }
     return taken.map { .take($0) } ?? .nothing

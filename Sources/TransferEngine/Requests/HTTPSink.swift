@@ -109,8 +109,9 @@ final class HTTPSink: RemoteSink {
     {
       return .limited(to: limit, failure)
     }
-    // Only one that is to be renewed can be gone: any other 404 is of the endpoint's URL.
-    if old == nil, case .failure(let failure) = opened { throw failure.beforeAnySession }
+    // Only one that is to be renewed, or that was asked for before under its key, can be gone: a 404 is of the endpoint's URL.
+    let mayBeKnown = old != nil || remote.keysSessions && source.key != nil && response.status != 404
+    if !mayBeKnown, case .failure(let failure) = opened { throw failure.beforeAnySession }
     let session = try opened.get()
     // Also where it has the name of one before it: what was handed out for that one may be of no more use.
     partURLs = PartURLs()

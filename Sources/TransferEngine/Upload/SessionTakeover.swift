@@ -20,7 +20,9 @@ struct SessionTakeover {
       held = try await beginning(upTo: min(offset, source.request.size), recorded)
     } else if let holdings {
       held = HeldChunks()
-      for (index, chunk) in holdings.chunks where index >= 0 && index < max(1, layout.count) {
+      // In order: each one then only lengthens what is held.
+      for (index, chunk) in holdings.chunks.sorted(by: { $0.key < $1.key })
+      where index >= 0 && index < max(1, layout.count) {
         let range = layout.count == 0 ? 0..<0 : layout.range(index)
         if let known = try await vouched(chunk, range, recorded[range.lowerBound]) { held.insert(known) }
       }
@@ -34,6 +36,10 @@ struct SessionTakeover {
     record.note(.regained(held.bytes - known))
     record.note(
       .resumed(bytes: held.bytes, chunks: held.wholeChunks(layout, order: source.abilities.order)))
+    if !held.isEmpty {
+      let whole = held.wholeChunks(layout, order: source.abilities.order)
+      record.note(.held(contiguous: held.contiguous, chunks: whole))
+    }
     scope.live.setDone(held.bytes)
     if let expiry = holdings?.expiresAt { record.note(.sessionExpires(at: expiry)) }
     return held

@@ -138,13 +138,11 @@ actor Upload {
       return .found(
         try await scope.sink.complete(session, source: source.request, chunks: machine.held.sorted))
     case .look(let session):
-      let recorded = HeldChunks(try scope.context.ledger.chunks(of: record.transfer.seq))
-      let chunks = machine.held.isEmpty ? recorded : machine.held
       return .found(
         try await DestinationLook(scope: scope, source: source)
-          .uploaded(session, chunks.sorted, try await source.digests.whole()))
+          .uploaded(session, try sentChunks().sorted, try await source.digests.whole()))
     case .prove(let file):
-      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, machine.held)
+      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, try sentChunks())
       return .done
     case .compare(let session):
       let found = try await takeover.differing(machine.held, session)
@@ -257,6 +255,12 @@ actor Upload {
       _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
       tell(.sent(chunk: chunk.index, seconds: now - began))
     }
+  }
+
+  /// The chunks that the finished file is proved by: those of this attempt, or where it began behind the end, those on
+  /// record.
+  private func sentChunks() throws -> HeldChunks {
+    machine.held.isEmpty ? HeldChunks(try scope.context.ledger.chunks(of: record.transfer.seq)) : machine.held
   }
 
   /// Records the intent to close the session: it is there before the file can appear, so that a kill in between never takes
