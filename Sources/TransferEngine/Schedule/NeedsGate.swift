@@ -6,8 +6,8 @@ struct NeedsGate {
   /// By profile, the id that it waits for.
   private var obstacles: [Int64: String] = [:]
 
-  /// Profiles that have no turn yet.
-  var blocked: Set<Int64> { Set(obstacles.keys) }
+  /// Profiles that have no turn yet: kept apart, as each turn asks for them.
+  private(set) var blocked: Set<Int64> = []
 
   /// The end of this transfer may let others have their turn.
   func waits(for id: String) -> Bool { obstacles.values.contains(id) }
@@ -25,6 +25,7 @@ struct NeedsGate {
     let before = obstacles
     var hasSkipped = false
     while try look(ledger, now: now) { hasSkipped = true }
+    blocked = Set(obstacles.keys)
     let hasOpened = hasSkipped || before.keys.contains { obstacles[$0] == nil }
     return Outcome(hasOpened: hasOpened, isNews: hasOpened || before.isEmpty && !obstacles.isEmpty)
   }
