@@ -2,7 +2,7 @@
 CONFIGURATION ?= debug
 BIN = .build/$(CONFIGURATION)
 
-.PHONY: setup build release lint imports test test-unit check schema quickstart torture rates fuzz bench clean
+.PHONY: setup build release man deb image lint imports test test-unit check schema quickstart torture rates fuzz bench clean
 
 ## Installs the system packages that are missing (Debian).
 setup:
@@ -16,6 +16,21 @@ release: setup
 	swift build -c release --static-swift-stdlib -Xlinker -s --product haul
 	swift build -c release --static-swift-stdlib -Xlinker -s --product depot
 	@size=$$(stat -Lc %s .build/release/haul); [ $$size -le 25000000 ] || { echo "haul has $$size bytes" >&2; exit 1; }
+
+## The man pages of what was built, in .build/man: made from the commands themselves.
+man:
+	mkdir -p .build/man
+	for program in haul depot; do Scripts/manual $(BIN)/$$program >.build/man/$$program.1 || exit 1; done
+
+## .build/haul_VERSION_ARCH.deb: programs, man pages, completions, systemd units, documents (docs/packaging.md).
+deb: release
+	./Scripts/deb
+
+## An OCI image of the package, by buildah; BASE is the image of Debian 12 that it is made from.
+BASE ?= docker.io/library/debian:12-slim
+image: deb
+	deb=$$(ls -t .build/haul_*.deb | head -n 1) && version=$$(.build/release/haul --version) \
+	&& buildah build --build-arg BASE=$(BASE) --build-arg DEB=$$(basename $$deb) -t haul:$$version -f packaging/oci/Containerfile .build
 
 ## Format lint, strict; no `Mutex` where an optimised build breaks it, and no Foundation in what haul links (ARCHITECTURE.md).
 lint:

@@ -97,15 +97,28 @@ let package = Package(
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
     layer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
+    layer("HTTPClient", ["Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobModel", "Locks"]),
     layer(
-      "TransferEngine",
+      "Transfers",
       [
-        "Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles", "Locks",
+        "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
+        "Locks",
+      ]),
+    layer(
+      "Maintenance",
+      [
+        "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
+        "Transfers",
+      ]),
+    layer(
+      "Scheduler",
+      [
+        "Admission", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "Locks", "Maintenance", "Transfers",
       ]),
     layer("Preview", ["Endpoints", "JobLedger", "JobModel", "LocalFiles"]),
     layer(
       "Reporting",
-      ["Admission", "Endpoints", "JobLedger", "JobModel", "Locks", "Posix", "TransferEngine"]),
+      ["Admission", "Endpoints", "JobLedger", "JobModel", "Locks", "Posix", "Transfers"]),
     layer(
       "DepotServer",
       [
@@ -122,14 +135,14 @@ let package = Package(
     layer(
       "HaulCore",
       [
-        "Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobLedger", "JobManifest", "JobModel",
-        "LocalFiles", "Locks", "Planner", "Posix", "Preview", "Reporting", "TimeZones", "TransferEngine",
-        logging,
+        "Admission", "CPosix", "Curl", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobManifest",
+        "JobModel", "LocalFiles", "Locks", "Maintenance", "Planner", "Posix", "Preview", "Reporting",
+        "Scheduler", "TimeZones", "Transfers", logging,
       ]),
 
     // The programs.
     program(
-      "haul", ["CPosix", "HaulCore", "JobModel", "Posix", arguments]),
+      "haul", ["CPosix", "HaulCore", "JobModel", "Posix", "Reporting", arguments]),
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
@@ -143,10 +156,10 @@ let package = Package(
     tests(
       "HaulCoreTests",
       [
-        "Digests", "Endpoints", "HaulCore", "JobLedger", "JobManifest", "JobModel", "Locks", "Planner",
-        "TestSupport",
-        "TransferEngine",
+        "Digests", "Endpoints", "HaulCore", "HTTPClient", "JobLedger", "JobManifest", "JobModel", "Locks",
+        "Planner", "Reporting", "Scheduler", "TestSupport", "Transfers",
       ]),
+    tests("HTTPClientTests", ["Curl", "Endpoints", "HTTPClient", "JobModel"]),
     tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),
     tests("LocksTests", ["Locks"]),
     tests("PosixTests", ["Posix"]),
@@ -161,18 +174,20 @@ let package = Package(
     tests(
       "EndpointTests",
       [
-        "Admission", "Curl", "DepotServer", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles",
+        "Admission", "Curl", "DepotServer", "Digests", "Endpoints", "HTTPClient", "JobModel", "LocalFiles",
         "TestSupport",
-        "TransferEngine",
       ]),
     tests("EndpointsTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "TestSupport"]),
-    tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "TransferEngine"]),
+    tests("ReportingTests", ["JobLedger", "JobModel", "Reporting", "TestSupport", "Transfers"]),
     tests(
-      "TransferEngineTests",
+      "TransfersTests",
       [
-        "Admission", "CPosix", "Digests", "Endpoints", "JobLedger", "JobModel", "LocalFiles",
-        "TestSupport", "TransferEngine",
+        "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
+        "Maintenance", "Scheduler", "TestSupport", "Transfers",
       ]),
+    tests(
+      "SchedulerTests",
+      ["Admission", "JobLedger", "JobModel", "Scheduler", "TestSupport"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

@@ -317,8 +317,37 @@ def far_server(rounds):
     row.note("the least that 16 connections allow", f"{least:.2f} s")
     row.at_most("wall / least", median(found) / least, 1.2)
     link.end()
+    rows = [row] + [as_it_comes(nginx, data, delay, rounds) for delay in (10, 50, 100)]
     nginx.end()
-    return [row]
+    return rows
+
+
+def as_it_comes(nginx, data, delay, rounds):
+    """Many small files by the defaults of both sides; `connections: auto` finds what pays anew in each run."""
+    names = list(stage.small_files(data / "thousands", 2000, 4096))
+    link = stage.far(nginx.port, delay, RATE)
+    with open(data / "thousands.txt", "w") as listed:
+        listed.write("\n".join(names) + "\n")
+    with open(data / "thousands.curl", "w") as listed:
+        listed.write("".join(f"url={link.url}/thousands/{name}\noutput={name}\n" for name in names))
+
+    def haul():
+        job = stage.Job("faras", "transfers:\n"
+                                 f"  - id: m\n    for_each: {{ list: {data}/thousands.txt, key: '${{each.line}}' }}\n"
+                                 f"    download: '{link.url}/thousands/${{each.line}}'\n    to: 'out/${{each.line}}'\n")
+        return measure.run(job.command())
+
+    def curl():
+        return measure.run(["curl", "-s", "--parallel", "-K", data / "thousands.curl"], cwd=stage.fresh("faras-curl"))
+
+    samples = measure.alternate({"haul": haul, "curl --parallel": curl}, rounds)
+    row = Row(f"2,000 × 4 KiB as it comes, {2 * delay} ms round trip")
+    for name, found in samples.items():
+        row.figure(name, found)
+    row.at_most("wall / curl --parallel", median(samples["haul"]) / median(samples["curl --parallel"]), 1.0)
+    rss(row, samples["haul"])
+    link.end()
+    return row
 
 
 ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "small-up": small_up,

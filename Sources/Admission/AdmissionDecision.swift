@@ -5,6 +5,8 @@ package enum AdmissionDecision: Sendable {
   case go(RequestPermit)
   /// Until the limiter changes, or until then: `decide` is asked again.
   case wait(until: Double?)
+  /// The same, and of any request that asks alike.
+  case full(until: Double?)
   case refuse(Failure)
 }
 

@@ -10,6 +10,7 @@ package actor AdmissionQueue {
 
   private struct Waiter {
     let id: Int
+    let line: AdmissionRequest.Line
     var request: AdmissionRequest
     let continuation: CheckedContinuation<RequestPermit, any Error>
   }
@@ -21,6 +22,8 @@ package actor AdmissionQueue {
   private let report: @Sendable (HostNews) -> Void
   private var limiter: Limiter
   private var waiters: [Waiter] = []
+  /// How many wait in each line.
+  private var lines: [AdmissionRequest.Line: Int] = [:]
   private var lastWaiter = 0
   /// When those who wait for a host are looked at again.
   private var timers: [String: Double] = [:]
@@ -33,12 +36,17 @@ package actor AdmissionQueue {
   /// - Parameters:
   ///   - now: seconds of a clock that never goes back.
   ///   - random: 0 ..< 1.
+  ///   - capacity: requests that files and memory allow at a time, where a policy leaves it to the run.
+  ///   - limits: of the job, beside those of policies.
+  ///   - known: what runs before found: requests at a time, by host.
   ///   - hasNetwork: whether this machine has a network for an origin; nil where a lost network is a failure like others.
   ///   - report: hears of each change, on the executor.
   package init(
     executor: any SerialExecutor, sleep: @escaping @Sendable (Double) async throws -> Void,
     now: @escaping @Sendable () -> Double, random: @escaping @Sendable () -> Double,
-    rates: HostRates = HostRates(), hasNetwork: (@Sendable (_ origin: String) -> Bool)? = nil,
+    rates: HostRates = HostRates(), capacity: Int = 256, limits: JobLimits = JobLimits(),
+    known: [String: Int] = [:],
+    hasNetwork: (@Sendable (_ origin: String) -> Bool)? = nil,
     report: @escaping @Sendable (HostNews) -> Void = { _ in }
   ) {
     self.executor = executor
@@ -47,7 +55,7 @@ package actor AdmissionQueue {
     self.rates = rates
     self.hasNetwork = hasNetwork
     self.report = report
-    limiter = Limiter(random: random)
+    limiter = Limiter(random: random, capacity: capacity, limits: limits, known: known)
   }
 
   /// Takes over what a run before knew of hosts.
@@ -69,7 +77,7 @@ package actor AdmissionQueue {
     case .refuse(let failure):
       settle()
       throw failure
-    case .wait(let until): permit = try await wait(request, until)
+    case .wait(let until), .full(let until): permit = try await wait(request, until)
     }
     if limiter.isFirst(permit) { watchSilence(of: permit) }
     return permit
@@ -81,7 +89,9 @@ package actor AdmissionQueue {
     if let until { wake(request.host, at: until) }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        waiters.append(Waiter(id: id, request: request, continuation: continuation))
+        let line = request.line
+        waiters.append(Waiter(id: id, line: line, request: request, continuation: continuation))
+        lines[line, default: 0] += 1
         if Task.isCancelled { drop(id) }
         // What it waits for may have come before it was in the list.
         settle()
@@ -94,6 +104,7 @@ package actor AdmissionQueue {
   private func drop(_ id: Int) {
     guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
     var waiter = waiters.remove(at: index)
+    leaveLine(waiter)
     limiter.use(&waiter.request, nil)
     waiter.continuation.resume(throwing: CancellationError())
     settle()
@@ -114,8 +125,10 @@ package actor AdmissionQueue {
   }
 
   /// The request is over; `failure` where the host gave no answer of its own, else the bytes of the bodies that count.
+  ///
+  /// - Parameter isWhole: it came to its own end.
   package func leave(
-    _ permit: RequestPermit, failure: Failure?, received: Int64 = 0, sent: Int64 = 0
+    _ permit: RequestPermit, failure: Failure?, received: Int64 = 0, sent: Int64 = 0, isWhole: Bool = false
   ) {
     let (host, now) = (permit.request.host, now())
     var failure = failure
@@ -124,7 +137,9 @@ package actor AdmissionQueue {
       failure = nil
       if limiter.lostNetwork(to: host) { waitForNetwork() }
     }
-    change(permit.request) { $0.ended(permit, failure: failure, now: now) }
+    change(permit.request) {
+      $0.ended(permit, failure: failure, bytes: isWhole ? received + sent : nil, now: now)
+    }
     for (bytes, direction) in [(received, Direction.download), (sent, .upload)]
     where bytes >= HostRates.telling {
       guard let origin = permit.request.transfer?.origin() else { return }
@@ -144,23 +159,37 @@ package actor AdmissionQueue {
   /// Admits who may go now, in the order of coming; but who has asked a host in vain comes after those who have not.
   private func serve() {
     guard !waiters.isEmpty else { return }
-    if waiters.contains(where: hasFailed) {
+    if lines.keys.contains(where: { limiter.hasFailed($0.host) }) {
       waiters = waiters.filter { !hasFailed($0) } + waiters.filter(hasFailed)
     }
     let now = now()
-    var left: [Waiter] = []
-    var served: [(Waiter, Result<RequestPermit, any Error>)] = []
-    for var waiter in waiters {
-      switch limiter.decide(&waiter.request, now: now) {
-      case .go(let permit): served.append((waiter, .success(permit)))
-      case .refuse(let failure): served.append((waiter, .failure(failure)))
+    var full: Set<AdmissionRequest.Line> = []
+    var served: [(index: Int, Result<RequestPermit, any Error>)] = []
+    for index in waiters.indices {
+      // Whoever waits for a host or a permit is to hear of any change; of those in line the first speaks for all.
+      if waiters[index].request.use == .working, full.contains(waiters[index].line) {
+        guard full.count == lines.count, limiter.permits.allAreHeld else { continue }
+        break
+      }
+      switch limiter.decide(&waiters[index].request, now: now) {
+      case .go(let permit): served.append((index, .success(permit)))
+      case .refuse(let failure): served.append((index, .failure(failure)))
       case .wait(let until):
-        if let until { wake(waiter.request.host, at: until) }
-        left.append(waiter)
+        if let until { wake(waiters[index].request.host, at: until) }
+      case .full(let until):
+        if let until { wake(waiters[index].request.host, at: until) }
+        full.insert(waiters[index].line)
       }
     }
-    waiters = left
-    for (waiter, result) in served { waiter.continuation.resume(with: result) }
+    guard !served.isEmpty else { return }
+    let gone = served.map { (waiters[$0.index], $0.1) }
+    for (index, _) in served.reversed() { leaveLine(waiters.remove(at: index)) }
+    for (waiter, result) in gone { waiter.continuation.resume(with: result) }
+  }
+
+  private func leaveLine(_ waiter: Waiter) {
+    let left = (lines[waiter.line] ?? 1) - 1
+    lines[waiter.line] = left > 0 ? left : nil
   }
 
   private func hasFailed(_ waiter: Waiter) -> Bool {
@@ -227,7 +256,7 @@ package actor AdmissionQueue {
 
   /// Whether a queued transfer may begin now. Whoever hears that it may not is called when that may have changed.
   package func outlook(group: Int, host: String?, _ policy: EffectivePolicy) -> TransferOutlook {
-    guard limiter.permits.hasRoom(group, limit: policy.transfers) else { return .full }
+    guard limiter.permits.hasRoom(group, limiter.limit(policy, host: host)) else { return .full }
     guard let host,
       case .waitForHost(let until) = limiter.hostDecision(
         host, policy, requester: Self.newcomer, now: now())
@@ -240,11 +269,20 @@ package actor AdmissionQueue {
     return limiter.isAwaited(host) ? .awaited : .shut
   }
 
-  /// A transfer begins, and takes a permit of its group.
+  /// Transfers that hold a permit.
+  package var held: Int { limiter.permits.held }
+
+  /// A transfer begins, and takes a permit.
+  ///
+  /// - Parameters:
+  ///   - host: the one that it asks first, where that can be told.
+  ///   - mostConnections: what `connections: auto` may come to at its endpoint.
   package func begin(
-    _ seq: Int64, group: Int, _ policy: EffectivePolicy, origin: @escaping @Sendable () -> String?
+    _ seq: Int64, group: Int, host: String? = nil, mostConnections: Int = 64, _ policy: EffectivePolicy,
+    origin: @escaping @Sendable () -> String?
   ) -> TransferPermit {
-    limiter.permits.begin(seq, group: group, limit: policy.transfers, origin: origin)
+    limiter.permits.begin(
+      seq, group: group, limiter.limit(policy, host: host), mostConnections: mostConnections, origin: origin)
   }
 
   /// The transfer is cancelled: what it still sends waits for no permit.

@@ -27,6 +27,18 @@ package struct AdmissionRequest: Sendable {
     self.transfer = transfer
   }
 
+  /// Those who ask alike: where one has no room, none has.
+  struct Line: Hashable, Sendable {
+    let host: String
+    let share: Share
+    let perHost: FlightLimit
+    let total: FlightLimit
+  }
+
+  var line: Line {
+    Line(host: host, share: share, perHost: policy.connectionsPerHost, total: policy.connectionsTotal)
+  }
+
   var share: Share { transfer.map { .group($0.group) } ?? .policy(policy) }
 }
 
@@ -35,10 +47,13 @@ package final class RequestPermit: Sendable {
   package let id: Int
   package let request: AdmissionRequest
   package let begun: Double
+  /// The host has yet to show that it takes so many at a time.
+  let isTrial: Bool
 
-  init(_ id: Int, _ request: AdmissionRequest, begun: Double) {
+  init(_ id: Int, _ request: AdmissionRequest, begun: Double, isTrial: Bool) {
     self.id = id
     self.request = request
     self.begun = begun
+    self.isTrial = isTrial
   }
 }

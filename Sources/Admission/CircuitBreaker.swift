@@ -53,6 +53,9 @@ package struct CircuitBreaker: Sendable {
   /// Whether a transfer's request has failed since the last answer.
   package func hasFailed(_ requester: Int64?) -> Bool { requester.map(unanswered.contains) ?? false }
 
+  /// Whether any transfer's request has.
+  var hasFailures: Bool { !unanswered.isEmpty }
+
   /// Tried as often in a row, and as far apart, as the policy tries one request; few tries say little about a host.
   private func isGivenUp(_ policy: EffectivePolicy) -> Bool {
     isOpen && openings >= max(policy.retryAttempts, Self.threshold)

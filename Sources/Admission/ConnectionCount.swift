@@ -1,4 +1,4 @@
-/// Requests under way that share one policy's `connections`.
+/// Requests under way that share the `connections` of one policy, or of the job.
 struct ConnectionCount: Sendable {
   private var total = 0
   private var perHost: [String: Int] = [:]

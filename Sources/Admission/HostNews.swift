@@ -7,6 +7,8 @@ package struct HostNews: Sendable, Hashable {
     case slowed(window: Int, rest: Double, status: Int)
     /// The policy's limits count again.
     case recovered
+    /// As many requests at a time are sent under `connections: auto` from now on.
+    case sized(Int)
     /// So many failures in a row, the last one with this status or without an answer: nothing is sent for so many seconds.
     case opened(Int, rest: Double, status: Int? = nil)
     case probing
@@ -29,6 +31,7 @@ extension HostNews.Change {
     switch self {
     case .slowed: "slowed"
     case .recovered: "recovered"
+    case .sized: "sized"
     case .opened: "opened"
     case .probing: "probing"
     case .closed: "closed"
@@ -44,6 +47,7 @@ extension HostNews.Change {
       "HTTP \(status): \(window) request\(window == 1 ? "" : "s") at a time"
         + (rest > 0 ? ", none for \(Self.seconds(rest)) s" : "")
     case .recovered: "answers well: the policy's limits count again"
+    case .sized(let size): "\(size) request\(size == 1 ? "" : "s") at a time"
     case .opened(let count, let rest, let status):
       "\(Self.failures(count, status)): nothing is sent for \(Self.seconds(rest)) s"
     case .probing: "one request finds out whether it answers again"

@@ -5,7 +5,11 @@ package import JobModel
 package struct Limiter: Sendable {
   private struct Host {
     var breaker = CircuitBreaker()
+    /// For policies that say a number.
     var window = AIMDWindow()
+    /// For those that leave it to the run; nil before the first of them asks.
+    var found: ConcurrencyWindow?
+    var pace = RequestPace()
     var inFlight = 0
 
     /// What the next run is to know of the host; nil where it is as good as new.
@@ -16,18 +20,39 @@ package struct Limiter: Sendable {
         window: window.size.isFinite ? window.size : nil)
     }
 
+    func hasRoom(_ limit: FlightLimit) -> Bool {
+      limit == .auto ? found?.hasRoom(inFlight) ?? true : window.hasRoom(inFlight)
+    }
+
     mutating func answered(
-      _ status: Int, begun: Double, now: Double, rest: Double, limit: Int
+      _ status: Int, begun: Double, now: Double, rest: Double, limit: FlightLimit
     ) -> HostNews.Change? {
       let change = CircuitBreaker.isOutage(status) ? nil : breaker.answered()
       guard Limiter.isTooMuch(status) else {
-        return status < 500 && window.widen(limit: limit) ? change ?? .recovered : change
+        guard status < 500 else { return change }
+        let hasRecovered: Bool
+        if let limit = limit.number {
+          hasRecovered = window.widen(limit: limit)
+        } else {
+          pace.accepted(begun: begun, now: now)
+          hasRecovered = found?.hasRecovered() ?? false
+        }
+        return hasRecovered ? change ?? .recovered : change
       }
-      guard let isNarrower = window.narrow(begun: begun, now: now, inFlight: inFlight),
-        isNarrower || rest > 0
-      else { return change }
-      return .slowed(window: Int(window.size), rest: rest, status: status)
+      let isNarrower: Bool?
+      if limit == .auto {
+        let decrease = found?.refused(begun: begun, now: now, inFlight: inFlight)
+        // What only a trial brought says nothing of how fast requests may come.
+        if let decrease, decrease != .undone { pace.refused(begun: begun, now: now) }
+        isNarrower = decrease.map { $0 == .halved }
+      } else {
+        isNarrower = window.narrow(begun: begun, now: now, inFlight: inFlight)
+      }
+      guard let isNarrower, isNarrower || rest > 0 else { return change }
+      return .slowed(window: size(limit), rest: rest, status: status)
     }
+
+    func size(_ limit: FlightLimit) -> Int { limit == .auto ? found?.size ?? 0 : Int(window.size) }
   }
 
   private var hosts: [String: Host] = [:]
@@ -35,17 +60,41 @@ package struct Limiter: Sendable {
   /// Hosts that could not be reached while this machine had no network.
   package private(set) var unreachable: Set<String> = []
   private var connections: [AdmissionRequest.Share: ConnectionCount] = [:]
-  var permits = TransferPermits()
+  /// All of them, under the job's own limits.
+  private var jobConnections = ConnectionCount()
+  private let jobLimits: JobLimits
+  var permits: TransferPermits
   /// First requests to silent hosts: their transfers' permits are suspended.
   private var silent: Set<Int> = []
   private var news: [HostNews] = []
   private var lastID = 0
+  /// Requests under way, to all hosts.
+  private var inFlight = 0
+  /// Requests that may be under way under `connections: auto`, to all hosts.
+  private let capacity: Int
+  /// What runs before found, by host.
+  private var known: [String: Int]
+  /// Hosts that answered requests of transfers which ask another one first, by that one.
+  private var detours: [String: Set<String>] = [:]
   private let random: @Sendable () -> Double
   /// Seconds between two looks at a rate limit that is used up: it may be raised.
   private static let rateLook = 0.2
 
-  /// - Parameter random: 0 ..< 1.
-  package init(random: @escaping @Sendable () -> Double) { self.random = random }
+  /// - Parameters:
+  ///   - random: 0 ..< 1.
+  ///   - capacity: requests that files and memory allow at a time, where a policy leaves it to the run.
+  ///   - limits: of the job, beside those of policies.
+  ///   - known: what runs before found for hosts.
+  package init(
+    random: @escaping @Sendable () -> Double, capacity: Int = 256, limits: JobLimits = JobLimits(),
+    known: [String: Int] = [:]
+  ) {
+    self.random = random
+    self.capacity = max(1, min(capacity, limits.connectionsTotal?.number ?? .max))
+    jobLimits = limits
+    permits = TransferPermits(most: limits.transfers?.number ?? .max)
+    self.known = known
+  }
 
   /// Takes over what a run before knew of hosts.
   package mutating func recall(_ records: [String: HostRecord]) {
@@ -78,8 +127,12 @@ package struct Limiter: Sendable {
       // One that finds out whether the host is back takes no permit from others.
       let isApart = request.use == .suspended && isOpen(request.host) && permits.lacks(transfer?.id)
       if !isApart { use(&request, .working) }
-      guard isApart || permits.reacquire(transfer?.id), decision == .go, hasRoom(request) else {
-        return .wait(until: nil)
+      guard isApart || permits.reacquire(transfer?.id) else { return .wait(until: nil) }
+      guard decision == .go, hasRoom(request) else { return .full(until: nil) }
+      if request.policy.connectionsPerHost == .auto,
+        let until = hosts[request.host]?.pace.wait(now: now)
+      {
+        return .full(until: until)
       }
       guard RateLimit.open(request.limits) else { return .wait(until: now + Self.rateLook) }
       if isApart { use(&request, nil) }
@@ -99,7 +152,7 @@ package struct Limiter: Sendable {
     }
     guard let host = hosts[name] else { return .go }
     let decision = host.breaker.decide(now, policy, requester: requester)
-    guard decision == .go, host.breaker.state == .closed, !host.window.hasRoom(host.inFlight) else {
+    guard decision == .go, host.breaker.state == .closed, !host.hasRoom(policy.connectionsPerHost) else {
       return decision
     }
     return .waitForRequest
@@ -112,17 +165,78 @@ package struct Limiter: Sendable {
   }
 
   private func hasRoom(_ request: AdmissionRequest) -> Bool {
-    connections[request.share, default: ConnectionCount()].hasRoom(
-      for: request.host, total: request.policy.connectionsTotal,
-      perHost: request.policy.connectionsPerHost)
+    let (total, perHost) = (request.policy.connectionsTotal, request.policy.connectionsPerHost)
+    guard total != .auto || inFlight < capacity,
+      jobConnections.hasRoom(
+        for: request.host, total: jobLimits.connectionsTotal?.number ?? .max,
+        perHost: jobLimits.connectionsPerHost?.number ?? .max)
+    else { return false }
+    return connections[request.share, default: ConnectionCount()].hasRoom(
+      for: request.host, total: total.number ?? .max, perHost: perHost.number ?? .max)
   }
 
   private mutating func admit(_ request: AdmissionRequest, now: Double) -> RequestPermit {
     lastID += 1
+    inFlight += 1
     hosts[request.host, default: Host()].inFlight += 1
+    let isTrial = request.policy.connectionsPerHost == .auto && find(request, now: now)
     tell(request.host, hosts[request.host]?.breaker.begin(lastID))
     connections[request.share, default: ConnectionCount()].begin(request.host)
-    return RequestPermit(lastID, request, begun: now)
+    jobConnections.begin(request.host)
+    return RequestPermit(lastID, request, begun: now, isTrial: isTrial)
+  }
+
+  /// Counts a request that is sent in its host's window.
+  ///
+  /// - Returns: whether the host has yet to show that it takes so many.
+  private mutating func find(_ request: AdmissionRequest, now: Double) -> Bool {
+    let name = request.host
+    guard var host = hosts[name] else { return false }
+    let ceiling = min(
+      capacity, request.transfer?.mostConnections ?? 64, jobLimits.connectionsPerHost?.number ?? .max)
+    var found = host.found ?? ConcurrencyWindow(known: known[name], ceiling: ceiling)
+    found.raise(ceiling: ceiling)
+    found.admitted(inFlight: host.inFlight, now: now)
+    host.pace.admitted(now: now)
+    let isNew = host.found == nil
+    host.found = found
+    hosts[name] = host
+    if let first = request.transfer?.host, first != name,
+      detours[first, default: []].count < Self.mostDetours,
+      detours[first, default: []].insert(name).inserted || isNew
+    {
+      setWindow(of: first)
+    }
+    if isNew { resized(name) }
+    return found.isTrying
+  }
+
+  private static let mostDetours = 8
+
+  /// Lets as many transfers in flight as the hosts that they ask take requests.
+  private mutating func setWindow(of name: String) {
+    let all = detours[name, default: []].union([name])
+    guard let size = all.compactMap({ hosts[$0]?.found?.size }).max() else { return }
+    permits.setWindow(size, of: name)
+  }
+
+  /// A host's window has changed.
+  private mutating func resized(_ name: String) {
+    guard let size = hosts[name]?.found?.size else { return }
+    setWindow(of: name)
+    for (first, others) in detours where others.contains(name) { setWindow(of: first) }
+    news.append(HostNews(host: name, change: .sized(size), record: hosts[name]?.record))
+  }
+
+  /// What bounds the transfers of a policy that ask a host.
+  ///
+  /// - Parameter host: nil where it can't be told.
+  func limit(_ policy: EffectivePolicy, host: String?) -> TransferPermits.Limit {
+    if let most = policy.transfers.number { return .transfers(most) }
+    // Whoever says how many connections there are says how many transfers keep them busy.
+    let numbers = [policy.connectionsPerHost, policy.connectionsTotal].compactMap(\.number)
+    if let most = numbers.min() { return .requests(most) }
+    return .window(host: host ?? "")
   }
 
   private mutating func tell(_ name: String, _ change: HostNews.Change?) {
@@ -161,7 +275,8 @@ package struct Limiter: Sendable {
     if Self.isTooMuch(status) {
       // A host that says that there are too many, but not for how long, is left alone for a moment.
       let own =
-        status == 429 ? Backoff(policy).delay(afterAttempt: 1, retryAfter: nil, random: random()) : nil
+        status == 429 && policy.connectionsPerHost != .auto
+        ? Backoff(policy).delay(afterAttempt: 1, retryAfter: nil, random: random()) : nil
       if let wish = retryAfter ?? own {
         let failure = Failure(
           .rateLimited, "the host asked for a rest of \(Int(clamping: wish)) s", retryAfter: wish)
@@ -169,22 +284,39 @@ package struct Limiter: Sendable {
       }
       rest = cooldowns.current(.origin(name), now: now).map { $0.until - now } ?? 0
     }
+    let size = hosts[name]?.found?.size
     let change = hosts[name, default: Host()].answered(
       status, begun: permit.begun, now: now, rest: rest, limit: policy.connectionsPerHost)
     tell(name, change)
+    if hosts[name]?.found?.size != size { resized(name) }
   }
 
   private static func isTooMuch(_ status: Int) -> Bool { status == 429 || status == 503 }
 
   /// The request is over; `failure` where the host gave no answer of its own.
-  package mutating func ended(_ permit: RequestPermit, failure: Failure?, now: Double) {
+  ///
+  /// - Parameter bytes: of its bodies, where it came to its own end.
+  package mutating func ended(_ permit: RequestPermit, failure: Failure?, bytes: Int64? = nil, now: Double) {
     let request = permit.request
+    inFlight -= 1
     permits.change(
       request.transfer?.id, from: silent.remove(permit.id) == nil ? request.use : .suspended, to: nil)
     connections[request.share]?.end(request.host)
+    jobConnections.end(request.host)
     for limit in request.limits { limit.close() }
     hosts[request.host]?.inFlight -= 1
-    if let failure {
+    if request.policy.connectionsPerHost == .auto, hosts[request.host]?.found != nil {
+      let size = hosts[request.host]?.found?.size
+      if failure?.isSilence == true {
+        let inFlight = hosts[request.host]?.inFlight ?? 0
+        _ = hosts[request.host]?.found?.refused(begun: permit.begun, now: now, inFlight: inFlight + 1)
+      } else if failure == nil, let bytes {
+        _ = hosts[request.host]?.found?.ended(begun: permit.begun, now: now, bytes: bytes)
+      }
+      if hosts[request.host]?.found?.size != size { resized(request.host) }
+    }
+    // What a host does not take beyond what it has taken is no outage.
+    if let failure, !permit.isTrial || hosts[request.host]?.breaker.state != .closed {
       let (backoff, random) = (Backoff(request.policy), random)
       let change = hosts[request.host]?.breaker.failed(
         failure, of: permit.id, by: request.transfer?.seq, now: now, policy: request.policy
@@ -203,6 +335,9 @@ package struct Limiter: Sendable {
   package func hasFailed(_ name: String, _ requester: Int64?) -> Bool {
     hosts[name]?.breaker.hasFailed(requester) ?? false
   }
+
+  /// Whether any transfer's request to the host has.
+  func hasFailed(_ name: String) -> Bool { hosts[name]?.breaker.hasFailures ?? false }
 
   /// Whether the host has been asked for the first time, and its silence is short yet.
   package func isAwaited(_ name: String) -> Bool {

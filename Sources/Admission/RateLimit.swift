@@ -20,14 +20,14 @@ package final class RateLimit: Sendable {
   package func set(_ rate: Rate) { state.withLock { $0.bucket.rate = rate.number } }
 
   /// Seconds until a step may go.
-  func wait(now: Double) -> Double {
+  package func wait(now: Double) -> Double {
     state.withLock { state in
       state.bucket.refill(now: now)
       return state.bucket.wait
     }
   }
 
-  func take(_ count: Int) { state.withLock { $0.bucket.take(count) } }
+  package func take(_ count: Int) { state.withLock { $0.bucket.take(count) } }
 
   /// A server has filled the buffers between us, at once.
   package func delay(_ count: Double) { state.withLock { $0.bucket.delay(count) } }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -51,21 +52,41 @@ int haul_has_network(void) {
   return found;
 }
 
-int haul_spawn(pid_t *child, const char *path, char *const *arguments, int output, int is_quiet) {
+static int ignores_hangup;
+
+// Before haul ignores it itself: nohup(1) means the programs that haul runs, too.
+__attribute__((constructor)) static void note_hangup(void) {
+  struct sigaction action;
+  ignores_hangup = sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int haul_spawn(
+    pid_t *child, const char *path, char *const *arguments, char *const *environment, const char *folder, int output,
+    int is_quiet) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   int code = posix_spawn_file_actions_init(&files);
   if (code != 0) return code;
   code = posix_spawnattr_init(&attributes);
   if (code == 0) {
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGTERM);
+    sigaddset(&defaults, SIGPIPE);
+    if (!ignores_hangup) sigaddset(&defaults, SIGHUP);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setpgroup(&attributes, 0);
     code = posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     if (code == 0) code = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (code == 0 && is_quiet)
       code = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    if (code == 0) code = posix_spawn(child, path, &files, &attributes, arguments, environ);
+    if (code == 0 && folder) code = posix_spawn_file_actions_addchdir_np(&files, folder);
+    if (code == 0) code = posix_spawn(child, path, &files, &attributes, arguments, environment ? environment : environ);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);

@@ -1,13 +1,17 @@
 import CCurl
 
 extension Exchange {
-  /// Of received bytes, in a handle's buffer; the same for every request, as handles are used again.
+  /// Of received bytes, in a handle's buffer: as large as pays, and smaller where many share what all may take.
   private static let receiveBuffer = 128 * 1024
+  private static let smallestReceiveBuffer = 16 * 1024
+  private static let allReceiveBuffers = 4 << 20
   private static let largestSendBuffer: Int64 = 256 * 1024
   private static let smallestSendBuffer: Int64 = 16 * 1024
 
   /// Writes the request into a fresh handle.
-  func configure(_ easy: EasyHandle) throws(CurlError) {
+  ///
+  /// - Parameter live: requests under way, this one among them.
+  func configure(_ easy: EasyHandle, live: Int) throws(CurlError) {
     self.easy = easy
     try easy.set(CURLOPT_URL, request.url)
     try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -15,8 +19,9 @@ extension Exchange {
     try easy.set(CURLOPT_PATH_AS_IS, true)
     try easy.set(CURLOPT_NOSIGNAL, true)
     try easy.set(CURLOPT_TCP_KEEPALIVE, true)
+    let share = max(Self.smallestReceiveBuffer, Self.allReceiveBuffers / live)
     let step = request.options.receiveStep ?? Self.receiveBuffer
-    try easy.set(CURLOPT_BUFFERSIZE, min(Self.receiveBuffer, max(1024, step)))
+    try easy.set(CURLOPT_BUFFERSIZE, min(Self.receiveBuffer, share, max(1024, step)))
     try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     try easy.set(CURLOPT_PRIVATE, context)
     try easy.set(CURLOPT_HEADERFUNCTION, Self.onHeader)

@@ -134,7 +134,7 @@ final class Multi {
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle() }
       easy.reset()
       exchange.mayShareConnection = mayShare(exchange)
-      try exchange.configure(easy)
+      try exchange.configure(easy, live: live.count + 1)
       let code = curl_multi_add_handle(pointer, easy.pointer)
       guard code == CURLM_OK else {
         throw CurlError(kind: .other, message: String(cString: curl_multi_strerror(code)))

@@ -14,8 +14,14 @@ package struct Job: Sendable {
   /// Values after `--set`.
   package var variables: [String: String]
   package var templates: [TransferTemplate]
+  package var limits = JobLimits()
   /// Where it asks for secrets, in the order of the manifest.
   package var secrets: [SecretUse] = []
+  /// What `on` says, and the policy that its requests keep to; nil where faults of the manifest hide it.
+  package var notices: [NoticeTemplate] = []
+  package var noticePolicy: EffectivePolicy?
+  /// Resolved paths of the files that it imports.
+  package var imports: [String] = []
   /// Where its name is written.
   package var namePlace: MarkedText?
 

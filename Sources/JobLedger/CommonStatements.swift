@@ -4,11 +4,13 @@ import SQLite
 /// long or asked for with every change.
 final class CommonStatements {
   private let db: Database
-  private var found: [Statement?] = [nil, nil, nil]
+  private var found: [Statement?] = [nil, nil, nil, nil]
 
   init(_ db: Database) { self.db = db }
 
   func progress() throws -> Statement { try statement(0, ProgressRow.upsert) }
+
+  func progressState() throws -> Statement { try statement(3, ProgressRow.update) }
 
   func state() throws -> Statement {
     try statement(1, "UPDATE transfer SET state = ?, reason = ?, touched = max(touched, ?) WHERE seq = ?")

@@ -1,67 +1,57 @@
+import Glibc
+import JobModel
+import Posix
 import SQLite
 
-/// What the plan on record has for a transfer of a plan compiled apart.
-package enum PlanMatch: Sendable {
-  /// Nothing under its id.
-  case none
-  /// Another transfer under its id: another source, destination or endpoint.
-  case other
-  case same(LedgerTransfer)
-}
-
 extension JobLedger {
-  /// What `other` has for a page of this plan's transfers.
-  package func matches(_ page: [LedgerTransfer], in other: JobLedger) throws -> [PlanMatch] {
-    let identities = try read { db in
-      try page.map {
-        try [UInt8].fetchOne(
-          db.cachedStatement(sql: "SELECT identity FROM transfer WHERE seq = ?"), arguments: [$0.seq])
-      }
-    }
-    return try other.read { db in
-      try zip(page, identities).map { transfer, identity in
-        let same = try other.fetch(
-          db,
-          sql: """
-            SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.id = ? AND t.identity = ?
-            """, [transfer.id, identity], isRepeated: true
-        ).first
-        if let same { return .same(same) }
-        return try Self.has(transfer.id, db) ? .other : .none
-      }
-    }
+  /// Copies the ledger, as it is now, into a folder that has none. The copy is a draft: it is not synced.
+  package func copy(to folder: String) throws {
+    let path = folder + "/plan.sqlite"
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw LedgerError.unwritable(path: path, detail: "\(SystemError())") }
+    close(descriptor)
+    do {
+      let copy = try Database(path: path)
+      try copy.execute(sql: "PRAGMA synchronous = OFF")
+      try read { db in try db.copy(to: copy) }
+      try copy.close()
+    } catch let error as DatabaseError { throw LedgerError.from(error, path: path) }
   }
 
-  /// Whether the plan has a transfer of that id and identity (8 bytes).
-  package func holds(_ id: String, identity: ArraySlice<UInt8>) throws -> Bool {
+  /// The last row, retired ones included; 0 where there is none.
+  package func lastRow() throws -> Int64 {
+    try read { db in try Int64.fetchOne(db, sql: "SELECT max(seq) FROM transfer") ?? 0 }
+  }
+
+  package func has(_ id: String) throws -> Bool {
     try read { db in
       try Bool.fetchOne(
-        db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM transfer WHERE id = ? AND identity = ?)"),
-        arguments: [id, Array(identity)]) ?? false
+        db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM transfer WHERE id = ? AND live = 1)"),
+        arguments: [id]) ?? false
     }
   }
 
-  /// Ids of this plan that `other` does not have: how many, and the first `limit`.
-  package func absent(in other: JobLedger, limit: Int) throws -> (count: Int, ids: [String]) {
-    var (count, ids, last): (Int, [String], Int64) = (0, [], 0)
-    while true {
-      let page = try read { db in
-        try Row.fetchAll(
-          db, sql: "SELECT seq, id FROM transfer WHERE live = 1 AND seq > ? ORDER BY seq LIMIT 512",
-          arguments: [last]
-        ).map { (seq: $0[0] as Int64, id: $0[1] as String) }
+  /// Forgets what left the plan, in a draft of a job that has never run: nothing was begun for it.
+  package func forgetRetired() throws {
+    try write { db in
+      try db.execute(sql: "DELETE FROM transfer WHERE live = 0")
+      try LeftManifest.forget(db)
+    }
+  }
+
+  /// Whether a destination's folder is one of those that `isHeld` names; folders end in `/`, the job's own is empty.
+  package func hasDestination(in isHeld: (String) -> Bool) throws -> Bool {
+    try read { db in
+      let rows = try String.fetchCursor(db, sql: "SELECT destination FROM transfer WHERE live = 1")
+      var last: ByteText?
+      while let text = try rows.next() {
+        let folder = text.utf8.lastIndex(of: 0x2F).map { text[...$0] } ?? ""
+        // Most rows share their folder with the one before.
+        if let last, last.text.utf8.elementsEqual(folder.utf8) { continue }
+        last = ByteText(String(folder))
+        if Place(text).isLocal, isHeld(String(folder)) { return true }
       }
-      guard let end = page.last else { return (count, ids) }
-      last = end.seq
-      let gone = try other.read { db in try page.map(\.id).filter { try !Self.has($0, db) } }
-      count += gone.count
-      ids += gone.prefix(limit - ids.count)
+      return false
     }
-  }
-
-  private static func has(_ id: String, _ db: Database) throws -> Bool {
-    try Bool.fetchOne(
-      db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM transfer WHERE id = ? AND live = 1)"),
-      arguments: [id]) ?? false
   }
 }

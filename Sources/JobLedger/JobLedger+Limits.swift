@@ -48,13 +48,18 @@ extension JobLedger {
   }
 
   /// The next queued transfers of one profile behind `seq`.
-  package func queued(profile: Int64, after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
+  ///
+  /// - Parameter isSelective: only those that the attempt was asked for.
+  package func queued(
+    profile: Int64, after seq: Int64, isSelective: Bool = false, limit: Int
+  ) throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
         db,
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
-          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ? AND t.profile = ? ORDER BY t.seq LIMIT ?
+          WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ? AND t.profile = ?
+            \(isSelective ? "AND t.seq IN (SELECT transfer FROM selected)" : "") ORDER BY t.seq LIMIT ?
           """, [seq, profile, limit])
     }
   }

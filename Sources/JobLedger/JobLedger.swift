@@ -16,9 +16,11 @@ package final class JobLedger: Sendable {
 
   /// Opens the ledger of a job's folder, making it where there is none.
   ///
-  /// - Parameter mayMigrate: the caller holds the run lock: a runner's tables are never changed under it.
+  /// - Parameters:
+  ///   - mayMigrate: the caller holds the run lock: a runner's tables are never changed under it.
+  ///   - isDraft: it need not outlive a crash: commits are not synced.
   /// - Throws: `LedgerError`, where it is damaged, newer, or can't be written; older, where it may not be migrated.
-  package init(folder: String, mayMigrate: Bool) throws {
+  package init(folder: String, mayMigrate: Bool, isDraft: Bool = false) throws {
     path = folder + "/plan.sqlite"
     let isNew = !Files.exists(path)
     tally = CommitTally(folder: folder)
@@ -45,12 +47,14 @@ package final class JobLedger: Sendable {
         try reader.execute(sql: "PRAGMA cache_size = -512")
       }
       // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
-      try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+      try pool.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA synchronous = \(isDraft ? "OFF" : "FULL")")
+      }
       if isOlder { try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) } }
       partKey =
         try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
         ?? ""
-      if isNew { try Self.syncFolder(folder) }
+      if isNew { try? Files.sync(folder) }
     } catch let error as DatabaseError {
       throw LedgerError.from(error, path: path)
     }
@@ -122,13 +126,6 @@ package final class JobLedger: Sendable {
     guard rename(draft, path) == 0 else {
       throw LedgerError.unwritable(path: path, detail: "\(SystemError())")
     }
-  }
-
-  private static func syncFolder(_ folder: String) throws {
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
   }
 }
 

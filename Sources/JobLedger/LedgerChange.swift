@@ -4,7 +4,9 @@ package import JobModel
 package enum LedgerChange: Sendable {
   case state(seq: Int64, TransferState)
   /// Apart, as it is large and changes are handed on.
-  indirect case progress(seq: Int64, TransferProgress)
+  ///
+  /// - Parameter isWhole: false where the facts in it are on record already (`TransferProgress.hasFacts`).
+  indirect case progress(seq: Int64, TransferProgress, isWhole: Bool = true)
   case chunk(seq: Int64, ChunkRecord)
   /// Forgets all chunks of a transfer.
   case noChunks(seq: Int64)
@@ -43,6 +45,8 @@ package enum LedgerChange: Sendable {
   case host(origin: String, HostRecord?, at: Double)
   /// Bytes per second on one connection, measured until a moment, seconds since 1970.
   case rate(HostRate, Double, at: Double)
+  /// Requests at a time that `connections: auto` came to for a host, at a moment, seconds since 1970.
+  case concurrency(origin: String, Int, at: Double)
 }
 
 extension LedgerChange {

@@ -4,9 +4,9 @@ import SQLite
 extension JobLedger {
   /// The next queued transfers behind `seq`, in order, leaving out those of profiles that must wait.
   ///
-  /// - Parameter prefix: what their ids begin with, in bytes.
+  /// - Parameter isSelective: only those that the attempt was asked for.
   package func queued(
-    after seq: Int64, excluding profiles: Set<Int64>, prefix: String = "", limit: Int
+    after seq: Int64, excluding profiles: Set<Int64>, isSelective: Bool = false, limit: Int
   ) throws -> [LedgerTransfer] {
     try read { db in
       let excluded =
@@ -16,8 +16,8 @@ extension JobLedger {
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
           WHERE t.state = 'queued' AND t.live = 1 AND t.seq > ?1 \(excluded)
-            AND (?2 = '' OR substr(t.id, 1, length(?2)) = ?2) ORDER BY t.seq LIMIT ?3
-          """, [seq, prefix, limit], isRepeated: profiles.isEmpty)
+            \(isSelective ? "AND t.seq IN (SELECT transfer FROM selected)" : "") ORDER BY t.seq LIMIT ?2
+          """, [seq, limit], isRepeated: profiles.isEmpty)
     }
   }
 
@@ -263,20 +263,20 @@ extension JobLedger {
     isRepeated: Bool = false
   ) throws -> [LedgerTransfer] {
     var texts = RepeatedTexts(hasFacts: withFacts)
-    var profiles: [Int64: TransferSettings] = [:]
+    var profiles: [Int64: SharedSettings] = [:]
     var found: [LedgerTransfer] = []
     let statement = isRepeated ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
     let rows = try Row.fetchCursor(statement, arguments: arguments)
     while let row = try rows.next() {
       let id: Int64 = row[0]
-      let settings: TransferSettings
+      let settings: SharedSettings
       if let known = profiles[id] {
         settings = known
       } else {
         let text =
           try String.fetchOne(
             db.cachedStatement(sql: "SELECT settings FROM profile WHERE id = ?"), arguments: [id]) ?? "{}"
-        settings = SettingsRow.read(text)
+        settings = SharedSettings(SettingsRow.read(text))
         profiles[id] = settings
       }
       found.append(LedgerTransfer(row, settings: settings, &texts))

@@ -12,10 +12,10 @@ package struct RunRecord: Sendable, Hashable {
   package var exitCode: Int?
   /// `--set` values of the run.
   package var overrides: [String: String]
-  /// The `--only` glob of the last attempt.
-  package var scope: String?
-  /// The `--only` glob that the run began with: its transfers are those that match.
-  package var selection: String?
+  /// What the last attempt was asked for; nil for all.
+  package var scope: Selection?
+  /// What the run was asked for when it began: its transfers are those alone.
+  package var selection: Selection?
   /// Events written so far.
   package var events: Int
   /// Each of its transfers has had its turn, or it was given up: the next run is a new one.
@@ -23,9 +23,9 @@ package struct RunRecord: Sendable, Hashable {
   package var leftManifest: LeftManifest
   package var attempts: [AttemptRecord]
 
-  /// Whether the next `haul run --only SELECTION` goes on with it. One that began with a selection knows nothing of the
+  /// Whether the next `haul run` with a selection goes on with it. One that began with a selection knows nothing of the
   /// others, which are to be looked at.
-  package func isContinued(by only: String?) -> Bool { !isOver && (selection == nil || selection == only) }
+  package func isContinued(by next: Selection?) -> Bool { !isOver && (selection == nil || selection == next) }
 }
 
 package struct AttemptRecord: Sendable, Hashable {
@@ -56,6 +56,16 @@ extension JobLedger {
     }
   }
 
+  /// When a run of the whole job ended with 0 last, seconds since 1970.
+  package func lastSuccess() throws -> Double? {
+    try read { db in
+      try Double.fetchOne(
+        db, sql: "SELECT ended_at FROM run WHERE number = (\(Self.lastSuccessNumber))", arguments: [])
+    }
+  }
+
+  static let lastSuccessNumber = "SELECT max(number) FROM run WHERE exit_code = 0 AND scope IS NULL"
+
   private func record(_ row: Row, _ db: Database) throws -> RunRecord {
     let number: Int = row["number"]
     let attempts = try Row.fetchAll(
@@ -68,23 +78,39 @@ extension JobLedger {
     return RunRecord(
       number: number, id: row["id"], startedAt: row["started_at"], endedAt: row["ended_at"],
       outcome: (row["outcome"] as String?).flatMap(RunOutcome.init(rawValue:)), exitCode: row["exit_code"],
-      overrides: JSONText(row["overrides"]).texts, scope: row["scope"], selection: row["selection"],
+      overrides: JSONText(row["overrides"]).texts, scope: Self.selection(row["scope"]),
+      selection: Self.selection(row["selection"]),
       events: row["events"], isOver: row["is_over"],
       leftManifest: try LeftManifest.read(row["left_manifest"], db), attempts: attempts)
   }
 
+  private static func selection(_ text: String?) -> Selection? {
+    text.flatMap { try? Selection(recorded: $0) }
+  }
+
+  /// The condition on `transfer` of what the attempt is asked for alone.
+  static func condition(_ isSelective: Bool) -> String {
+    isSelective ? "AND seq IN (SELECT transfer FROM selected)" : ""
+  }
+
   /// Begins a new run, its first attempt included: every transfer of the selection but those that a user paused waits
   /// again, and the run's counters begin at nothing. The run before is over, whatever it left.
+  ///
+  /// - Parameters:
+  ///   - selecting: what it is asked for alone; nil for all.
+  ///   - owing: the notices that the attempt begins with, by the run's number and its own.
   package func startRun(
-    id: String, overrides: [String: String], selecting: Selection? = nil, at now: Double
+    id: String, overrides: [String: String], selecting: SelectedRows? = nil, at now: Double,
+    owing: (_ run: Int, _ attempt: Int) -> [OwedNotice] = { _, _ in [] }
   ) throws -> RunRecord {
     let number = try write { db in
       try db.execute(sql: "UPDATE run SET is_over = 1 WHERE is_over = 0")
       try db.execute(
         sql: "INSERT INTO run (id, started_at, overrides, selection) VALUES (?, ?, ?, ?)",
-        arguments: [id, now, JSON.dictionary(overrides).text, selecting?.text])
+        arguments: [id, now, JSON.dictionary(overrides).text, selecting?.selection.recorded])
       let number = Int(db.lastInsertedRowID)
-      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
+      try Self.record(selecting, run: number, db)
+      let selected = Self.condition(selecting != nil)
       try db.execute(
         sql: """
           UPDATE transfer SET touched = 0 WHERE touched != 0 AND '\(selected)' != '';
@@ -104,24 +130,39 @@ extension JobLedger {
           """)
       return number
     }
-    return try startAttempt(run: number, selecting: selecting, at: now)
+    return try beginAttempt(run: number, at: now, isSelective: selecting != nil, owing: owing)
   }
 
   /// Begins the next attempt of a run: what was stopped waits again. What failed, or used its retries up, has its turn
   /// behind that (`requeueFailed`).
-  package func startAttempt(run number: Int, selecting: Selection? = nil, at now: Double) throws -> RunRecord
-  {
+  package func startAttempt(
+    run number: Int, selecting: SelectedRows? = nil, at now: Double,
+    owing: (_ run: Int, _ attempt: Int) -> [OwedNotice] = { _, _ in [] }
+  ) throws -> RunRecord {
+    try beginAttempt(run: number, at: now, isSelective: selecting != nil, owing: owing) { db in
+      try Self.record(selecting, run: number, db)
+    }
+  }
+
+  private func beginAttempt(
+    run number: Int, at now: Double, isSelective: Bool,
+    owing: (_ run: Int, _ attempt: Int) -> [OwedNotice], first: (Database) throws -> Void = { _ in }
+  ) throws -> RunRecord {
     try write { db in
+      try first(db)
       try db.execute(
         sql: """
           INSERT INTO attempt (run, number, started_at)
           SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM attempt WHERE run = ?1
           """, arguments: [number, now])
+      let attempt =
+        try Int.fetchOne(db, sql: "SELECT max(number) FROM attempt WHERE run = ?", arguments: [number]) ?? 1
+      try Self.owe(owing(number, attempt), run: number, db)
       try db.execute(
         sql: """
           UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL, is_over = 0 WHERE number = ?;
           """, arguments: [number])
-      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
+      let selected = Self.condition(isSelective)
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL
@@ -162,10 +203,11 @@ extension JobLedger {
 
   /// Puts back into the queue what failed, used its retries up, or was skipped for that, before a moment.
   ///
+  /// - Parameter isSelective: of those alone that the attempt was asked for.
   /// - Returns: whether there was any.
-  package func requeueFailed(before began: Double, selecting: Selection? = nil) throws -> Bool {
+  package func requeueFailed(before began: Double, isSelective: Bool = false) throws -> Bool {
     try write { db in
-      let selected = try selecting.map { try Self.mark($0, db) } ?? ""
+      let selected = Self.condition(isSelective)
       try db.execute(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL
@@ -177,31 +219,17 @@ extension JobLedger {
     }
   }
 
-  /// Lists the transfers of a selection for a statement.
-  ///
-  /// - Returns: its condition.
-  private static func mark(_ selection: Selection, _ db: Database) throws -> String {
-    try db.execute(
-      sql: """
-        CREATE TEMPORARY TABLE IF NOT EXISTS selected (seq INTEGER PRIMARY KEY);
-        DELETE FROM selected;
-        """)
-    let rows = try Row.fetchCursor(db, sql: "SELECT seq, id FROM transfer WHERE live = 1")
-    let insert = try db.makeStatement(sql: "INSERT INTO selected VALUES (?)")
-    while let row = try rows.next() {
-      if selection.includes(row[1]) { try insert.execute(arguments: [row[0] as Int64]) }
-    }
-    return "AND seq IN (SELECT seq FROM temp.selected)"
-  }
-
   /// Records how the attempt, and with it the run, ended.
   ///
-  /// - Parameter isOver: each transfer of the run has had its turn.
+  /// - Parameters:
+  ///   - isOver: each transfer of the run has had its turn.
+  ///   - owing: the notices of the end.
   package func endAttempt(
     run number: Int, outcome: RunOutcome, exitCode: Int32, isOver: Bool, bytesTransferred: Int64,
-    scope: String?, at now: Double
+    scope: Selection?, owing: [OwedNotice] = [], at now: Double
   ) throws {
     try write { db in
+      try Self.owe(owing, run: number, db)
       try db.execute(
         sql: """
           UPDATE attempt SET ended_at = ?2, exit_code = ?3, bytes_transferred = ?4
@@ -210,7 +238,7 @@ extension JobLedger {
       try db.execute(
         sql:
           "UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, is_over = ?, scope = ? WHERE number = ?",
-        arguments: [now, outcome.rawValue, exitCode, isOver, scope, number])
+        arguments: [now, outcome.rawValue, exitCode, isOver, scope?.recorded, number])
     }
   }
 
@@ -248,28 +276,18 @@ extension JobLedger {
     }
   }
 
-  /// The counts of a selection's transfers; of all where there is none.
-  package func counts(of selection: Selection?) throws -> StateCounts {
-    guard let selection else { return try counts() }
-    return try read { db in
-      var counts = StateCounts()
-      let rows = try Row.fetchCursor(db, sql: "SELECT id, state, reason FROM transfer WHERE live = 1")
-      while let row = try rows.next() {
-        if selection.includes(row[0]) { counts.add(1, word: row[1], reason: row[2]) }
-      }
-      return counts
-    }
+  /// - Parameter isSelective: of those alone that the last attempt was asked for.
+  package func counts(isSelective: Bool = false) throws -> StateCounts {
+    try read { db in try Self.counts(db, Self.condition(isSelective)) }
   }
 
-  package func counts() throws -> StateCounts { try read(Self.counts) }
-
-  private static func counts(_ db: Database) throws -> StateCounts {
+  static func counts(_ db: Database, _ condition: String = "") throws -> StateCounts {
     var counts = StateCounts()
     let rows = try Row.fetchAll(
       db,
       sql: """
         SELECT state, CASE WHEN reason LIKE 'needs:%' THEN 'needs:' ELSE reason END AS why, count(*) AS n
-        FROM transfer WHERE live = 1 GROUP BY 1, 2
+        FROM transfer WHERE live = 1 \(condition) GROUP BY 1, 2
         """)
     for row in rows { counts.add(row["n"], word: row["state"], reason: row["why"]) }
     return counts

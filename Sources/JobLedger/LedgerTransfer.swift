@@ -6,7 +6,7 @@ package struct LedgerTransfer: Sendable {
   package var seq: Int64
   package var id: String
   package var profile: Int64
-  package var settings: TransferSettings
+  private var shared: SharedSettings
   package var source: Place
   package var destination: Place
   package var takesSourceName: Bool
@@ -18,6 +18,11 @@ package struct LedgerTransfer: Sendable {
   /// Chunks of it are recorded.
   package var hasChunks: Bool
   package var progress: TransferProgress
+
+  package var settings: TransferSettings {
+    _read { yield shared.value }
+    set { shared = SharedSettings(newValue) }
+  }
 
   /// Where the bytes come from or go to.
   package var remote: Place { settings.direction == .download ? source : destination }
@@ -35,12 +40,12 @@ package struct LedgerTransfer: Sendable {
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
-  init(_ row: Row, settings: TransferSettings, _ texts: inout RepeatedTexts) {
+  init(_ row: Row, settings: SharedSettings, _ texts: inout RepeatedTexts) {
     // By number: a name is looked up among all columns, each time.
     profile = row[0]
     seq = row[1]
     id = row[2]
-    self.settings = settings
+    shared = settings
     source = Place(row[3] as String)
     destination = Place(row[4] as String)
     takesSourceName = row[5]
@@ -51,4 +56,11 @@ package struct LedgerTransfer: Sendable {
     hasChunks = row[11]
     progress = ProgressRow.read(row, from: 12, &texts)
   }
+}
+
+/// The settings of a profile, held once for all of its transfers.
+final class SharedSettings: Sendable {
+  let value: TransferSettings
+
+  init(_ value: TransferSettings) { self.value = value }
 }

@@ -34,7 +34,7 @@ package final class LedgerWriter: Sendable {
   /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
   private static let longestGathering = 0.01
   /// Microseconds.
-  private static let gatheringStep: UInt32 = 250
+  private static let gatheringStep: UInt32 = 500
   private static let mostKept = 2
   /// Seconds of making files before a group; who finds no time then waits for the next one.
   private static let longestMaking = 0.01
@@ -238,11 +238,20 @@ package final class LedgerWriter: Sendable {
 
   /// The changes of a group without those that a later one of the same transfer writes over.
   static func lasting(_ changes: [LedgerChange]) -> [LedgerChange] {
-    var (progress, states): (Set<Int64>, Set<Int64>) = ([], [])
+    var changes = changes
+    var (progress, states): ([Int64: Int], Set<Int64>) = ([:], [])
     var isKept = Array(repeating: true, count: changes.count)
     for index in changes.indices.reversed() {
       switch changes[index] {
-      case .progress(let seq, _): isKept[index] = progress.insert(seq).inserted
+      case .progress(let seq, _, let isWhole):
+        guard let last = progress[seq] else {
+          progress[seq] = index
+          continue
+        }
+        isKept[index] = false
+        if isWhole, case .progress(_, let value, false) = changes[last] {
+          changes[last] = .progress(seq: seq, value)
+        }
       // What is news marks the transfer as touched, whatever follows.
       case .state(let seq, let state): isKept[index] = states.insert(seq).inserted || state.isNews
       default: break
@@ -260,8 +269,12 @@ package final class LedgerWriter: Sendable {
         row.add(state.isNews)
         row.add(seq)
       }
-    case .progress(let seq, let progress):
+    case .progress(let seq, let progress, true):
       try ProgressRow.write(seq, progress.without(mask), common.progress())
+    case .progress(let seq, let progress, false):
+      let shown = progress.without(mask)
+      try ProgressRow.writeState(seq, shown, common.progressState())
+      if db.changesCount == 0 { try ProgressRow.write(seq, shown, common.progress()) }
     case .chunk(let seq, let chunk):
       try common.chunk().run { row in
         row.add(seq)
@@ -368,6 +381,8 @@ package final class LedgerWriter: Sendable {
           """
       ).execute(arguments: [origin, until])
     case .rate(let host, let rate, let now): try host.write(rate, at: now, db)
+    case .concurrency(let origin, let requests, let now):
+      try HostConcurrency.write(requests, of: origin, at: now, db)
     case .host(let origin, let record, let now): try HostRecord.write(record, of: origin, at: now, db)
     }
   }

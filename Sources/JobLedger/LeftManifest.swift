@@ -32,7 +32,12 @@ package struct LeftManifest: Sendable, Hashable {
     all.add(noted)
     try db.execute(
       sql: "UPDATE run SET left_manifest = ? WHERE number = ?", arguments: [all.json.text, number])
-    try db.execute(sql: "DELETE FROM meta WHERE name = ?", arguments: [Self.waiting])
+    try forget(db)
+  }
+
+  /// Drops what compiles noted.
+  static func forget(_ db: Database) throws {
+    try db.execute(sql: "DELETE FROM meta WHERE name = ?", arguments: [waiting])
   }
 
   /// Reads a run's column; what has come back since is left out.

@@ -12,6 +12,10 @@ package struct PlanChange: Sendable, Hashable {
   package var retired = 0
   /// Nothing that the plan is made from had changed: it was not compiled again.
   package var isUnchanged = false
+  /// The rows of `adjusted`.
+  package var adjustedRows = RowSet()
+  /// Ids that the manifest has no more.
+  package var left = LeftManifest()
   package init() {}
 }
 
@@ -87,12 +91,15 @@ extension JobLedger {
 private final class PlanWriter {
   private let db: Database
   private let isFirst: Bool
-  private var seen = SeenRows()
+  private var seen = RowSet()
+  /// The row that the next transfer most likely is: row files rarely change their order.
+  private var expected: Int64 = 1
   private var change = PlanChange()
   private var profiles: [TransferSettings: Int64] = [:]
   /// By `PlannedTransfer.settingsGroup`.
   private var groups: [Int: Int64] = [:]
   private let insert: TransferInsert
+  private let compare: Statement
   private let find: Statement
   private let rename: Statement
   private let adjust: Statement
@@ -102,6 +109,11 @@ private final class PlanWriter {
     isFirst = try Int.fetchOne(db, sql: "SELECT 1 FROM transfer LIMIT 1") == nil
     if !isFirst { try db.execute(sql: Schema.indexes) }
     insert = try TransferInsert(db, at: now)
+    compare = try db.makeStatement(
+      sql: """
+        SELECT 1 FROM transfer WHERE seq = ? AND id = ? AND identity = ? AND source = ? AND destination = ?
+          AND expect IS ? AND known_size IS ? AND profile = ? AND live = 1
+        """)
     find = try db.makeStatement(
       sql: """
         SELECT seq, profile, source, destination, expect, known_size, state, reason, live
@@ -123,11 +135,47 @@ private final class PlanWriter {
       change.added += batch.count
       return
     }
-    for index in 0..<batch.count where try !keep(index, of: batch, profiles) {
-      try insert.insert(index..<index + 1, of: batch, profiles: profiles)
-      seen.insert(db.lastInsertedRowID)
-      change.added += 1
+    var index = 0
+    while index < batch.count {
+      index = try passUnchanged(from: index, of: batch, profiles)
+      guard index < batch.count else { return }
+      if try !keep(index, of: batch, profiles) {
+        try insert.insert(index..<index + 1, of: batch, profiles: profiles)
+        seen.insert(db.lastInsertedRowID)
+        change.added += 1
+      }
+      index += 1
     }
+  }
+
+  /// Passes over transfers that the plan has in this order and just as they are.
+  ///
+  /// - Returns: the first that is another one.
+  private func passUnchanged(from start: Int, of batch: PlanBatch, _ profiles: [Int64]) throws -> Int {
+    var index = start
+    try compare.withBinding(to: batch.bytes) { binding in
+      while index < batch.count, batch.formerIdentity(index) == nil {
+        let row = batch.rows[index]
+        try binding.bind(expected, at: 1)
+        try binding.bind(text: row.start + 8..<row.id, at: 2)
+        try binding.bind(blob: row.start..<row.start + 8, at: 3)
+        try binding.bind(text: row.id..<row.source, at: 4)
+        try binding.bind(text: row.source..<row.destination, at: 5)
+        if row.expect == row.destination {
+          try binding.bind(nil as Int64?, at: 6)
+        } else {
+          try binding.bind(text: row.destination..<row.expect, at: 6)
+        }
+        try binding.bind(row.knownSize, at: 7)
+        try binding.bind(profiles[row.settings], at: 8)
+        guard try binding.hasRow() else { return }
+        seen.insert(expected)
+        expected += 1
+        change.kept += 1
+        index += 1
+      }
+    }
+    return index
   }
 
   /// Brings the plan's row of the same id and identity up to date; false where there is none.
@@ -143,13 +191,19 @@ private final class PlanWriter {
     let profile = profiles[new.settings]
     let seq: Int64 = row["seq"]
     seen.insert(seq)
+    expected = seq + 1
     let old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
     let sameExpect = row["expect"] as String? == expect
     let sameRest =
       row["profile"] as Int64 == profile && ByteText(row["source"]) == ByteText(source)
       && ByteText(row["destination"]) == ByteText(destination) && row["live"] as Int == 1
     let sameSize = row["known_size"] as Int64? == new.knownSize
-    if sameExpect && sameRest { change.kept += 1 } else { change.adjusted += 1 }
+    if sameExpect && sameRest {
+      change.kept += 1
+    } else {
+      change.adjusted += 1
+      change.adjustedRows.insert(seq)
+    }
     if sameExpect && sameRest && sameSize { return true }
     let state = (sameExpect && sameRest) ? old : reopened(old, settings, newExpectation: !sameExpect)
     try adjust.execute(arguments: [
@@ -170,7 +224,8 @@ private final class PlanWriter {
     for seq in gone { try retire.execute(arguments: [seq]) }
     if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }
     change.retired = gone.count
-    try left(gone).note(db)
+    change.left = try left(gone)
+    try change.left.note(db)
     if change.added + change.adjusted + change.retired > 0 {
       // What they needed may be another thing now: whether it can be had is decided anew.
       try db.execute(
@@ -249,21 +304,5 @@ extension TransferState {
   /// Where a transfer stands that is new in the plan.
   static func fresh(_ settings: TransferSettings) -> TransferState {
     settings.isEnabled ? .queued(nil) : .skipped(.disabled)
-  }
-}
-
-/// A bit a row: a million rows take 125 kB.
-private struct SeenRows {
-  private var words: [UInt64] = []
-
-  mutating func insert(_ seq: Int64) {
-    let word = Int(seq >> 6)
-    if word >= words.count { words += Array(repeating: 0, count: word - words.count + 64) }
-    words[word] |= 1 << UInt64(seq & 63)
-  }
-
-  func contains(_ seq: Int64) -> Bool {
-    let word = Int(seq >> 6)
-    return word < words.count && words[word] & (1 << UInt64(seq & 63)) != 0
   }
 }

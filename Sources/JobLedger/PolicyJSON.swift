@@ -2,10 +2,19 @@ package import JobModel
 
 /// An effective policy as JSON, with the manifest's own key names: in profiles and in the report.
 package enum PolicyJSON {
-  package static func write(_ policy: EffectivePolicy) -> JSON {
-    [
-      "transfers": .int(policy.transfers), "chunks_in_flight": .int(policy.chunksInFlight),
-      "connections": ["total": .int(policy.connectionsTotal), "per_host": .int(policy.connectionsPerHost)],
+  ///
+  /// - Parameter found: what `connections: auto` came to, by origin.
+  package static func write(_ policy: EffectivePolicy, found: [String: Int] = [:]) -> JSON {
+    var connections: [JSON.Member] = [
+      .init("total", limit(policy.connectionsTotal)), .init("per_host", limit(policy.connectionsPerHost)),
+    ]
+    if policy.connectionsPerHost == .auto, !found.isEmpty {
+      let members = found.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .int($0.value)) }
+      connections.append(.init("found", .object(members)))
+    }
+    return [
+      "transfers": limit(policy.transfers), "chunks_in_flight": .int(policy.chunksInFlight),
+      "connections": .object(connections),
       "bandwidth": ["download": rate(policy.downloadRate), "upload": rate(policy.uploadRate)],
       "timezone": .text(policy.timezone),
       "schedule": .array(
@@ -56,10 +65,10 @@ package enum PolicyJSON {
 
   static func read(_ json: JSONText) -> EffectivePolicy {
     var policy = EffectivePolicy()
-    policy.transfers = json.int("transfers") ?? policy.transfers
+    policy.transfers = readLimit(json, "transfers")
     policy.chunksInFlight = json.int("chunks_in_flight") ?? policy.chunksInFlight
-    policy.connectionsTotal = json.object("connections")?.int("total") ?? policy.connectionsTotal
-    policy.connectionsPerHost = json.object("connections")?.int("per_host") ?? policy.connectionsPerHost
+    policy.connectionsTotal = readLimit(json.object("connections"), "total")
+    policy.connectionsPerHost = readLimit(json.object("connections"), "per_host")
     policy.downloadRate = readRate(json.object("bandwidth"), "download")
     policy.uploadRate = readRate(json.object("bandwidth"), "upload")
     policy.timezone = json.string("timezone")
@@ -135,13 +144,13 @@ package enum PolicyJSON {
     return json.object("secret").flatMap(readReference).map { HeaderSetting(name: name, value: .secret($0)) }
   }
 
-  private static func readReference(_ json: JSONText) -> SecretReference? {
+  static func readReference(_ json: JSONText) -> SecretReference? {
     if let variable = json.string("env") { return .environment(variable) }
     if let file = json.string("file") { return .file(file) }
     return json.strings("command").map { .command($0) }
   }
 
-  private static func reference(_ secret: SecretReference) -> JSON {
+  static func reference(_ secret: SecretReference) -> JSON {
     switch secret {
     case .environment(let name): ["env": .string(name)]
     case .file(let path): ["file": .string(path)]
@@ -150,6 +159,17 @@ package enum PolicyJSON {
   }
 
   private static func strings(_ values: [String]) -> JSON { .array(values.map { .string($0) }) }
+
+  private static func limit(_ limit: FlightLimit) -> JSON {
+    switch limit {
+    case .auto: .string("auto")
+    case .number(let number): .int(number)
+    }
+  }
+
+  private static func readLimit(_ json: JSONText?, _ name: String) -> FlightLimit {
+    json?.int(name).map(FlightLimit.number) ?? .auto
+  }
 
   private static func rate(_ rate: Rate) -> JSON {
     switch rate {

@@ -3,32 +3,30 @@ import SQLite
 
 /// `TransferProgress` as a row of `progress`.
 enum ProgressRow {
-  static let upsert = """
-    INSERT INTO progress (transfer, size, chunk_size, remote, session, session_state, remote_id,
-      resolved_destination, source_facts, destination_facts, digests, verification, chunks_total,
-      chunks_completed, chunks_reused, contiguous_bytes, transferred, reused, discarded, requests, retries,
-      attempts, max_chunk_attempts, last_http_status, started_at, ended_at, updated_at, duration, failure,
-      failed_at, fresh_starts, intended_inode, completed_at, synced, boot_id, moved_because,
-      automatic_chunk)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
-    ON CONFLICT (transfer) DO UPDATE SET
-      size = excluded.size, chunk_size = excluded.chunk_size, remote = excluded.remote,
-      session = excluded.session, session_state = excluded.session_state, remote_id = excluded.remote_id,
-      resolved_destination = excluded.resolved_destination, source_facts = excluded.source_facts,
-      destination_facts = excluded.destination_facts, digests = excluded.digests,
-      verification = excluded.verification, chunks_total = excluded.chunks_total,
-      chunks_completed = excluded.chunks_completed, chunks_reused = excluded.chunks_reused,
-      contiguous_bytes = excluded.contiguous_bytes, transferred = excluded.transferred,
-      reused = excluded.reused, discarded = excluded.discarded, requests = excluded.requests,
-      retries = excluded.retries, attempts = excluded.attempts,
-      max_chunk_attempts = excluded.max_chunk_attempts, last_http_status = excluded.last_http_status,
-      started_at = excluded.started_at, ended_at = excluded.ended_at, updated_at = excluded.updated_at,
-      duration = excluded.duration, failure = excluded.failure, failed_at = excluded.failed_at,
-      fresh_starts = excluded.fresh_starts, intended_inode = excluded.intended_inode,
-      completed_at = excluded.completed_at,
-      synced = excluded.synced, boot_id = excluded.boot_id, moved_because = excluded.moved_because,
-      automatic_chunk = excluded.automatic_chunk
-    """
+  /// What is long to write and seldom changes once it is known.
+  private static let facts = [
+    "remote", "session", "resolved_destination", "source_facts", "digests", "verification", "failure",
+  ]
+  /// What changes with each step, in the order of `addState`.
+  private static let state = [
+    "size", "chunk_size", "session_state", "remote_id", "destination_facts", "chunks_total",
+    "chunks_completed",
+    "chunks_reused", "contiguous_bytes", "transferred", "reused", "discarded", "requests", "retries",
+    "attempts",
+    "max_chunk_attempts", "last_http_status", "started_at", "ended_at", "updated_at", "duration", "failed_at",
+    "fresh_starts", "intended_inode", "completed_at", "synced", "boot_id", "moved_because", "automatic_chunk",
+  ]
+  /// Writes all columns.
+  static let upsert = {
+    let all = state + facts
+    return """
+      INSERT INTO progress (\(all.joined(separator: ", ")), transfer) VALUES (\(all.map { _ in "?, " }.joined())?)
+      ON CONFLICT (transfer) DO UPDATE SET \(all.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+      """
+  }()
+  /// Writes the columns of `state` alone.
+  static let update =
+    "UPDATE progress SET \(state.map { "\($0) = ?" }.joined(separator: ", ")) WHERE transfer = ?"
 
   static func write(_ seq: Int64, _ p: TransferProgress, _ db: Database) throws {
     try write(seq, p, try db.cachedStatement(sql: upsert))
@@ -37,44 +35,56 @@ enum ProgressRow {
   /// - Parameter statement: `upsert`'s.
   static func write(_ seq: Int64, _ p: TransferProgress, _ statement: Statement) throws {
     try statement.run { row in
-      row.add(seq)
-      row.add(p.size)
-      row.add(p.chunkSize)
+      addState(p, to: &row)
       row.add(p.remote == RemoteObject() ? nil : remote(p.remote).text)
       row.add(p.session.map { session($0).text })
-      row.add(p.sessionState.rawValue)
-      row.add(p.remoteID)
       row.add(p.resolvedDestination)
       row.add(p.source.map { facts($0).text })
-      row.add(p.destination.map { facts($0).text })
       row.add(p.digests.isEmpty ? nil : JSON.object(ExpectationRow.digests(p.digests)).text)
       row.add(p.verification.isEmpty ? nil : verification(p.verification).text)
-      row.add(p.chunksTotal)
-      row.add(p.chunksCompleted)
-      row.add(p.chunksReused)
-      row.add(p.contiguousBytes)
-      row.add(p.transferred)
-      row.add(p.reused)
-      row.add(p.discarded)
-      row.add(p.requests)
-      row.add(p.retries)
-      row.add(p.attempts)
-      row.add(p.maxChunkAttempts)
-      row.add(p.lastHTTPStatus)
-      row.add(p.startedAt)
-      row.add(p.endedAt)
-      row.add(p.updatedAt)
-      row.add(p.duration)
       row.add(p.failure.map { failure($0).text })
-      row.add(p.failedAt)
-      row.add(p.freshStarts)
-      row.add(p.intendedInode.map { Int64(bitPattern: $0) })
-      row.add(p.completedAt)
-      row.add(p.isSynced)
-      row.add(p.bootID)
-      row.add(p.movedBecause?.rawValue)
-      row.add(p.automaticChunk)
+      row.add(seq)
     }
+  }
+
+  /// - Parameter statement: `update`'s.
+  static func writeState(_ seq: Int64, _ p: TransferProgress, _ statement: Statement) throws {
+    try statement.run { row in
+      addState(p, to: &row)
+      row.add(seq)
+    }
+  }
+
+  private static func addState(_ p: TransferProgress, to row: inout Binding) {
+    row.add(p.size)
+    row.add(p.chunkSize)
+    row.add(p.sessionState.rawValue)
+    row.add(p.remoteID)
+    row.add(p.destination.map { facts($0).text })
+    row.add(p.chunksTotal)
+    row.add(p.chunksCompleted)
+    row.add(p.chunksReused)
+    row.add(p.contiguousBytes)
+    row.add(p.transferred)
+    row.add(p.reused)
+    row.add(p.discarded)
+    row.add(p.requests)
+    row.add(p.retries)
+    row.add(p.attempts)
+    row.add(p.maxChunkAttempts)
+    row.add(p.lastHTTPStatus)
+    row.add(p.startedAt)
+    row.add(p.endedAt)
+    row.add(p.updatedAt)
+    row.add(p.duration)
+    row.add(p.failedAt)
+    row.add(p.freshStarts)
+    row.add(p.intendedInode.map { Int64(bitPattern: $0) })
+    row.add(p.completedAt)
+    row.add(p.isSynced)
+    row.add(p.bootID)
+    row.add(p.movedBecause?.rawValue)
+    row.add(p.automaticChunk)
   }
 
   /// The completion stays on record, so that the file is known as the job's own, but no boot vouches for it.
@@ -220,7 +230,7 @@ enum ProgressRow {
     ]
   }
 
-  private static func readVerification(_ json: JSONText) -> [Verification] {
+  static func readVerification(_ json: JSONText) -> [Verification] {
     (json.objects("checks") ?? []).compactMap { item in
       guard let check = item.string("check"),
         let against = item.string("against").flatMap(Verification.Against.init(rawValue:)),

@@ -75,8 +75,49 @@ enum Schema {
     migrator.registerMigration("16 sessions asked for more than once") { db in
       try db.execute(sql: intentsByTime)
     }
+    migrator.registerMigration("17 requests at a time, as found for hosts") { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE host_concurrency (
+            origin TEXT PRIMARY KEY,
+            requests INTEGER NOT NULL CHECK (requests > 0),
+            at REAL NOT NULL
+          ) STRICT, WITHOUT ROWID;
+          """)
+    }
+    migrator.registerMigration("18 notices") { db in try db.execute(sql: notices) }
+    migrator.registerMigration("19 what a run was asked for") { db in
+      try db.execute(
+        sql: """
+          -- Transfers that the last attempt was asked for alone: `run.scope` says how.
+          CREATE TABLE selected (transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE) STRICT;
+          """)
+    }
     return migrator
   }
+
+  private static let notices = """
+    -- What is to be told of a run's events. Written with the event; sent until it is delivered.
+    CREATE TABLE notice (
+      number INTEGER PRIMARY KEY,
+      "key" TEXT NOT NULL UNIQUE,
+      -- Null where the run never began.
+      run INTEGER REFERENCES run (number) ON DELETE CASCADE,
+      event TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      -- Masked.
+      target TEXT NOT NULL,
+      -- What is sent, secrets as references; empty once it is settled.
+      request TEXT NOT NULL CHECK (json_valid(request)),
+      state TEXT NOT NULL DEFAULT 'owed' CHECK (state IN ('owed', 'delivered', 'failed')),
+      tries INTEGER NOT NULL DEFAULT 0,
+      error TEXT,
+      owed_at REAL NOT NULL,
+      settled_at REAL
+    ) STRICT;
+    CREATE INDEX notice_owed ON notice (number) WHERE state = 'owed';
+    CREATE INDEX notice_run ON notice (run);
+    """
 
   private static let partFiles = """
     -- The key that the tags of part files are made from: who does not know it can't guess their names.

@@ -22,16 +22,16 @@ enum CalendarRule {
     "window", schema: KeySchema.list(of: hours.schema)
   ) { fields, policy in policy.window = entries("window", hours, fields, \.hours) }
 
-  static let budget = KeyTable<Policy>.Key.own(
-    "budget", parts: budgetKeys.names, schema: budgetKeys.schema
-  ) { parent, policy in
-    guard let fields = parent.fields("budget", KeyShape(name: "`budget`", keys: budgetKeys.names)) else {
-      return
-    }
-    var budget = BudgetParts()
-    budgetKeys.read(fields, into: &budget)
-    if let bytes = budget.bytes, let period = budget.period {
-      policy.budget = Budget(bytes: bytes, period: period)
+  static func budget<Value>(_ path: KeyTable<Value>.Key.Path<Budget?>) -> KeyTable<Value>.Key {
+    .own("budget", parts: budgetKeys.names, schema: budgetKeys.schema) { parent, value in
+      guard let fields = parent.fields("budget", KeyShape(name: "`budget`", keys: budgetKeys.names)) else {
+        return
+      }
+      var budget = BudgetParts()
+      budgetKeys.read(fields, into: &budget)
+      if let bytes = budget.bytes, let period = budget.period {
+        value[keyPath: path] = Budget(bytes: bytes, period: period)
+      }
     }
   }
 

@@ -17,7 +17,7 @@ struct FanOutRule {
       refuse(["include", "exclude"], "is for globs and remote prefixes")
       if isGlob {
         fields.scope.faults.error(
-          "a glob and `for_each` in one transfer", at: source.text.mark.yaml,
+          "a glob and `for_each` in one transfer", at: source.text.mark,
           hint: "name one file a row; `\\*`, `\\?`, `\\[` and `\\{` are the characters themselves")
         return nil
       }
@@ -67,7 +67,7 @@ struct FanOutRule {
       _ = try GlobPattern(literal)
       return true
     } catch {
-      fields.scope.faults.error(error, at: text.mark.yaml)
+      fields.scope.faults.error(error, at: text.mark)
       return false
     }
   }
@@ -85,7 +85,7 @@ struct FanOutRule {
     }
     if isFolder || isLocalFolder || names { return true }
     fields.scope.faults.error(
-      "every file would land at this one destination", at: destination.text.mark.yaml,
+      "every file would land at this one destination", at: destination.text.mark,
       hint: "end it in `/` to keep the names, or use `${source.path}`")
     return false
   }
@@ -97,7 +97,7 @@ struct FanOutRule {
       let hint = "add `key: \"${each.COLUMN}\"` to `for_each`"
       if names.contains(.uuid) {
         fields.scope.faults.error(
-          "`${uuid}` in `to` needs a `key`: the id is made of one of them", at: destination.text.mark.yaml,
+          "`${uuid}` in `to` needs a `key`: the id is made of one of them", at: destination.text.mark,
           hint: hint)
         return false
       }
@@ -109,14 +109,14 @@ struct FanOutRule {
       }
       if !isOfRow {
         fields.scope.faults.error(
-          "every row would have one id, as `to` is the same for all", at: destination.text.mark.yaml,
+          "every row would have one id, as `to` is the same for all", at: destination.text.mark,
           hint: hint)
       }
       return isOfRow
     }
     guard key.text.dependsOnEntry else {
       fields.scope.faults.error(
-        "every row would have one id, as `key` is the same for all", at: key.mark.yaml,
+        "every row would have one id, as `key` is the same for all", at: key.mark,
         hint: "name a column: \"${each.COLUMN}\"")
       return false
     }

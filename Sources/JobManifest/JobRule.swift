@@ -6,7 +6,11 @@ internal import YAML
 /// The top level of a manifest.
 enum JobRule {
   /// The job of all transfers that can be planned; nil where not even its name can be read.
-  static func read(_ root: YAMLNode, path: String, overrides: [String: String], scope: Scope) -> Job? {
+  ///
+  /// - Parameter hasPlainPolicies: nothing that the manifest or its imports say of policies was lost before.
+  static func read(
+    _ root: YAMLNode, path: String, overrides: [String: String], hasPlainPolicies: Bool, scope: Scope
+  ) -> Job? {
     guard root.mapping != nil else {
       scope.faults.error(
         "a manifest is a mapping", at: root.mark, hint: "it begins with `version: 1` and `job: NAME`")
@@ -16,6 +20,7 @@ enum JobRule {
     top.require("version", hint: "version: 1")
     top.require("job", hint: "job: NAME")
     top.require("transfers", hint: "transfers: a list of downloads and uploads")
+    _ = top.bool("allow_outside")
     VariablesRule.read(top, overrides: overrides)
     top.value("version") { text throws(ValueFault) in
       guard text == "1" else {
@@ -24,19 +29,39 @@ enum JobRule {
     }
     let name = top.value("job", name)
     let description = top.text("description")
+    let errors = scope.faults.errorCount
     let policies = PolicyTable.read(top)
-    let endpoints = EndpointRule.readAll(top, policies: policies)
     let defaults = top.fields("defaults", .defaults).map { TransferLevel.read($0, policies: policies) }
+    let isPolicyKnown = hasPlainPolicies && scope.faults.errorCount == errors && !misspells(root)
+    let endpoints = EndpointRule.readAll(top, policies: policies)
     let rule = TransferRule(
       scope: scope, endpoints: endpoints, policies: policies, defaults: defaults ?? TransferLevel())
     let templates = transfers(top, rule)
+    let notices = NoticeRule.readAll(top)
+    let limits = JobLimitsRule.read(top)
     guard let name else { return nil }
     var job = Job(
       name: name, description: description, version: 1, manifestPath: path, directory: scope.directory,
       endpoints: endpoints.named, policies: policies.named, variables: scope.variables, templates: templates)
     job.secrets = scope.secrets
+    job.notices = notices
+    job.limits = limits
+    if isPolicyKnown {
+      var policy = EffectivePolicy()
+      if let own = defaults?.policy?.policy { policy.overlay(own) }
+      job.noticePolicy = policy
+    }
     job.namePlace = top.marked("job", allowed: .settled)
     return job
+  }
+
+  /// What is not known may be what says where requests may go.
+  private static func misspells(_ root: YAMLNode) -> Bool {
+    let names = ["policies", "defaults", "imports"]
+    return (root.mapping ?? []).contains { entry in
+      !KeyShape.job.keys.contains(entry.key) && !entry.key.hasPrefix("x-")
+        && NearMiss.of(entry.key, among: names) != nil
+    }
   }
 
   private static func name(_ text: String) throws(ValueFault) -> String {

@@ -24,7 +24,7 @@ struct NeedsRule {
         if targets.isEmpty {
           let near = NearMiss.of(literal, among: known.map(\.id).filter { $0 != item.id })
           scope.faults.error(
-            "`\(literal)` matches no transfer", at: need.mark.yaml,
+            "`\(literal)` matches no transfer", at: need.mark,
             hint: near.map { "did you mean `\($0)`?" } ?? "name the id of a transfer, or a glob of ids")
         }
         edges[item.id, default: []] += targets.map { ($0.id, need.mark) }
@@ -68,7 +68,7 @@ struct NeedsRule {
         if let first = path.firstIndex(where: { $0.id == edge.target }) {
           let circle = path[first...].map(\.id) + [edge.target]
           scope.faults.error(
-            "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark.yaml,
+            "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark,
             hint: "drop one of these needs")
         } else if !done.contains(edge.target) {
           path.append((edge.target, 0))

@@ -20,7 +20,7 @@ struct PlaceRule {
     switch kind {
     case .local, .undecided:
       if let fault = RelativePath.shellFault(prefix) {
-        scope.faults.error(fault, at: text.mark.yaml)
+        scope.faults.error(fault, at: text.mark)
         return nil
       }
       return PlaceTemplate(kind: kind, text: text)
@@ -29,7 +29,7 @@ struct PlaceRule {
       return PlaceTemplate(kind: kind, text: text)
     case .remote(let name):
       guard endpoints.isDeclared(name) else {
-        undeclared(name, text: prefix, at: text.mark.yaml)
+        undeclared(name, text: prefix, at: text.mark)
         return nil
       }
       var rest = text
@@ -38,7 +38,8 @@ struct PlaceRule {
     }
   }
 
-  private func undeclared(_ name: String, text: String, at mark: YAMLMark) {
+  private func undeclared(_ name: String, text: String, at mark: SourceMark) {
+    guard !scope.lacksNames else { return }
     let near = NearMiss.of(name, among: (Array(endpoints.named.keys) + endpoints.broken).sorted())
     if text.hasPrefix("\(name)://") {
       scope.faults.error(
@@ -55,7 +56,7 @@ struct PlaceRule {
     do {
       _ = try URLRule.absolute(text.text.literal ?? "")
     } catch {
-      scope.faults.error(error, at: text.mark.yaml)
+      scope.faults.error(error, at: text.mark)
     }
   }
 
@@ -70,12 +71,12 @@ struct PlaceRule {
         scope.faults.error(
           destinationIsLocal == true
             ? "both sides are local" : "a download comes from a remote, and this is a local path",
-          at: source.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
+          at: source.text.mark, hint: "write NAME:PATH of a declared endpoint, or a URL")
       } else if destinationIsLocal == false {
         scope.faults.error(
           sourceIsLocal == false
             ? "both sides are remote" : "a download goes to a local path, and this is remote",
-          at: destination.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`"
+          at: destination.text.mark, hint: "write a local path; download first, then upload with `needs`"
         )
       }
     case .upload:
@@ -83,12 +84,12 @@ struct PlaceRule {
         scope.faults.error(
           destinationIsLocal == false
             ? "both sides are remote" : "an upload comes from a local path, and this is remote",
-          at: source.text.mark.yaml, hint: "write a local path; download first, then upload with `needs`")
+          at: source.text.mark, hint: "write a local path; download first, then upload with `needs`")
       } else if destinationIsLocal == true {
         scope.faults.error(
           sourceIsLocal == true
             ? "both sides are local" : "an upload goes to a remote, and this is a local path",
-          at: destination.text.mark.yaml, hint: "write NAME:PATH of a declared endpoint, or a URL")
+          at: destination.text.mark, hint: "write NAME:PATH of a declared endpoint, or a URL")
       } else {
         checkRemote(destination, .upload)
       }
@@ -100,7 +101,7 @@ struct PlaceRule {
     guard case .remote(let name) = place.kind, let driver = endpoints.named[name]?.driver,
       let fault = driver.objection(to: place.text.text.literal, direction)
     else { return }
-    scope.faults.error(fault, at: place.text.mark.yaml)
+    scope.faults.error(fault, at: place.text.mark)
   }
 
   /// No download takes a name of haul's own part files.
@@ -108,7 +109,7 @@ struct PlaceRule {
     guard case .local = destination.kind, PartPattern.matches(destination.text.text.written) else { return }
     scope.faults.error(
       PartPattern.refusal(RelativePath.baseName(destination.text.text.written)),
-      at: destination.text.mark.yaml, hint: "give the file another name")
+      at: destination.text.mark, hint: "give the file another name")
   }
 
   /// What is written of a destination may not leave the manifest's folder.
@@ -123,7 +124,7 @@ struct PlaceRule {
     guard RelativePath.escapes(RelativePath.relative(fixed, to: scope.directory)) else { return }
     scope.faults.error(
       "the destination `\(text.written)` lies outside of the manifest's folder",
-      at: destination.text.mark.yaml,
+      at: destination.text.mark,
       hint: "write a path below it, or `allow_outside: true` if this is meant")
   }
 

@@ -15,7 +15,7 @@ struct PolicyReference {
     }
     guard let name = parent.text("policy") else { return nil }
     if let policy = policies.named[name] { return PolicyReference(name: name, policy: policy) }
-    guard !policies.broken.contains(name) else { return nil }
+    guard !policies.broken.contains(name), !parent.scope.lacksNames else { return nil }
     let near = NearMiss.of(name, among: policies.named.keys.sorted())
     parent.error(
       "the policy `\(name)` is not declared", at: "policy",

@@ -24,20 +24,20 @@ enum PolicyRule {
     }
 
   static let keys: KeyTable<Policy> = [
-    .integer("transfers", 1...10_000, \.transfers).described("Transfers in flight"),
+    .limit("transfers", 1...10_000, \.transfers).described("Transfers in flight"),
     .integer("chunks_in_flight", 1...1_000, \.chunksInFlight).described("Chunks in flight per transfer"),
     .part(
       "connections",
       [
-        .integer("total", 1...10_000, \.connectionsTotal),
-        .integer("per_host", 1...10_000, \.connectionsPerHost),
+        .limit("total", 1...10_000, \.connectionsTotal),
+        .limit("per_host", 1...10_000, \.connectionsPerHost),
       ]),
     BandwidthRule.key {
       $0.downloadRate = $1; $0.uploadRate = $2
     },
     CalendarRule.timezone, CalendarRule.schedule, CalendarRule.window,
     .duration("deadline", \.deadline),
-    CalendarRule.budget, failFast,
+    CalendarRule.budget(\.budget), failFast,
     .part(
       "timeouts",
       [

@@ -71,7 +71,7 @@ struct SettingsRule {
       verify.text.literal == VerifyLevel.readback.rawValue
     {
       scope.faults.error(
-        "`verify: readback` reads an upload back: this is a download", at: verify.mark.yaml,
+        "`verify: readback` reads an upload back: this is a download", at: verify.mark,
         hint: "leave it out, or write `verify: required`, which demands a digest")
     }
     guard direction == .upload, case .remote(let name) = destination.kind,
@@ -79,7 +79,7 @@ struct SettingsRule {
     else { return }
     if let verify = level.settings[.verify], verify.text.literal == VerifyLevel.readback.rawValue {
       scope.faults.error(
-        "`verify: readback` can't be met: a `\(driver.word)` upload can't be read back", at: verify.mark.yaml,
+        "`verify: readback` can't be met: a `\(driver.word)` upload can't be read back", at: verify.mark,
         hint: "write `verify: required`, which fails where the store's ETags prove nothing")
     }
     if let exists = level.settings[.ifExists], let rule = exists.text.literal,
@@ -87,7 +87,7 @@ struct SettingsRule {
     {
       scope.faults.error(
         "`if_exists: \(rule)` can't be met: a `\(driver.word)` back end can't be asked what is there",
-        at: exists.mark.yaml, hint: "leave it out: each upload gets a key of its own, and replaces nothing")
+        at: exists.mark, hint: "leave it out: each upload gets a key of its own, and replaces nothing")
     }
   }
 
@@ -103,7 +103,7 @@ struct SettingsRule {
       }
     if !proves {
       scope.faults.error(
-        "`verify: required` can't be met: no digest comes back from an upload there", at: verify.mark.yaml,
+        "`verify: required` can't be met: no digest comes back from an upload there", at: verify.mark,
         hint: "write `verify: readback`, which reads the upload back and compares")
     }
   }

@@ -112,11 +112,11 @@ struct TransferRule {
         case (.column, .rows): continue
         case (.column, _):
           scope.faults.error(
-            "`${\(reference.name.text)}` without `for_each`", at: text.mark.yaml,
+            "`${\(reference.name.text)}` without `for_each`", at: text.mark,
             hint: "a column needs rows: add `for_each`")
         case (.source, .single):
           scope.faults.error(
-            "`${\(reference.name.text)}` belongs into `to` of a fan-out", at: text.mark.yaml,
+            "`${\(reference.name.text)}` belongs into `to` of a fan-out", at: text.mark,
             hint: "write the name, or end `to` in `/` to keep the source's")
         default: continue
         }
@@ -133,8 +133,4 @@ struct TransferRule {
     }
     return result
   }
-}
-
-extension SourceMark {
-  var yaml: YAMLMark { YAMLMark(line: line, column: column) }
 }

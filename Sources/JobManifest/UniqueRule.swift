@@ -16,7 +16,7 @@ enum UniqueRule {
       }
       repeated.insert(item.mark)
       scope.faults.error(
-        "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark.yaml,
+        "the id `\(item.id)` is taken by the transfer at line \(first.line)", at: item.mark,
         hint: "give it another id")
     }
     var destinations: [ByteText: (mark: SourceMark, id: String)] = [:]
@@ -27,7 +27,7 @@ enum UniqueRule {
         repeated.insert(template.mark)
         scope.faults.error(
           "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too",
-          at: mark.yaml,
+          at: mark,
           hint: "give one of them another `to`")
       } else {
         destinations[ByteText(destination)] = (mark, template.id)

@@ -15,7 +15,7 @@ enum VariablesRule {
       open = mapping.filter { !$0.key.hasPrefix("x-") }
     }
     let declared = Set(open.map(\.key))
-    for name in overrides.keys.sorted() where !declared.contains(name) {
+    for name in overrides.keys.sorted() where !declared.contains(name) && !scope.lacksNames {
       let near = NearMiss.of(name, among: declared.sorted())
       scope.faults.commandLineError(
         "`--set \(name)=…`: the variable `\(name)` is not declared",

@@ -34,15 +34,14 @@ package final class Folder: Sendable {
   package func making(
     _ relative: String, beneath: Bool, sparing protected: ProtectedFolders = ProtectedFolders()
   ) throws(Failure) -> Folder {
-    let wanted = relative.isEmpty ? "." : relative
-    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
-    var opened = openFolder(wanted, beneath)
+    let shown = shown(relative)
+    var opened = openFolder(relative, beneath)
     if opened < 0, errno == ENOENT {
       var prefix = RelativePath.isAbsolute(relative) ? "/" : ""
       for part in relative.utf8.split(separator: UInt8(ascii: "/")).map({ Substring($0) }) {
         let next = prefix.isEmpty || prefix.utf8.last == 0x2F ? prefix + part : prefix + "/" + part
         if openable(next, beneath) == false {
-          let parent = openFolder(prefix.isEmpty ? "." : prefix, beneath)
+          let parent = openFolder(prefix, beneath)
           guard parent >= 0 else { throw refusal(errno, shown) }
           defer { close(parent) }
           try protected.check(parent, shown, beneath: beneath)
@@ -52,20 +51,18 @@ package final class Folder: Sendable {
         }
         prefix = next
       }
-      opened = openFolder(wanted, beneath)
+      opened = openFolder(relative, beneath)
     }
     guard opened >= 0 else { throw refusal(errno, shown) }
-    let folder = Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: wanted)
+    let folder = Folder(descriptor: opened, path: shown, relative: relative)
     try protected.check(opened, shown, beneath: beneath)
     return folder
   }
 
   /// Opens a folder below this one; nil where it is not there, or not to be entered.
   package func existing(_ relative: String, beneath: Bool) -> Folder? {
-    let opened = openFolder(relative.isEmpty ? "." : relative, beneath)
-    guard opened >= 0 else { return nil }
-    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
-    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
+    let opened = openFolder(relative, beneath)
+    return opened < 0 ? nil : Folder(descriptor: opened, path: shown(relative), relative: relative)
   }
 
   /// Refuses a folder below this one that is no longer what its path leads to: it was moved, replaced or unmounted.
@@ -124,6 +121,12 @@ package final class Folder: Sendable {
     return FileFacts(status)
   }
 
+  /// Whether something else than a regular file has the name.
+  package func holdsOther(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT != S_IFREG
+  }
+
   package func reading(_ name: String) throws(Failure) -> OpenFile {
     let descriptor = haul_open_at(self.descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
     guard descriptor >= 0 else { throw FileFault.failure(errno, "open `\(path)/\(name)`") }
@@ -160,19 +163,19 @@ package final class Folder: Sendable {
     guard haul_sync(descriptor) == 0 else { throw FileFault.failure(errno, "sync the folder `\(path)`") }
   }
 
-  /// Opens what a path from here leads to, for syncing alone; nil where it leads to no folder.
+  /// Opens what a path from here leads to, for syncing and reading alone; nil where it leads to no folder.
   ///
+  /// - Parameter beneath: refuse a way out by `..`, an absolute path or a link.
   /// - Throws: `Failure`, or `PassingFault`.
-  package func opening(_ relative: String) throws -> Folder? {
-    let opened = openFolder(relative.isEmpty ? "." : relative, false)
-    let number = errno
-    let shown = RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
+  package func opening(_ relative: String, beneath: Bool = false) throws -> Folder? {
+    let opened = openFolder(relative, beneath)
+    let (number, shown) = (errno, shown(relative))
     if opened < 0 {
       if [ENOENT, ENOTDIR, ELOOP].contains(number) { return nil }
       try FileFault.checkPassing(number, "open the folder `\(shown)`")
       throw FileFault.failure(number, "open the folder `\(shown)`")
     }
-    return Folder(descriptor: opened, path: relative.isEmpty ? path : shown, relative: relative)
+    return Folder(descriptor: opened, path: shown, relative: relative)
   }
 
   /// Syncs a file here, data and metadata.
@@ -206,10 +209,15 @@ package final class Folder: Sendable {
     return true
   }
 
-  func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {
-    let flags = O_RDONLY | O_DIRECTORY
-    guard beneath else { return haul_open_at(descriptor, relative, flags, 0) }
-    return haul_open_beneath(descriptor, relative, flags, 0)
+  /// What a path from here is called in messages.
+  private func shown(_ relative: String) -> String {
+    relative.isEmpty ? path : RelativePath.isAbsolute(relative) ? relative : path + "/" + relative
+  }
+
+  private func openFolder(_ relative: String, _ beneath: Bool) -> Int32 {
+    let (wanted, flags) = (relative.isEmpty ? "." : relative, O_RDONLY | O_DIRECTORY)
+    return beneath
+      ? haul_open_beneath(descriptor, wanted, flags, 0) : haul_open_at(descriptor, wanted, flags, 0)
   }
 
   private func openable(_ relative: String, _ beneath: Bool) -> Bool {

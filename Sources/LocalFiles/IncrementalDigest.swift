@@ -38,8 +38,8 @@ package final class IncrementalDigest: Sendable {
   /// Touched by one pool job at a time (`isWorking`), hence sendable.
   private final class Work: @unchecked Sendable {
     var position: Int64 = 0
-    var digests: [StreamingDigest]
-    init(_ digests: [StreamingDigest]) { self.digests = digests }
+    let digests: DigestSet
+    init(_ digests: DigestSet) { self.digests = digests }
   }
 
   package init(_ kinds: Set<DigestKind>, of file: OpenFile, pool: BlockingPool, blocks: BlockPool? = nil)
@@ -48,7 +48,7 @@ package final class IncrementalDigest: Sendable {
     self.file = file
     self.pool = pool
     self.blocks = blocks
-    work = Work(try kinds.sorted { $0.rawValue < $1.rawValue }.map { try StreamingDigest($0) })
+    work = Work(try DigestSet(kinds))
   }
 
   deinit {
@@ -128,15 +128,13 @@ package final class IncrementalDigest: Sendable {
       while true {
         switch next() {
         case .piece(let piece):
-          for digest in work.digests { digest.update(piece.block.bytes) }
+          work.digests.update(piece.block.bytes)
           work.position += Int64(piece.block.count)
           blocks?.giveBack(piece.block)
         case .file(let target):
           do { try hash(to: target) } catch { settle(.failure(error)) }
         case .end:
-          var found: [DigestKind: String] = [:]
-          for digest in work.digests { found[digest.kind] = digest.finishHex() }
-          settle(.success(found))
+          settle(.success(work.digests.finish()))
         case .nothing:
           return
         }
@@ -167,7 +165,7 @@ package final class IncrementalDigest: Sendable {
   private func hash(to target: Int64) throws {
     var isSettled = false
     let read = try file.scan(work.position..<target) { bytes in
-      for digest in work.digests { digest.update(bytes) }
+      work.digests.update(bytes)
       isSettled = state.withLock { $0.result != nil }
       return !isSettled
     }

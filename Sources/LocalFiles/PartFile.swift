@@ -82,9 +82,9 @@ package final class PartFile: Sendable {
     guard fstatvfs(file.descriptor, &space) == 0 else {
       throw FileFault.failure(errno, "ask for the space left")
     }
-    let status = try file.status()
     let free = Int64(clamping: space.f_bavail).multiplied(clamping: Int64(clamping: space.f_frsize))
-    let missing = max(0, size - Int64(status.st_blocks).multiplied(clamping: 512))
+    if free - size >= minimum { return }
+    let missing = max(0, size - Int64(try file.status().st_blocks).multiplied(clamping: 512))
     guard free - missing < minimum else { return }
     let reserve = minimum > 0 ? ", of which \(minimum) are to stay free (`disk.min_free`)" : ""
     throw Failure(

@@ -1,6 +1,7 @@
 import CPosix
 import Glibc
 package import JobModel
+import Locks
 
 /// What tells a folder from all others, whatever path leads to it.
 package struct FolderIdentity: Hashable {
@@ -19,6 +20,8 @@ package struct ProtectedFolders: Sendable {
   private let folders: Set<FolderIdentity>
   /// A path that stays below the job's folder may lead into one of them.
   private let areReachable: Bool
+  /// The folder that was last found to lie in none of them, and when, in seconds of the monotonic clock.
+  private let outside = Locked<(folder: FolderIdentity, at: Int)?>(nil)
 
   package init() {
     folders = []
@@ -48,9 +51,17 @@ package struct ProtectedFolders: Sendable {
   ///   - shown: its path, for the message.
   ///   - beneath: it was opened by a path that can't leave the job's folder.
   package func check(_ descriptor: Int32, _ shown: String, beneath: Bool) throws(Failure) {
-    guard areReachable || !beneath, !folders.isEmpty, Self.lies(descriptor, in: folders) else { return }
-    throw Failure(
-      .permissionDenied, "`\(shown)` lies in the folder of haul's own state, where no transfer may write")
+    guard areReachable || !beneath, !folders.isEmpty else { return }
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    // Many small files come into one folder in a second: the way up costs more than all else that is asked of it.
+    let found = (folder: FolderIdentity(descriptor), at: time.tv_sec)
+    guard outside.withLock({ $0.map { $0 != found } ?? true }) else { return }
+    guard !Self.lies(descriptor, in: folders) else {
+      throw Failure(
+        .permissionDenied, "`\(shown)` lies in the folder of haul's own state, where no transfer may write")
+    }
+    outside.withLock { $0 = found }
   }
 
   /// Goes up from a folder to the root of the file systems.

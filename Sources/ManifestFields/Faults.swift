@@ -1,18 +1,32 @@
 package import JobModel
 package import YAML
 
-/// Collects every fault of one manifest, each with its place and line.
+/// Collects every fault of one manifest and of what it imports, each with its place and line.
 package final class Faults {
-  package let file: String
-  private let lines: [Substring]
+  /// As messages name them; a mark's `file` is an index of these.
+  private var files: [(name: String, lines: [Substring])] = []
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var errorCount = 0
   /// What stands in an anchor is read once for each alias, and reported once.
   private var seen: Set<String> = []
 
-  package init(file: String, text: String) {
-    self.file = file
-    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+  package init(file: String, text: String) { add(file: file, text: text) }
+
+  /// - Returns: the `file` of its marks.
+  @discardableResult package func add(file: String, text: String) -> Int {
+    files.append((file, text.split(separator: "\n", omittingEmptySubsequences: false)))
+    return files.count - 1
+  }
+
+  package func error(_ message: String, at mark: SourceMark, hint: String? = nil) {
+    add(.error, message, at: yamlMark(mark), hint: hint)
+  }
+
+  package func error(_ fault: ValueFault, at mark: SourceMark) { error(fault, at: yamlMark(mark)) }
+
+  /// A file that is named and can't be read.
+  package func unreadable(_ message: String, at mark: YAMLMark) {
+    add(.error, message, at: mark, hint: nil, cause: .unreadableInput)
   }
 
   package func error(_ message: String, at mark: YAMLMark?, hint: String? = nil) {
@@ -39,10 +53,16 @@ package final class Faults {
   }
 
   package func sourceMark(_ mark: YAMLMark) -> SourceMark {
-    SourceMark(file: file, line: mark.line, column: mark.column)
+    SourceMark(file: files[mark.file].name, line: mark.line, column: mark.column)
+  }
+
+  private func yamlMark(_ mark: SourceMark) -> YAMLMark {
+    let file = files.firstIndex { $0.name == mark.file } ?? 0
+    return YAMLMark(file: file, line: mark.line, column: mark.column)
   }
 
   package func lineText(_ mark: YAMLMark) -> String? {
+    let lines = files[mark.file].lines
     guard mark.line >= 1, mark.line <= lines.count else { return nil }
     let line = lines[mark.line - 1]
     return String(line.last == "\r" ? line.dropLast() : line)
@@ -50,9 +70,9 @@ package final class Faults {
 
   private func add(
     _ severity: Diagnostic.Severity, _ message: String, at mark: YAMLMark?, hint: String?,
-    hidesRest: Bool = false
+    hidesRest: Bool = false, cause: Diagnostic.Cause = .manifest
   ) {
-    let key = "\(mark?.line ?? 0):\(mark?.column ?? 0):\(message)"
+    let key = "\(mark?.file ?? 0):\(mark?.line ?? 0):\(mark?.column ?? 0):\(message)"
     guard seen.insert(key).inserted else { return }
     if severity == .error { errorCount += 1 }
     var line = mark.flatMap(lineText)
@@ -61,6 +81,7 @@ package final class Faults {
       let count = whole.unicodeScalars.count - lead.count
       line = String(lead) + String(repeating: "*", count: count)
     }
-    diagnostics.append(Diagnostic(severity, message, at: mark.map(sourceMark), lineText: line, hint: hint))
+    diagnostics.append(
+      Diagnostic(severity, message, at: mark.map(sourceMark), lineText: line, hint: hint, cause: cause))
   }
 }

@@ -99,18 +99,30 @@ package struct Fields {
   }
 
   package func integer(_ key: String, _ range: ClosedRange<Int>) -> Int? {
-    value(key) { text throws(ValueFault) in
-      let form =
-        range.upperBound == .max
-        ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
-      guard let number = Units.integer(text) else {
-        throw ValueFault("`\(text)` is not a whole number", hint: form)
-      }
-      guard let value = Int(exactly: number), range.contains(value) else {
-        throw ValueFault("`\(key)` is out of range", hint: form)
-      }
-      return value
+    let form =
+      range.upperBound == .max
+      ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
+    return value(key) { text throws(ValueFault) in try Self.integer(text, of: key, range, form: form) }
+  }
+
+  /// A whole number, or `auto`.
+  package func limit(_ key: String, _ range: ClosedRange<Int>) -> FlightLimit? {
+    let form = "`auto`, or \(range.lowerBound) to \(range.upperBound)"
+    return value(key) { text throws(ValueFault) in
+      text == "auto" ? .auto : .number(try Self.integer(text, of: key, range, form: form))
     }
+  }
+
+  private static func integer(
+    _ text: String, of key: String, _ range: ClosedRange<Int>, form: String
+  ) throws(ValueFault) -> Int {
+    guard let number = Units.integer(text) else {
+      throw ValueFault("`\(text)` is not a whole number", hint: form)
+    }
+    guard let value = Int(exactly: number), range.contains(value) else {
+      throw ValueFault("`\(key)` is out of range", hint: form)
+    }
+    return value
   }
 
   package func duration(_ key: String, allowsZero: Bool = false) -> Double? {

@@ -31,11 +31,20 @@ package enum KeySchema {
   }
 
   static func integer(_ range: ClosedRange<Int>) -> JSON {
+    ["anyOf": .array(whole(range) + [reference])]
+  }
+
+  /// A whole number, or `auto`.
+  package static func limit(_ range: ClosedRange<Int>) -> JSON {
+    ["anyOf": .array(whole(range) + [["enum": ["auto"].asJSON], reference])]
+  }
+
+  private static func whole(_ range: ClosedRange<Int>) -> [JSON] {
     var number: [JSON.Member] = [
       .init("type", "integer"), .init("minimum", .int(range.lowerBound)),
     ]
     if range.upperBound < .max { number.append(.init("maximum", .int(range.upperBound))) }
-    return ["anyOf": .array([.object(number), ["type": "string", "pattern": "^[0-9]+$"], reference])]
+    return [.object(number), ["type": "string", "pattern": "^[0-9]+$"]]
   }
 
   package static func matching(_ pattern: String) -> JSON {

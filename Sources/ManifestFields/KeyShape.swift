@@ -11,14 +11,20 @@ package struct KeyShape: Sendable {
 
   package static let job = KeyShape(
     name: "a job",
-    keys: ["version", "job", "description", "vars", "endpoints", "policies", "defaults", "transfers"])
+    keys: [
+      "version", "job", "description", "imports", "allow_outside", "vars", "endpoints", "policies",
+      "defaults", "limits", "on",
+      "transfers",
+    ])
+  package static let imported = KeyShape(
+    name: "an imported file", keys: ["imports", "vars", "endpoints", "policies", "defaults"])
 
   package static let transferLevel = [
     "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
     "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
   ]
   /// Reserved for a later version, wherever they may come to stand.
-  package static let later: Set<String> = ["copy", "prune", "then", "on", "imports", "limits"]
+  package static let later: Set<String> = ["copy", "prune", "then"]
 
   package static let transfer = KeyShape(
     name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel)
@@ -30,6 +36,7 @@ package struct KeyShape: Sendable {
 
   package static let endpointCommon = ["type", "url", "auth", "policy", "headers", "tls"]
   package static let policyName = "a policy"
+  package static let limitsName = "`limits`"
 
   /// What other tools call a key of a policy.
   private static let otherNames = [
@@ -42,7 +49,7 @@ package struct KeyShape: Sendable {
   /// Of a key by another tool's name: how it is written here; nil for others.
   package static func meaning(of key: String, in shape: KeyShape) -> String? {
     guard let text = otherNames[key] else { return nil }
-    return shape.name == policyName ? "write `\(text)`" : "write `policy: { \(text) }`"
+    return [policyName, limitsName].contains(shape.name) ? "write `\(text)`" : "write `policy: { \(text) }`"
   }
 
   /// Where a key that is none of this mapping's would belong.
@@ -56,6 +63,7 @@ package struct KeyShape: Sendable {
         (transfer, "a transfer, or `defaults`"), (job, "the top level"),
         (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"), (expect, "`expect`"),
       ] + policies
+    if shape.name == imported.name, job.keys.contains(key) { return "the manifest that imports it" }
     if ["id", "download", "upload", "to"].contains(key), shape.name != transfer.name { return "a transfer" }
     if shape.name == defaults.name, transferLevel.contains(key) { return nil }
     return places.first { $0.0.name != shape.name && $0.0.keys.contains(key) }?.1

@@ -73,7 +73,7 @@ extension KeyTable.Key {
   /// An absolute path, from one that is relative to the manifest's folder.
   package static func file(_ name: String, _ path: Path<String?>) -> Self {
     optional(name, path, schema: KeySchema.text) { fields in
-      fields.text(name).map(fields.scope.absolute)
+      fields.text(name).map { fields.scope.absolute($0, at: fields.keyMark(name)) }
     }
   }
 
@@ -125,6 +125,11 @@ extension KeyTable.Key {
 
   package static func integer(_ name: String, _ range: ClosedRange<Int>, _ path: Path<Int?>) -> Self {
     optional(name, path, schema: KeySchema.integer(range)) { $0.integer(name, range) }
+  }
+
+  /// A whole number, or `auto`.
+  package static func limit(_ name: String, _ range: ClosedRange<Int>, _ path: Path<FlightLimit?>) -> Self {
+    optional(name, path, schema: KeySchema.limit(range)) { $0.limit(name, range) }
   }
 
   /// A mapping of names to texts.

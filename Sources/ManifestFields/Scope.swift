@@ -8,6 +8,10 @@ package final class Scope {
   package let directory: String
   private let environment: (String) -> String?
   package var variables: [String: String] = [:]
+  /// An imported file can't be read: names that are not declared may be in there, and using one is no further fault.
+  package var lacksNames = false
+  /// Absolute folders of imported files, by the `file` of their marks.
+  package var folders: [Int: String] = [:]
   /// Declared, but its own value is at fault: using it is no further fault.
   package var brokenVariables: Set<String> = []
   /// Variables whose value came, at least in part, out of the environment.
@@ -39,6 +43,7 @@ package final class Scope {
     package static let row = Allowed(rawValue: 4)
     package static let source = Allowed(rawValue: 8)
     package static let uuid = Allowed(rawValue: 16)
+    package static let notice = Allowed(rawValue: 32)
 
     package static let settled: Allowed = [.environment]
     package static let transfer: Allowed = [.environment, .run, .row, .uuid]
@@ -86,6 +91,7 @@ package final class Scope {
       if brokenVariables.contains(name) { return nil }
       guard let value = variables[name] else {
         if let fallback = reference.fallback { return InterpolatedText(fallback) }
+        if lacksNames { return nil }
         let near = NearMiss.of(name, among: variables.keys.sorted())
         throw ValueFault(
           "the variable `\(name)` is not declared",
@@ -106,6 +112,7 @@ package final class Scope {
     case .column: try require(.row)
     case .uuid: try require(.uuid)
     case .source: try require(.source)
+    case .fact: try require(.notice)
     }
     return InterpolatedText(parts: [.reference(reference)])
   }
@@ -133,6 +140,7 @@ package final class Scope {
     case .run:
       "values of the run belong into `to`, sources, `expect`, `content_type` and headers of transfers"
     case .row: "columns belong into the values of a transfer that has `for_each`"
+    case .notice: "it belongs into the values of `on`"
     case .source: "`${source.…}` belongs into `to` of a fan-out"
     default: "it belongs into the values of a transfer"
     }
@@ -143,8 +151,9 @@ package final class Scope {
     secrets.append(SecretUse(source, path: path, mark: faults.sourceMark(mark)))
   }
 
-  /// A path as the manifest writes it, made absolute.
-  package func absolute(_ path: String) -> String {
-    path.hasPrefix("/") ? path : RelativePath.normalize(directory + "/" + path)
+  /// The path of a file that a setting names, made absolute: it is relative to the file that it is written in.
+  package func absolute(_ path: String, at mark: YAMLMark?) -> String {
+    guard !path.hasPrefix("/") else { return path }
+    return RelativePath.normalize((mark.flatMap { folders[$0.file] } ?? directory) + "/" + path)
   }
 }

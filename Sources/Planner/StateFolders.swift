@@ -27,7 +27,7 @@ package struct StateFolders: Sendable {
   /// Whether a folder is one of them or lies below one; some system calls.
   ///
   /// - Parameter folder: ends in `/`: absolute, or below the job's folder, which is empty.
-  func hold(_ folder: String) -> Bool {
+  package func hold(_ folder: String) -> Bool {
     let real = RealPath.of(RelativePath.isAbsolute(folder) ? folder : directory + "/" + folder)
     return folders.contains { Self.lies(real, in: $0) }
   }

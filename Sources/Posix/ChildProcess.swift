@@ -8,16 +8,36 @@ package struct ChildProcess: Sendable {
   private let output: Int32
 
   /// Runs env(1) with these arguments, which finds the program.
-  package init(env arguments: [String], showsErrors: Bool) throws(SystemError) {
+  ///
+  /// - Parameters:
+  ///   - surroundings: where it runs, and its variables; nil for our own.
+  ///   - keepsOutput: what it writes is read here; else it goes to /dev/null.
+  package init(
+    env arguments: [String], showsErrors: Bool,
+    in surroundings: (folder: String, variables: [String: String])? = nil, keepsOutput: Bool = true
+  ) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError() }
+    if keepsOutput {
+      guard pipe2(&ends, O_CLOEXEC) == 0 else { throw SystemError() }
+    } else {
+      ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)
+      guard ends[1] >= 0 else { throw SystemError() }
+    }
     defer { close(ends[1]) }
     let words = (["env"] + arguments).map { strdup($0) }
-    defer { for word in words { free(word) } }
+    let variables = (surroundings?.variables ?? [:]).map { strdup("\($0.key)=\($0.value)") }
+    defer { for word in words + variables { free(word) } }
     var child: pid_t = 0
-    let code = haul_spawn(&child, "/usr/bin/env", words + [nil], ends[1], showsErrors ? 0 : 1)
+    let code =
+      if let surroundings {
+        haul_spawn(
+          &child, "/usr/bin/env", words + [nil], variables + [nil], surroundings.folder, ends[1],
+          showsErrors ? 0 : 1)
+      } else {
+        haul_spawn(&child, "/usr/bin/env", words + [nil], nil, nil, ends[1], showsErrors ? 0 : 1)
+      }
     guard code == 0 else {
-      close(ends[0])
+      if keepsOutput { close(ends[0]) }
       throw SystemError(code)
     }
     (id, output) = (child, ends[0])
@@ -26,8 +46,8 @@ package struct ChildProcess: Sendable {
   /// All that it writes. Waits until the program has ended, and nobody else holds its output; `id` stays its own until `reap`.
   /// Called once.
   package func readToEnd() -> [UInt8] {
-    defer { close(output) }
-    let bytes = (try? Files.readToEnd(output)) ?? []
+    defer { if output >= 0 { close(output) } }
+    let bytes = output >= 0 ? (try? Files.readToEnd(output)) ?? [] : []
     var facts = siginfo_t()
     while waitid(P_PID, id_t(id), &facts, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     return bytes

@@ -4,6 +4,7 @@ import Glibc
 package enum Files {
   package static func exists(_ path: String) -> Bool { kind(path) != nil }
   package static func isFolder(_ path: String) -> Bool { kind(path) == S_IFDIR }
+  package static func isRegular(_ path: String) -> Bool { kind(path) == S_IFREG }
 
   private static func kind(_ path: String) -> mode_t? {
     var status = stat()
@@ -85,6 +86,14 @@ package enum Files {
     guard mkdir(path, 0o700) != 0 else { return }
     let second = SystemError()
     guard second.number == EEXIST, isFolder(path) else { throw second }
+  }
+
+  /// Brings a file's content, or a folder's names, to the disk.
+  package static func sync(_ path: String) throws(SystemError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError() }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw SystemError() }
   }
 
   /// Removes a file, or a folder with all that is in it, as far as that can be done.

@@ -12,6 +12,13 @@ package enum Machine {
   /// Processors that this process may run on.
   package static var cores: Int { Int(haul_cores()) }
 
+  /// Files that this process may have open.
+  package static var openFiles: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 256 }
+    return Int(clamping: limit.rlim_cur)
+  }
+
   /// The user's home folder by the account, whatever `HOME` says.
   package static var accountHome: String {
     getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? "/"

@@ -46,6 +46,15 @@ package struct BorrowedBinding {
     while try statement.step() {}
   }
 
+  /// Runs the statement up to its first row; what is bound stays bound.
+  ///
+  /// - Returns: whether there is a row.
+  package func hasRow() throws -> Bool {
+    try statement.begin()
+    defer { sqlite3_reset(statement.pointer) }
+    return try statement.step()
+  }
+
   private func check(_ result: Int32) throws { try statement.handle.check(result) }
 }
 

@@ -8,6 +8,7 @@ final class ConnectionHandle {
 
   /// Opens a file; SQLite's own mutexes are off, as one thread at a time uses a connection.
   init(path: String, flags: Int32) throws {
+    _ = Self.countsNoMemory
     let result = sqlite3_open_v2(path, &pointer, flags | SQLITE_OPEN_NOMUTEX, nil)
     sqlite3_extended_result_codes(pointer, 1)
     guard result == SQLITE_OK else {
@@ -18,6 +19,9 @@ final class ConnectionHandle {
       throw error
     }
   }
+
+  /// Nobody asks SQLite for its use of memory, and counting it takes a lock of the process for each allocation.
+  private static let countsNoMemory = haul_sqlite_count_no_memory()
 
   deinit { sqlite3_close_v2(pointer) }
 

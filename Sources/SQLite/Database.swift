@@ -4,6 +4,8 @@ import CSQLite
 package final class Database {
   package enum Access: Sendable {
     case readOnly
+    /// Reads a file that nobody writes: no lock is taken, and no file is made beside it.
+    case immutable
     /// Makes the file where there is none.
     case readWrite
   }
@@ -19,14 +21,26 @@ package final class Database {
     let flags =
       switch access {
       case .readOnly: SQLITE_OPEN_READONLY
+      case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
-    handle = try ConnectionHandle(path: path, flags: flags)
+    handle = try ConnectionHandle(
+      path: access == .immutable ? Self.uri(path) + "?immutable=1" : path, flags: flags)
     sqlite3_busy_timeout(handle.pointer, Int32(busyTimeout * 1000))
     try handle.check(haul_sqlite_forbid_quoted_strings(handle.pointer))
     try execute(sql: "PRAGMA foreign_keys = ON")
     // SQLite opens a file when it is first asked for: what is wrong with it is said here.
     try execute(sql: "SELECT 1 FROM sqlite_master LIMIT 1")
+  }
+
+  /// The path as a URI, in which `?`, `#` and `%` would mean something else (sqlite.org/uri.html).
+  private static func uri(_ path: String) -> String {
+    path.utf8.reduce(into: "file:") { text, byte in
+      let isPlain = (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      let hex = String(byte, radix: 16)
+      text +=
+        isPlain || byte == UInt8(ascii: "/") ? String(UnicodeScalar(byte)) : (byte < 16 ? "%0" : "%") + hex
+    }
   }
 
   /// Closes the connection before its last reference is gone.
@@ -110,6 +124,18 @@ package final class Database {
   package func checkpoint() throws {
     try handle.check(
       sqlite3_wal_checkpoint_v2(handle.pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
+  }
+
+  /// Copies the whole database, as this connection's transaction sees it, over what another one has.
+  package func copy(to other: Database) throws {
+    guard let backup = sqlite3_backup_init(other.handle.pointer, "main", handle.pointer, "main") else {
+      throw other.handle.error(sqlite3_errcode(other.handle.pointer))
+    }
+    // -1: all pages in one step.
+    let result = sqlite3_backup_step(backup, -1)
+    let end = sqlite3_backup_finish(backup)
+    guard result == SQLITE_DONE else { throw other.handle.error(result) }
+    try other.handle.check(end)
   }
 
   package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }

@@ -36,7 +36,10 @@ final class EventSource {
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let isReady: Bool
 
-  init(_ bytes: UnsafeBufferPointer<UInt8>) {
+  private let file: Int
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>, file: Int) {
+    self.file = file
     parser = .allocate(capacity: 1)
     parser.initialize(to: yaml_parser_t())
     isReady = yaml_parser_initialize(parser) == 1
@@ -55,21 +58,21 @@ final class EventSource {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw fault() }
     defer { yaml_event_delete(&event) }
-    return Self.translate(event)
+    return translate(event)
   }
 
   private func fault() -> SyntaxFault {
     let state = parser.pointee
     let problem = state.problem.map { String(cString: $0) } ?? "the text can't be read"
-    let context = state.context == nil ? nil : Self.mark(state.context_mark)
+    let context = state.context == nil ? nil : mark(state.context_mark)
     let isReader = state.error == YAML_READER_ERROR
     return SyntaxFault(
-      problem: problem, mark: Self.mark(state.problem_mark), contextMark: context,
+      problem: problem, mark: mark(state.problem_mark), contextMark: context,
       offset: isReader ? Int(state.problem_offset) : nil)
   }
 
-  private static func translate(_ event: yaml_event_t) -> YAMLEvent {
-    let mark = Self.mark(event.start_mark)
+  private func translate(_ event: yaml_event_t) -> YAMLEvent {
+    let mark = self.mark(event.start_mark)
     switch event.type {
     case YAML_DOCUMENT_START_EVENT:
       return YAMLEvent(kind: .documentStart, mark: mark)
@@ -101,11 +104,11 @@ final class EventSource {
     }
   }
 
-  private static func mark(_ mark: yaml_mark_t) -> YAMLMark {
-    YAMLMark(line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+  private func mark(_ mark: yaml_mark_t) -> YAMLMark {
+    YAMLMark(file: file, line: Int(mark.line) + 1, column: Int(mark.column) + 1)
   }
 
-  private static func text(_ pointer: UnsafeMutablePointer<UInt8>?) -> String? {
+  private func text(_ pointer: UnsafeMutablePointer<UInt8>?) -> String? {
     pointer.map { String(cString: $0) }
   }
 }

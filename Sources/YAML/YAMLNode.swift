@@ -1,15 +1,18 @@
 /// A place in a YAML text: 1-based line and column, the column in Unicode scalars.
 package struct YAMLMark: Sendable, Hashable, Comparable {
+  /// Which of several texts it is in, by the reader's own count.
+  package var file: Int
   package var line: Int
   package var column: Int
 
-  package init(line: Int, column: Int) {
+  package init(file: Int = 0, line: Int, column: Int) {
+    self.file = file
     self.line = line
     self.column = column
   }
 
   package static func < (left: YAMLMark, right: YAMLMark) -> Bool {
-    (left.line, left.column) < (right.line, right.column)
+    (left.file, left.line, left.column) < (right.file, right.line, right.column)
   }
 }
 
@@ -26,6 +29,13 @@ package struct YAMLNode: Sendable {
   package var mark: YAMLMark
   /// Bytes that the node stands for when every alias in it is written out.
   var weight: Int
+
+  /// The same place with other entries.
+  package func with(_ entries: [YAMLEntry]) -> YAMLNode {
+    var node = self
+    node.content = .mapping(entries)
+    return node
+  }
 
   package var scalar: YAMLScalar? {
     if case .scalar(let scalar) = content { scalar } else { nil }
@@ -50,4 +60,10 @@ package struct YAMLEntry: Sendable {
   package var key: String
   package var keyMark: YAMLMark
   package var value: YAMLNode
+
+  package init(key: String, keyMark: YAMLMark, value: YAMLNode) {
+    self.key = key
+    self.keyMark = keyMark
+    self.value = value
+  }
 }

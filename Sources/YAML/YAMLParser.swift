@@ -1,10 +1,20 @@
 /// Reads one YAML document into a tree with places.
 package enum YAMLParser {
   /// Faults that leave a tree (a duplicate key, a second document) are reported beside it.
-  package static func parse(_ bytes: [UInt8], limits: YAMLLimits = YAMLLimits()) -> YAMLDocument {
+  ///
+  /// - Parameter file: what each place of the text has as its `file`.
+  package static func parse(
+    _ bytes: [UInt8], file: Int = 0, limits: YAMLLimits = YAMLLimits()
+  ) -> YAMLDocument {
+    var document = parse(bytes, limits, file)
+    for index in document.faults.indices { document.faults[index].mark.file = file }
+    return document
+  }
+
+  private static func parse(_ bytes: [UInt8], _ limits: YAMLLimits, _ file: Int) -> YAMLDocument {
     if let fault = TextEncoding.fault(in: bytes) { return YAMLDocument(root: nil, faults: [fault]) }
     return bytes.withUnsafeBufferPointer { buffer in
-      let source = EventSource(buffer)
+      let source = EventSource(buffer, file: file)
       var builder = TreeBuilder(limits: limits)
       do {
         while true {

@@ -7,7 +7,8 @@ struct CommonOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Where state is kept.",
-      discussion: "Default: $HAUL_STATE_DIR, $XDG_STATE_HOME/haul, ~/.local/state/haul."))
+      discussion: "Default: $HAUL_STATE_DIR, $XDG_STATE_HOME/haul, ~/.local/state/haul."),
+    completion: .directory)
   var stateDir: String?
 
   @Flag(help: "Machine output on standard output.")
@@ -16,7 +17,7 @@ struct CommonOptions: ParsableArguments {
   @Option(help: "What is logged on standard error: debug, info, warning or error.")
   var logLevel = LogSettings.Level.warning
 
-  @Option(help: "How it is logged: text or json.")
+  @Option(help: "How it is logged: text, json or journal (systemd's priorities).")
   var logFormat = LogSettings.Format.text
 
   @Flag(help: "No progress on standard error.")
@@ -26,6 +27,11 @@ struct CommonOptions: ParsableArguments {
   var quiet = false
 
   var stateFolder: StateFolder { StateFolder(given: stateDir, CurrentProcess.environment) }
+
+  /// Sends what runs of the jobs have left to be told.
+  func sendOwedNotices(of jobs: [String]) async {
+    await OwedNotices(stateFolder, CurrentProcess.context).deliver(for: jobs)
+  }
 
   /// The job that is named, or all.
   func jobs(_ named: String?, in state: StateFolder) throws -> [String] {

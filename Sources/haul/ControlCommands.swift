@@ -35,10 +35,10 @@ struct RetryCommand: ControlCommand {
 
 /// Which job and which of its transfers a control speaks of.
 struct ControlTarget: ParsableArguments {
-  @Argument(help: "A manifest, or a job's name.")
+  @Argument(help: "A manifest, or a job's name.", completion: .jobs)
   var job: String
 
-  @Argument(help: "Ids, or globs of ids; all transfers where left out.")
+  @Argument(help: "Ids, or globs of ids; all transfers where left out.", completion: .ids)
   var ids: [String] = []
 
   @OptionGroup var common: CommonOptions
@@ -61,5 +61,6 @@ extension ControlCommand {
       console.note(
         "\(control.verb.rawValue): \(changed) \(changed == 1 ? "transfer" : "transfers") of `\(name)`")
     }
+    await target.common.sendOwedNotices(of: [name])
   }
 }

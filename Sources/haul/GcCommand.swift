@@ -7,7 +7,7 @@ struct GcCommand: AsyncParsableCommand {
     commandName: "gc",
     abstract: "Removes old runs, orphaned partial files and orphaned remote sessions, and says which.")
 
-  @Argument(help: "A manifest, or a job's name; all jobs where left out.")
+  @Argument(help: "A manifest, or a job's name; all jobs where left out.", completion: .jobs)
   var job: String?
 
   @Flag(help: "Only say what would be removed.")
@@ -26,7 +26,9 @@ struct GcCommand: AsyncParsableCommand {
     let console = CurrentProcess.console
     let state = try common.stateFolder.checked()
     let cleanup = StateCleanup(state, CurrentProcess.context, keeping: keep, isDryRun: dryRun)
-    let result = try await cleanup.run(try common.jobs(job, in: state)) { item in
+    let names = try common.jobs(job, in: state)
+    await common.sendOwedNotices(of: names)
+    let result = try await cleanup.run(names) { item in
       if !common.json { console.out(item.text(isDryRun: dryRun)) }
     }
     if common.json {

@@ -19,7 +19,7 @@ struct Haul: AsyncParsableCommand {
     subcommands: [
       CheckCommand.self, PlanCommand.self, RunCommand.self, StatusCommand.self, ReportCommand.self,
       HistoryCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self,
-      LimitCommand.self, GcCommand.self,
+      LimitCommand.self, VerifyCommand.self, GcCommand.self, CompletionsCommand.self,
     ])
 
   /// The one place where an end becomes an exit status.
@@ -51,7 +51,7 @@ struct Haul: AsyncParsableCommand {
         CurrentProcess.console.error("\(error)", hint: "this is a defect in haul; please report it")
         CurrentProcess.exit(.software)
       }
-      guard code != .success, CurrentProcess.console.style.isJSON else { exit(withError: error) }
+      guard code != .success, CurrentProcess.console.style.isRecords else { exit(withError: error) }
       CurrentProcess.console.error(message(for: error), hint: "`haul help` shows how it is used")
       CurrentProcess.exit(.usage)
     }

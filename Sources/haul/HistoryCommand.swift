@@ -5,7 +5,7 @@ struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history", abstract: "Lists a job's runs, newest first.")
 
-  @Argument(help: "A manifest, or a job's name.")
+  @Argument(help: "A manifest, or a job's name.", completion: .jobs)
   var job: String
 
   @Option(help: "How many runs at the most.")
@@ -19,7 +19,8 @@ struct HistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let state = common.stateFolder
-    try RunRecords(try state.resolve(job, CurrentProcess.environment), state).writeHistory(
-      limit: limit, json: common.json, to: CurrentProcess.console)
+    let name = try state.resolve(job, CurrentProcess.environment)
+    try RunRecords(name, state).writeHistory(limit: limit, json: common.json, to: CurrentProcess.console)
+    await common.sendOwedNotices(of: [name])
   }
 }

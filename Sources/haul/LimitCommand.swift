@@ -7,7 +7,7 @@ struct LimitCommand: AsyncParsableCommand {
     commandName: "limit",
     abstract: "Sets a job's bandwidth, now and in later runs, until `default` gives it back to its policies.")
 
-  @Argument(help: "A manifest, or a job's name.")
+  @Argument(help: "A manifest, or a job's name.", completion: .jobs)
   var job: String
 
   @Argument(help: "Bytes a second, each way (5MB/s, 512KiB/s), `unlimited`, or `default`.")
@@ -25,5 +25,6 @@ struct LimitCommand: AsyncParsableCommand {
     } else {
       console.note(request.text(name, isRunning: isRunning))
     }
+    await common.sendOwedNotices(of: [name])
   }
 }

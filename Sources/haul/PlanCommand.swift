@@ -1,12 +1,13 @@
 import ArgumentParser
 import HaulCore
+import JobModel
 
 struct PlanCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
     abstract: "Shows what a run would do, compared with what is on record; changes nothing.")
 
-  @Argument(help: "The manifest.")
+  @Argument(help: "The manifest.", completion: .manifests)
   var manifest: String
 
   @Option(name: .customLong("set"), help: ArgumentHelp("A value for ${var.NAME}.", valueName: "NAME=VALUE"))
@@ -24,6 +25,11 @@ struct PlanCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
+    guard manifest != "-" else {
+      throw End(
+        .usage, "a job is planned from a file, not from standard input",
+        hint: "`haul check -` and `haul run -` read standard input")
+    }
     let file = try ManifestFile(manifest, CurrentProcess.environment)
     try await PlanOutput(file, common.stateFolder, CurrentProcess.context).write(
       overrides: try Overrides.parse(overrides), adopt: adopt, probes: probe, showsAll: all, json: common.json

@@ -4,10 +4,22 @@ import JobModel
 
 /// What only `run` takes.
 struct RunOptions: ParsableArguments {
-  @Option(help: "Where the report is written as well; `-` is standard output.")
-  var report: String?
+  @Option(
+    name: .customLong("report"),
+    help: ArgumentHelp(
+      "Where the report is written as well; `-` is standard output. May be given several times.",
+      discussion: """
+        In the form of its suffix: .jsonl, .csv, .html, .xml (JUnit), .prom (Prometheus), .sha256sums, .txt; \
+        else as JSON.
+        """, valueName: "path"), completion: .file())
+  var reports: [String] = []
 
-  @Option(help: "Where events are appended as JSON lines; `-` is standard output.")
+  @Option(
+    help: ArgumentHelp("A file for metrics in Prometheus' text format.", valueName: "file"),
+    completion: .file())
+  var metrics: String?
+
+  @Option(help: "Where events are appended as JSON lines; `-` is standard output.", completion: .file())
   var events: String?
 
   @Option(name: .customLong("set"), help: ArgumentHelp("A value for ${var.NAME}.", valueName: "NAME=VALUE"))
@@ -21,8 +33,18 @@ struct RunOptions: ParsableArguments {
 
   @Option(
     name: .customLong("only"),
-    help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"))
+    help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"),
+    completion: .ids)
   var onlyGlobs: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Only the transfers with these ids, one a line; `-` is standard input.", valueName: "file"),
+    completion: .file())
+  var onlyFrom: String?
+
+  @Flag(help: "Only what did not complete the last time.")
+  var failed = false
 
   @Option(help: "With `strict`, missing or changed sources stop the run before it starts.")
   var precheck = RunSettings.Precheck.warn
@@ -54,10 +76,18 @@ struct RunOptions: ParsableArguments {
         .usage, "`--only` is given \(onlyGlobs.count) times",
         hint: "write one glob for all: `--only '{\(onlyGlobs.joined(separator: ","))}'`")
     }
-    settings.only = onlyGlobs.first
-    settings.scope = try settings.only.map { text in try value("--only") { try Selection(text) } }
+    guard [!onlyGlobs.isEmpty, onlyFrom != nil, failed].count(where: { $0 }) < 2 else {
+      throw End(.usage, "`--only`, `--only-from` and `--failed` are given together", hint: "give one of them")
+    }
+    settings.selection = try onlyGlobs.first.map { text in
+      try value("--only") { .only(try IDPattern(text)) }
+    }
+    settings.idsPath = onlyFrom
+    if failed { settings.selection = .failed }
     settings.overrides = try Overrides.parse(overrides)
-    (settings.report, settings.events, settings.json) = (report, events, common.json)
+    (settings.events, settings.json) = (events, common.json)
+    settings.reports =
+      reports.map { ReportTarget($0) } + [metrics].compactMap(\.self).map(ReportTarget.metrics)
     (settings.startsNew, settings.adopt) = (newRun, adopt)
     (settings.precheck, settings.ifRunning, settings.resumeCheck) = (precheck, ifRunning, resumeCheck)
     (settings.waits, settings.failFast) = (!noWait, failFast)

@@ -5,7 +5,7 @@ struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Shows where jobs stand: states, bytes, reasons.")
 
-  @Argument(help: "A manifest, or a job's name; all jobs where left out.")
+  @Argument(help: "A manifest, or a job's name; all jobs where left out.", completion: .jobs)
   var job: String?
 
   @Flag(help: "With --json: totals alone, without the transfers.")
@@ -28,5 +28,6 @@ struct StatusCommand: AsyncParsableCommand {
     } else {
       try await status.show(all: names)
     }
+    await common.sendOwedNotices(of: names)
   }
 }

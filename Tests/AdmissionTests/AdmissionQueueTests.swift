@@ -98,9 +98,9 @@ import Testing
 
   private func policy(_ perHost: Int = 8, total: Int = 16, transfers: Int = 8) -> EffectivePolicy {
     var policy = EffectivePolicy()
-    policy.transfers = transfers
-    policy.connectionsPerHost = perHost
-    policy.connectionsTotal = total
+    policy.transfers = .number(transfers)
+    policy.connectionsPerHost = .number(perHost)
+    policy.connectionsTotal = .number(total)
     policy.retryJitter = .none
     policy.retryInitial = 1
     policy.retryMax = 60

@@ -31,7 +31,7 @@ struct LimiterTests {
     }
 
     mutating func ask(_ now: Double, _ seq: Int64 = 1) -> RequestPermit? {
-      let transfer = transfers[seq] ?? limiter.permits.begin(seq, group: 0, limit: policy.transfers)
+      let transfer = transfers[seq] ?? limiter.permits.begin(seq, group: 0, .transfers(1000))
       transfers[seq] = transfer
       var request = AdmissionRequest(host, policy, transfer)
       guard case .go(let permit) = limiter.decide(&request, now: now) else {
@@ -180,6 +180,125 @@ struct LimiterTests {
     var news: [HostNews.Change] = []
     for _ in 0..<100 { news += one.response(permits[1], 200, 2) }
     #expect(news == [.recovered])
+  }
+
+  /// With `auto` the window is the host's, and transfers may begin as it grows.
+  @Test func whatIsFoundBoundsRequestsAndTransfers() throws {
+    let policy = EffectivePolicy()
+    var limiter = Limiter(random: { 0.5 })
+    let limit = limiter.limit(policy, host: Self.host)
+    var transfers: [TransferPermit] = []
+    func begin() {
+      while limiter.permits.hasRoom(0, limit) {
+        transfers.append(limiter.permits.begin(Int64(transfers.count + 1), group: 0, limit))
+      }
+    }
+    begin()
+    #expect(transfers.count == 12)
+    var permits: [RequestPermit] = []
+    func send(_ now: Double) {
+      while let transfer = transfers.first(where: { one in
+        !permits.contains { $0.request.transfer?.id == one.id }
+      }) {
+        var request = AdmissionRequest(Self.host, policy, transfer)
+        guard case .go(let permit) = limiter.decide(&request, now: now) else {
+          return limiter.use(&request, nil)
+        }
+        permits.append(permit)
+      }
+    }
+    var (now, most) = (0.0, 0)
+    for _ in 0..<12 {
+      send(now)
+      most = max(most, permits.count)
+      now += 0.1
+      for permit in permits {
+        limiter.answered(permit, status: 200, retryAfter: nil, now: now)
+        limiter.ended(permit, failure: nil, bytes: 4096, now: now)
+        permits.removeAll { $0.id == permit.id }
+        limiter.permits.end(permit.request.transfer?.id ?? 0)
+        transfers.removeAll { $0.id == permit.request.transfer?.id }
+        send(now)
+        begin()
+        send(now)
+      }
+    }
+    #expect(most == 64 && transfers.count == 64 + 16 + 2, "\(most), \(transfers.count)")
+    let sizes = limiter.takeNews().compactMap { news -> Int? in
+      if case .sized(let size) = news.change { size } else { nil }
+    }
+    // At the ceiling less is tried.
+    #expect(Array(sizes.prefix(4)) == [8, 16, 32, 64])
+  }
+
+  @Test func filesAndMemoryBoundWhatIsFound() throws {
+    var limiter = Limiter(random: { 0.5 }, capacity: 5, known: [Self.host: 64])
+    var sent = 0
+    for number in 0..<20 {
+      var request = AdmissionRequest(number < 10 ? Self.host : "http://other\(number)", EffectivePolicy())
+      guard case .go(let permit) = limiter.decide(&request, now: 0) else { continue }
+      sent += 1
+      limiter.answered(permit, status: 200, retryAfter: nil, now: 0)
+    }
+    #expect(sent == 5)
+  }
+
+  /// Requests of three policies to two hosts, sent where the job's `connections` leave room.
+  @Test(
+    arguments: [(nil, nil, 12), (5, nil, 5), (.auto, 2, 4), (3, 2, 3)]
+      as [(FlightLimit?, FlightLimit?, Int)])
+  func theJobsConnectionsAreOfAllPolicies(total: FlightLimit?, perHost: FlightLimit?, sent: Int) throws {
+    var limits = JobLimits()
+    (limits.connectionsTotal, limits.connectionsPerHost) = (total, perHost)
+    var limiter = Limiter(random: { 0.5 }, limits: limits)
+    var permits: [RequestPermit] = []
+    func ask(_ number: Int) -> RequestPermit? {
+      var policy = EffectivePolicy()
+      policy.retryAttempts = 2 + number % 3
+      if number % 3 == 0 { (policy.connectionsTotal, policy.connectionsPerHost) = (8, 8) }
+      var request = AdmissionRequest(number % 2 == 0 ? Self.host : "http://other", policy)
+      guard case .go(let permit) = limiter.decide(&request, now: 0) else { return nil }
+      return permit
+    }
+    // A host that has not answered yet is asked by one request.
+    for number in 0..<2 {
+      let first = ask(number)
+      limiter.answered(try #require(first), status: 200, retryAfter: nil, now: 0)
+      permits.append(try #require(first))
+    }
+    for number in 2..<12 { ask(number).map { permits.append($0) } }
+    #expect(permits.count == sent)
+    guard sent < 12 else { return }
+    limiter.ended(permits[0], failure: nil, now: 0)
+    let (next, another) = (ask(0), ask(0))
+    #expect(next != nil && another == nil)
+  }
+
+  /// What a host does not take beyond what it has taken is no outage: it would be left alone for it.
+  @Test func aTrialThatIsRefusedIsNoOutage() throws {
+    let policy = EffectivePolicy()
+    var limiter = Limiter(random: { 0.5 }, known: [Self.host: 16])
+    func send(_ now: Double) throws -> RequestPermit {
+      var request = AdmissionRequest(Self.host, policy)
+      guard case .go(let permit) = limiter.decide(&request, now: now) else {
+        throw silence
+      }
+      return permit
+    }
+    let first = try send(0)
+    limiter.answered(first, status: 200, retryAfter: nil, now: 0.1)
+    limiter.ended(first, failure: nil, bytes: 10, now: 0.1)
+    let permits = try (0..<16).map { _ in try send(0.2) }
+    for permit in permits.prefix(8) { limiter.ended(permit, failure: silence, now: 0.3) }
+    for permit in permits.suffix(8) {
+      limiter.answered(permit, status: 200, retryAfter: nil, now: 0.3)
+      limiter.ended(permit, failure: nil, bytes: 10, now: 0.3)
+    }
+    #expect(!limiter.isOpen(Self.host))
+    // But once it is known what it takes, silence is what it was.
+    let more = try (0..<5).map { _ in try send(0.4) }
+    for permit in more { limiter.ended(permit, failure: silence, now: 0.5) }
+    #expect(limiter.isOpen(Self.host))
   }
 
   @Test func anHoursRestIsNotWaitedFor() throws {

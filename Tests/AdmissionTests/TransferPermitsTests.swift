@@ -65,25 +65,42 @@ struct TransferPermitsTests {
       steps: [.end, .change(nil, .working), .change(.working, .suspended), .end], hasRoom: true),
   ]) func use(_ row: Row) {
     var permits = TransferPermits()
-    let own = permits.begin(1, group: 7, limit: 1).id
+    let own = permits.begin(1, group: 7, .transfers(1)).id
     var other: Int?
     for step in row.steps {
       switch step {
       case .change(let old, let new): permits.change(own, from: old, to: new)
       case .cancel: permits.cancel(own)
-      case .otherBegins: other = permits.begin(2, group: 7, limit: 1).id
+      case .otherBegins: other = permits.begin(2, group: 7, .transfers(1)).id
       case .otherEnds: if let other { permits.end(other) }
       case .reacquire(let expected): #expect(permits.reacquire(own) == expected)
       case .end: permits.end(own)
       }
     }
-    #expect(permits.hasRoom(7, limit: 1) == row.hasRoom && permits.hasRoom(8, limit: 1))
+    #expect(permits.hasRoom(7, .transfers(1)) == row.hasRoom && permits.hasRoom(8, .transfers(1)))
+  }
+
+  @Test func theJobsLimitIsOfAllGroups() {
+    var permits = TransferPermits(most: 2)
+    let first = permits.begin(1, group: 0, .transfers(5)).id
+    #expect(permits.hasRoom(1, .requests(5)))
+    let second = permits.begin(2, group: 1, .requests(5)).id
+    #expect(!permits.hasRoom(0, .transfers(5)) && !permits.hasRoom(2, .window(host: "http://h")))
+    permits.change(first, from: nil, to: .suspended)
+    #expect(permits.hasFreed && permits.hasRoom(2, .transfers(1)))
+    let third = permits.begin(3, group: 2, .transfers(1)).id
+    #expect(permits.reacquire(first) == false, "others have its permit")
+    permits.end(third)
+    #expect(permits.reacquire(first) == true)
+    #expect(!permits.hasRoom(2, .transfers(1)))
+    permits.end(second)
+    #expect(permits.hasRoom(2, .transfers(1)))
   }
 
   @Test func whatComesFreeIsTold() {
     var permits = TransferPermits()
-    let own = permits.begin(1, group: 0, limit: 2).id
-    #expect(!permits.hasFreed && permits.hasRoom(0, limit: 2))
+    let own = permits.begin(1, group: 0, .transfers(2)).id
+    #expect(!permits.hasFreed && permits.hasRoom(0, .transfers(2)))
     permits.change(own, from: nil, to: .suspended)
     #expect(permits.takeFreed() == true)
     #expect(!permits.hasFreed)

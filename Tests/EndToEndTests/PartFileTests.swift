@@ -9,7 +9,7 @@ struct PartFileTests {
     let bench = try Bench()
     let depot = try await Depot(
       bench, faults: [#"{"match": {"path": "/files/a.bin"}, "action": {"rate": "\#(rate)"}}"#])
-    try bench.serve("a.bin", size: 3_000_000, seed: 1)
+    try bench.serve("a.bin", size: 6_000_000, seed: 1)
     return (bench, depot)
   }
 
@@ -48,6 +48,11 @@ struct PartFileTests {
       let part = try #require(bench.parts().first)
       #expect(part.wholeMatch(of: /out\/\.a\.bin\.[0-9a-f]{16}\.haul-part/) != nil, "\(part)")
       let descriptor = open(bench.job + "/" + part, O_RDONLY)
+      // It is made, and then locked.
+      for _ in 0..<100 where flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+        flock(descriptor, LOCK_UN)
+        try await Task.sleep(for: .milliseconds(10))
+      }
       #expect(flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       close(descriptor)
       names.insert(part)

@@ -2,14 +2,13 @@ import Admission
 import Curl
 import Endpoints
 import Foundation
-import JobLedger
 import JobModel
 import LocalFiles
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import TransferEngine
+@testable import HTTPClient
 
 /// The engine's side of one test: sources and sinks of a kind, over a network that faults can be put into.
 struct Client: Sendable {
@@ -17,8 +16,8 @@ struct Client: Sendable {
   let server: KindServer
   let network: FaultyTransport
   private let lab: Lab
-  private let context: EngineContext
-  private let authenticator: Authenticator
+  private let context: ClientContext
+  private let pool = BlockingPool(label: "endpoint-tests", width: 2)
 
   /// - Parameter credentials: what the secret is, each time that it is asked for; the last one stays.
   init(_ kind: EndpointCase, _ lab: Lab, credentials: [String]? = nil) throws {
@@ -33,17 +32,12 @@ struct Client: Sendable {
         return given[min(count, given.count - 1)]
       }
     }
-    context = EngineContext(
-      transport: network, ledger: lab.ledger, writer: lab.writer, folder: try Folder.open(lab.bench.job),
-      endpoints: server.endpoint.map { [$0.name: $0] } ?? [:],
+    context = ClientContext(
+      transport: network, clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { 0.5 }),
       secrets: SecretSource(
         resolve: { _ in Secret(next()) },
         keys: { _ in AWSKeys(accessKeyID: next(), secretAccessKey: Secret(StrictS3.secret)) }),
-      pool: BlockingPool(label: "endpoint-tests", width: 2), stateFolder: lab.bench.state, job: "contract",
-      run: 1, events: { _ in },
-      clock: EngineClock(now: { Date().timeIntervalSince1970 }, random: { 0.5 }), bootID: "boot",
-      board: ProgressRegistry())
-    authenticator = Authenticator(context)
+      mask: SecretMask())
   }
 
   /// The engine sends the requests; the kind does not reach its server itself.
@@ -65,13 +59,13 @@ struct Client: Sendable {
   }
 
   func source(_ path: String) throws -> any RemoteSource {
-    guard let place = try place(path) else { return LocalSource(try local(path), pool: context.pool) }
+    guard let place = try place(path) else { return LocalSource(try local(path), pool: pool) }
     let remote = try place.download()
     return remote.source(requester(place, remote.refusals, .download))
   }
 
   func sink(_ path: String) throws -> any RemoteSink {
-    guard let place = try place(path) else { return LocalSink(try local(path), pool: context.pool) }
+    guard let place = try place(path) else { return LocalSink(try local(path), pool: pool) }
     let remote = try place.upload()
     return remote.sink(requester(place, remote.refusals, .upload))
   }
@@ -94,9 +88,8 @@ struct Client: Sendable {
   ) -> Requester {
     let settings = settings(direction)
     return Requester(
-      context: context, authenticator: authenticator, endpoint: place.endpoint, remote: remote,
-      settings: settings, throttle: Throttle(settings.policy), id: "t",
-      live: LiveTransfer(seq: 1, id: "t", direction: direction))
+      context, endpoint: place.endpoint, remote: remote, settings: settings,
+      throttle: Throttle(settings.policy))
   }
 
   /// Nothing is tried twice: each fault is seen.

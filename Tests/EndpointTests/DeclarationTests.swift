@@ -2,7 +2,7 @@ import Endpoints
 import JobModel
 import Testing
 
-@testable import TransferEngine
+@testable import HTTPClient
 
 extension EndpointContract {
   /// What a row says that its kind can't do is what the kind says itself.

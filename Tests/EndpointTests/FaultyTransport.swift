@@ -3,7 +3,7 @@ import Endpoints
 import JobModel
 import Synchronization
 
-@testable import TransferEngine
+@testable import HTTPClient
 
 /// The network between one client and a server: libcurl, or a fault in an answer's place. It waits for nothing.
 final class FaultyTransport: Transport {

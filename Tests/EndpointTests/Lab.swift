@@ -1,20 +1,17 @@
 import Curl
 import Foundation
-import JobLedger
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import TransferEngine
+@testable import HTTPClient
 
-/// What the tests of the suite share: a running server a kind, the network thread, a ledger.
+/// What the tests of the suite share: a running server a kind, the network thread.
 final class Lab: Sendable {
   @TaskLocal static var current: Lab?
 
   let bench: Bench
   let thread: NetworkThread
-  let ledger: JobLedger
-  let writer: LedgerWriter
   /// By the kind's word.
   private let servers: [String: KindServer]
   private let names = Atomic<Int>(0)
@@ -22,8 +19,6 @@ final class Lab: Sendable {
   private init(_ bench: Bench, _ servers: [String: KindServer]) throws {
     (self.bench, self.servers) = (bench, servers)
     thread = try NetworkThread()
-    ledger = try JobLedger(folder: bench.state, mayMigrate: true)
-    writer = LedgerWriter(ledger) { Issue.record("\($0)") }
   }
 
   static func open() async throws -> Lab {
@@ -40,7 +35,6 @@ final class Lab: Sendable {
   func close() async {
     for server in servers.values { await server.stop() }
     thread.shutdown()
-    try? writer.close()
   }
 
   func server(_ kind: EndpointCase) throws -> KindServer { try #require(servers[kind.word]) }

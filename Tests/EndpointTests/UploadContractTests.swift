@@ -3,7 +3,7 @@ import Foundation
 import JobModel
 import Testing
 
-@testable import TransferEngine
+@testable import HTTPClient
 
 extension EndpointContract {
   /// Writing through a `RemoteSink`.

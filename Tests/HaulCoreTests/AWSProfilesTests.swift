@@ -1,9 +1,9 @@
+import HTTPClient
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 

@@ -1,10 +1,9 @@
-import JobModel
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
+import JobModel
 import Locks
 import Testing
+import TestSupport
 
 @testable import HaulCore
 

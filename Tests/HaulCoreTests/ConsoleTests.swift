@@ -1,11 +1,10 @@
-import JobLedger
-import JobManifest
-import TestSupport
-import TransferEngine
 import Endpoints
 import Foundation
+import JobLedger
+import JobManifest
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 
@@ -51,15 +50,6 @@ struct ConsoleTests {
     #expect(console.unwritten == nil)
     console.out("data")
     #expect(console.unwritten?.status == .cannotCreate)
-  }
-
-  @Test func aBufferGivesBackWhatWasAdded() throws {
-    let buffer = try TempBuffer()
-    let blocks = (0..<3).map { [UInt8](repeating: UInt8($0), count: 50_000) }
-    for block in blocks { try buffer.add(block) }
-    var read: [UInt8] = []
-    try buffer.read { read += $0 }
-    #expect(read == blocks.flatMap { $0 })
   }
 
   @Test(arguments: [(["a=b"], ["a": "b"]), (["a=b=c", "d="], ["a": "b=c", "d": ""]), ([], [:])])

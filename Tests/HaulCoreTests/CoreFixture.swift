@@ -29,7 +29,9 @@ final class CoreFixture {
     CommandContext(environment: environment, console: try console(arguments))
   }
 
-  func reports() throws -> ReportSink { ReportSink(path: nil, json: false, context: try context()) }
+  func reports() throws -> ReportSink {
+    ReportSink(targets: [], json: false, state: state, context: try context())
+  }
 
   func printed(_ name: String) throws -> String {
     String(decoding: try Data(contentsOf: URL(fileURLWithPath: scratch.path + "/" + name)), as: UTF8.self)

@@ -1,11 +1,10 @@
-import JobManifest
-import TestSupport
-import TransferEngine
 import Endpoints
 import Foundation
 import JobLedger
+import JobManifest
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 

@@ -1,9 +1,8 @@
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 

@@ -1,10 +1,9 @@
+import Endpoints
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
-import Endpoints
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 

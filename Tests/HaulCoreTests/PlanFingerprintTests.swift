@@ -1,10 +1,9 @@
+import Endpoints
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
-import Endpoints
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 
@@ -25,6 +24,22 @@ struct PlanFingerprintTests {
     #expect(of([:], "R") != nil)
     #expect(of([:], "R") == of([:], "S"), "nothing of the plan depends on the run")
     #expect(of([:], "R") != of(["a": "b"], "R"))
+  }
+
+  /// A changed import is a changed manifest.
+  @Test func importsCount() throws {
+    let fixture = try CoreFixture()
+    let text = "imports: [lib/common.yaml]\n" + CoreFixture.job
+    func of(_ common: String) throws -> String? {
+      try fixture.scratch.write("lib/common.yaml", common)
+      let file = try fixture.manifest(text)
+      let read = file.read(overrides: [:])
+      return PlanFingerprint.of(
+        try #require(read.job, "\(read.diagnostics)"), file: file, read: read, overrides: [:],
+        run: RunValues(id: "R", date: "2026-01-01"))
+    }
+    let first = try of("vars: { a: b }")
+    #expect(try first != nil && first == of("vars: { a: b }") && first != of("vars: { a: c }"))
   }
 
   /// What can't be told without looking at it has no fingerprint.

@@ -1,11 +1,11 @@
-import JobLedger
-import JobManifest
-import TestSupport
-import TransferEngine
 import Endpoints
 import Foundation
+import HTTPClient
+import JobLedger
+import JobManifest
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 
@@ -74,19 +74,19 @@ struct SecretsTests {
       let opened = try #require(
         try JobOpening.open(file, RunSettings(), state: fixture.state, reports: try fixture.reports()))
       let check = SecretCheck(job, Secrets(fixture.environment))
-      #expect(try check.forTransfers(opened.ledger, scope: nil, isNewRun: true).count == count)
+      #expect(try check.forTransfers(opened.ledger, selected: nil, isNewRun: true).count == count)
       #expect(check.forListings() == [])
     }
   }
 
-  @Test func exchangedTokensAreKeptForTheirOwner() throws {
+  @Test func exchangedTokensAreKeptForTheirOwner() async throws {
     let fixture = try CoreFixture()
     let folder = fixture.scratch.path + "/tokens"
     let keeping = KeptTokens.keeping(in: folder)
     #expect(keeping.read("a") == nil)
-    try keeping.write("a", Secret("1"))
-    try keeping.write("b", Secret("2"))
-    try keeping.write("a", Secret("3"))
+    try await keeping.write("a", Secret("1"))
+    try await keeping.write("b", Secret("2"))
+    try await keeping.write("a", Secret("3"))
     let again = KeptTokens.keeping(in: folder)
     #expect(again.read("a")?.reveal() == "3" && again.read("b")?.reveal() == "2")
     let path = folder + "/" + KeptTokens.fileName

@@ -1,10 +1,10 @@
+import Foundation
+import HTTPClient
 import JobLedger
 import JobManifest
-import TestSupport
-import TransferEngine
-import Foundation
 import JobModel
 import Testing
+import TestSupport
 
 @testable import HaulCore
 
@@ -36,12 +36,12 @@ struct StateFolderTests {
   }
 
   /// The token that the manifest refers to is used up.
-  @Test func forgettingKeepsExchangedTokens() throws {
+  @Test func forgettingKeepsExchangedTokens() async throws {
     let fixture = try CoreFixture()
     let state = fixture.state
     try state.make("a")
     try state.make("b")
-    try KeptTokens.keeping(in: state.folder("a")).write("key", Secret("token"))
+    try await KeptTokens.keeping(in: state.folder("a")).write("key", Secret("token"))
     try fixture.scratch.write("state/a/plan.sqlite", "")
     state.forget("a")
     state.forget("b")

@@ -1,10 +1,10 @@
-import JobModel
 import JobLedger
 import JobManifest
-import TestSupport
+import JobModel
 import Locks
+import Scheduler
 import Testing
-import TransferEngine
+import TestSupport
 
 @testable import HaulCore
 

@@ -1,12 +1,12 @@
-import JobLedger
-import JobManifest
-import TestSupport
-import TransferEngine
 import Digests
 import Endpoints
+import JobLedger
+import JobManifest
 import JobModel
 import Planner
 import Testing
+import TestSupport
+import Transfers
 
 @testable import HaulCore
 

@@ -212,6 +212,30 @@ struct RoundTripTests {
     #expect(try folder.ledger().transfer(1)?.progress == Self.progress())
   }
 
+  /// What is long is not written again: neither later, nor where a group's last word is the short one.
+  @Test(arguments: [true, false]) func factsAreWrittenOnce(inOneGroup: Bool) async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a"), Entry(id: "b", identity: 2)])
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    var later = Self.progress()
+    later.transferred += 1
+    later.completedAt = 9
+    later.destination?.inode = 77
+    var emptied = later
+    (emptied.remote, emptied.digests, emptied.verification) = (RemoteObject(), [:], [])
+    #expect(later.hasFacts(of: Self.progress()) && !emptied.hasFacts(of: later))
+    writer.submit(.progress(seq: 1, Self.progress()))
+    if !inOneGroup { try await writer.barrier() }
+    writer.submit(.progress(seq: 1, inOneGroup ? later : emptied, isWhole: false))
+    // Of this one nothing is there.
+    writer.submit(.progress(seq: 2, later, isWhole: false))
+    try await writer.barrier()
+    #expect(try ledger.transfer(1)?.progress == later)
+    #expect(try ledger.transfer(2)?.progress == later)
+    try writer.close()
+  }
+
   @Test func everyStateFitsTheTable() async throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

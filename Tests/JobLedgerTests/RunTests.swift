@@ -44,11 +44,12 @@ struct RunTests {
     let ledger = try await ledger(folder)
     let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
     try await settle(ledger, Self.states)
+    let scope = Selection.only(try IDPattern("t*"))
     try ledger.endAttempt(
-      run: run.number, outcome: .incomplete, exitCode: 75, isOver: false, bytesTransferred: 9, scope: "t*",
+      run: run.number, outcome: .incomplete, exitCode: 75, isOver: false, bytesTransferred: 9, scope: scope,
       at: 20)
     let ended = try #require(try ledger.lastRun())
-    #expect(!ended.isOver && ended.exitCode == 75 && ended.scope == "t*" && ended.endedAt == 20)
+    #expect(!ended.isOver && ended.exitCode == 75 && ended.scope == scope && ended.endedAt == 20)
     let next = try ledger.startAttempt(run: run.number, at: 30)
     #expect(
       next.attempts.map(\.number) == [1, 2] && next.attempts[0].exitCode == 75
@@ -136,12 +137,14 @@ struct RunTests {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)
     try await settle(ledger, Self.states)
-    let run = try ledger.startRun(id: "01A", overrides: [:], selecting: Selection("t{4,5,6}"), at: 10)
+    let selection = Selection.only(try IDPattern("t{4,5,6}"))
+    let rows = try ledger.rows(of: selection, continuing: nil) { _ in }
+    let run = try ledger.startRun(id: "01A", overrides: [:], selecting: rows, at: 10)
     for (index, transfer) in try ledger.all().enumerated() {
       #expect(transfer.state == ([4, 5, 6].contains(index) ? .queued(nil) : Self.states[index]))
     }
-    #expect(try ledger.counts(of: Selection("t{4,5,6}")).total == 3)
-    #expect(run.isContinued(by: "t{4,5,6}") && !run.isContinued(by: nil))
+    #expect(try ledger.selectedCounts(run: 1)?.total == 3)
+    #expect(run.isContinued(by: selection) && !run.isContinued(by: nil))
   }
 
   @Test func whatLeavesTheManifestIsTheNextRuns() throws {

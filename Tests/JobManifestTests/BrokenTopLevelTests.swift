@@ -46,16 +46,50 @@ import Testing
       text: "!\nversion: 1\njob: ▶Nightly\ntransfers:\n  - { id: a, download: \"http://h/x\", to: x }",
       message: "is not a job's name"),
     Broken(text: "▶defualts: {}", message: "a job has no key `defualts`"),
-    Broken(text: "▶imports: [a.yaml]", message: "`imports` is reserved for a later version"),
+    Broken(text: "imports: ▶a.yaml", message: "a list of files is wanted"),
+    Broken(text: "allow_outside: ▶yes", message: "`yes` is not a boolean"),
     Broken(text: "▶prune: true", message: "`prune` is reserved for a later version"),
     Broken(text: "▶copy: x", message: "`copy` is reserved for a later version"),
-    Broken(text: "policies: { p: { ▶limits: {} } }", message: "`limits` is reserved for a later version"),
+    Broken(text: "policies: { p: { ▶limits: {} } }", message: "`limits` does not belong into a policy"),
+    Broken(text: "limits: ▶3", message: "a mapping is wanted"),
+    Broken(text: "limits: { ▶bandwith: 1MB/s }", message: "`limits` has no key `bandwith`"),
+    Broken(text: "limits: { ▶deadline: 1h }", message: "`deadline` does not belong into `limits`"),
+    Broken(text: "limits: { ▶parallel: 3 }", message: "`limits` has no key `parallel`"),
+    Broken(text: "limits: { transfers: ▶0 }", message: "out of range"),
+    Broken(text: "limits: { connections: ▶many }", message: "not a whole number"),
+    Broken(text: "limits: { connections: { ▶perhost: 3 } }", message: "no key `perhost`"),
+    Broken(text: "limits: { bandwidth: ▶20MB }", message: "`20MB` is not a rate"),
+    Broken(text: "limits: { budget: ▶{ bytes: 1GB } }", message: "needs `per`"),
     Broken(text: "▶bandwidth: 1MB/s", message: "`bandwidth` does not belong into a job"),
     Broken(text: "description: ▶[a]", message: "a value is wanted"),
     Broken(text: "defaults:▶", message: "has no value"),
     Broken(text: "defaults: { ▶to: x }", message: "`to` does not belong into `defaults`"),
     Broken(text: "defaults: { chunk_size: ▶8mb }", message: "`8mb` is not a size"),
     Broken(text: "defaults: { policy: ▶office }", message: "the policy `office` is not declared"),
+  ]
+
+  static let notices: [Broken] = [
+    Broken(text: "on: ▶[a]", message: "a mapping is wanted"),
+    Broken(text: "on: { ▶failed: [] }", message: "`on` has no key `failed`"),
+    Broken(text: "on: { end: ▶{ ping: \"http://h\" } }", message: "a list is wanted"),
+    Broken(text: "on: { end: [▶{}] }", message: "exactly one of `command`, `webhook` and `ping`"),
+    Broken(
+      text: "on: { end: [▶{ ping: \"http://h\", command: [a] }] }",
+      message: "exactly one of `command`, `webhook` and `ping`"),
+    Broken(text: "on: { end: [{ ping: ▶\"ftp://h\" }] }", message: "not an absolute http or https URL"),
+    Broken(text: "on: { end: [{ command: ▶mail me }] }", message: "a program and its arguments"),
+    Broken(text: "on: { end: [{ command: ▶[] }] }", message: "names no program"),
+    Broken(text: "on: { end: [{ webhook: ▶{ json: {} } }] }", message: "needs `url`"),
+    Broken(
+      text: "on: { end: [{ webhook: { url: \"http://h\", sign: ▶abc } }] }",
+      message: "a secret is never written"),
+    Broken(
+      text: "on: { end: [{ webhook: { url: \"http://h\", headers: { Authorization: ▶x } } }] }",
+      message: "a secret is never written"),
+    Broken(text: "on: { end: [{ command: [a, ▶\"${run.nmber}\"] }] }", message: "`${run.nmber}` is unknown"),
+    Broken(text: "on: { end: [{ command: [a, ▶\"${each.x}\"] }] }", message: "can't be used in `command`"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: ▶\"${run.outcome}\" }", message: "can't be used in `to`"),
   ]
 
   static let policies: [Broken] = [
@@ -161,7 +195,7 @@ import Testing
       .replacing("{ ▶url", with: "▶{ url")
   }
 
-  @Test(arguments: yaml + top + policies + endpoints)
+  @Test(arguments: yaml + top + notices + policies + endpoints)
   func fault(_ broken: Broken) { expectFault(broken) }
 }
 

@@ -19,7 +19,7 @@ import Testing
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶copy: true }", message: "`copy` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶prune: true }", message: "`prune` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶then: [] }", message: "`then` is reserved"),
-    Broken(text: "  - { id: a, download: depot:x, to: x, ▶limits: {} }", message: "`limits` is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, ▶limits: {} }", message: "`limits` does not belong"),
     Broken(
       text: "  - { id: a, download: depot:x, to: x, ▶transfers: 2 }",
       message: "does not belong into a transfer"),

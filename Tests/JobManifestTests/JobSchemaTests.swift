@@ -62,7 +62,8 @@ struct JobSchemaTests {
   /// Of the broken manifests the schema refuses all but those whose fault no schema can tell.
   @Test func brokenManifestsAreRefused() async throws {
     let all =
-      BrokenTopLevelTests.top + BrokenTopLevelTests.policies + BrokenTopLevelTests.endpoints
+      BrokenTopLevelTests.top + BrokenTopLevelTests.notices + BrokenTopLevelTests.policies
+      + BrokenTopLevelTests.endpoints
       + BrokenTransferTests.keys + BrokenTransferTests.places
     let readable = all.filter { Self.json($0.marked) != nil }
     let faults = try await Self.faults(readable.map(\.marked))
@@ -79,7 +80,8 @@ struct JobSchemaTests {
     "`a` is made of itself", "`b` matches no transfer", "runs in a circle: a → a", "a → c → b → a",
     "the id `a` is taken", "is the destination of `a`", "the endpoint `depo` is not declared",
     "`${nope}` is unknown", "names nothing", "no filter `upper`", "is refused in `user`",
-    "is refused in `headers`", "can't be used in `id`", "belongs into `to` of a fan-out",
+    "is refused in `headers`", "can't be used in", "`${run.nmber}` is unknown",
+    "belongs into `to` of a fan-out",
     // Several keys together, and what stands for an endpoint.
     "longer than `max`", "both sides are local", "both sides are remote", "`ftp` URLs are not spoken",
     "lies outside", "is for uploads", "is for downloads", "`verify: readback` reads an upload back",

@@ -28,6 +28,26 @@ import Testing
     #expect(result.diagnostics == [])
   }
 
+  @Test func `limits cap the whole job`() throws {
+    var all = JobLimits()
+    (all.transfers, all.connectionsTotal, all.connectionsPerHost) = (3, 16, .auto)
+    (all.downloadRate, all.budget) = (.bytesPerSecond(2_000_000), Budget(bytes: 5 << 30, period: .week))
+    let text = """
+      limits:
+        transfers: 3
+        connections: { total: 16, per_host: auto }
+        bandwidth: { download: 2MB/s }
+        budget: { bytes: 5GiB, per: week }
+      """
+    #expect(try Self.job(text).limits == all)
+    var few = JobLimits()
+    (few.connectionsTotal, few.downloadRate, few.uploadRate) = (
+      4, .bytesPerSecond(1000), .bytesPerSecond(1000)
+    )
+    #expect(try Self.job("limits: { connections: 4, bandwidth: 1KB/s }").limits == few)
+    #expect(try Self.job("description: none").limits == JobLimits())
+  }
+
   @Test func `a transfer's level wins over the endpoint's, that over the defaults'`() throws {
     let job = try Self.job(
       """

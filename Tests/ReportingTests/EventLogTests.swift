@@ -2,9 +2,9 @@ import Foundation
 import JobLedger
 import JobModel
 import Synchronization
-import TestSupport
 import Testing
-import TransferEngine
+import TestSupport
+import Transfers
 
 @testable import Reporting
 

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Reporting
-@testable import TransferEngine
+@testable import Transfers
 
 @Suite struct LiveFrameTests {
   private static func state(_ ids: [String], unknown: Int = 0) -> LiveState {

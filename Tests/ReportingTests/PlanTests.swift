@@ -90,7 +90,9 @@ import Testing
     for line in lines { try json.add(line) }
     try json.finish()
     #expect(try Schemas.faults("plan", [out.bytes]) == "")
+    #expect(try Document(out.bytes)["policies", "p1", "retry", "attempts"].int == 3)
     #expect(try Document(out.bytes)["transfers", 0, "policy", "effective", "retry", "attempts"].int == 3)
+    #expect(try Document(out.bytes)["transfers", 3, "policy", "effective", "retry", "attempts"].int == nil)
   }
 
   @Test func `a long plan is cut`() throws {

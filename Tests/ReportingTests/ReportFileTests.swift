@@ -52,6 +52,15 @@ import Testing
     #expect(stat("/dev/null", &facts) == 0 && facts.st_mode & S_IFMT == S_IFCHR)
   }
 
+  @Test func `a public file is readable in spite of the mode that it had`() throws {
+    let path = folder + "/haul.prom"
+    #expect(
+      FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]))
+    try ReportFile.write(path, isPublic: true) { sink in try sink(Array("1".utf8)) }
+    var facts = stat()
+    #expect(stat(path, &facts) == 0 && facts.st_mode & 0o777 == 0o644)
+  }
+
   @Test func `an error names the file and the reason`() throws {
     let error = #expect(throws: OutputFileError.self) {
       try ReportFile.write(folder + "/none/report.json") { _ in }
@@ -61,5 +70,14 @@ import Testing
 
   @Test func `a full device is an error`() throws {
     #expect(throws: OutputFileError.self) { try ReportFile.write("/dev/full") { try $0([1, 2, 3]) } }
+  }
+
+  @Test func `a buffer gives back what was added`() throws {
+    let buffer = try TempBuffer()
+    let blocks = (0..<3).map { [UInt8](repeating: UInt8($0), count: 50_000) }
+    for block in blocks { try buffer.add(block) }
+    var read: [UInt8] = []
+    try buffer.read { read += $0 }
+    #expect(read == blocks.flatMap { $0 })
   }
 }

@@ -62,7 +62,7 @@ import Testing
       text.contains("\nfailed 50 transfers: NOT_FOUND: \(common)\n  extra-0, extra-1, extra-2 and 47 more\n"))
     #expect(text.contains("\nfailed 10 transfers: PERMISSION_DENIED: "))
     let out = Collector()
-    try ReportWriter(job.head, ledger: job.ledger, describe: SampleJob.wire).write(to: out.take)
+    try LedgerReport(job.head, ledger: job.ledger, describe: SampleJob.wire).writeJSON(to: out.take)
     #expect(try Schemas.faults("report", [out.bytes]) == "")
     let causes = try Document(out.bytes)["causes"].array
     #expect(causes.map { $0["count"].int } == [50, 10, 1, 1])
@@ -114,7 +114,7 @@ import Testing
     #expect(try status.text(now: SampleJob.start + 10, meter: &meter).contains("\n  now "))
     #expect(!text.contains("  now "))
     let out = Collector()
-    try ReportWriter(head, ledger: job.ledger, describe: SampleJob.wire).write(to: out.take)
+    try LedgerReport(head, ledger: job.ledger, describe: SampleJob.wire).writeJSON(to: out.take)
     let json = try Document(out.bytes)
     #expect(json["run", "outcome"].isNull && json["job", "state"].text == "running")
     #expect(json["totals", "running"].int == 1)

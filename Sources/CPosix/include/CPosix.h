@@ -63,8 +63,11 @@ int haul_sync(int file);
 ssize_t haul_read_cached(int file, void *to, size_t count, off_t offset);
 
 // Runs a program, found by its path, in a process group of its own: standard input is /dev/null, standard output `output`,
-// standard error ours or, where told, /dev/null; no other descriptor is left open. 0, or an errno.
-int haul_spawn(pid_t *child, const char *path, char *const *arguments, int output, int is_quiet);
+// standard error ours or, where told, /dev/null; no other descriptor is left open. Its environment is ours where `environment`
+// is null, and so is its folder. Signals that we ignore or block it does not (but for what nohup(1) ignores). 0, or an errno.
+int haul_spawn(
+    pid_t *child, const char *path, char *const *arguments, char *const *environment, const char *folder, int output,
+    int is_quiet);
 
 // Names this thread, for debuggers; at most 15 bytes.
 void haul_name_thread(const char *name);

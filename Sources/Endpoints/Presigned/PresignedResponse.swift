@@ -1,3 +1,4 @@
+import Digests
 import JobModel
 
 /// Readings of what a presigning back end and the store behind it answer.
@@ -24,7 +25,7 @@ enum PresignedResponse {
         out.append(byte)
         continue
       }
-      out += Array("%".utf8) + Array(Base64.hex([byte]).uppercased().utf8)
+      out += Array("%".utf8) + Array(Hex.encode([byte]).uppercased().utf8)
     }
     return String(decoding: out, as: UTF8.self)
   }

@@ -39,7 +39,7 @@ enum S3Checksums {
     guard let bare = text?.split(separator: "-").first, let bytes = Base64.decode(String(bare)),
       bytes.count == 32
     else { return nil }
-    return Base64.hex(bytes)
+    return Hex.encode(bytes)
   }
 
   static func isComposite(_ type: String?) -> Bool { type?.uppercased() == "COMPOSITE" }
@@ -53,7 +53,7 @@ enum S3Checksums {
       guard let text = value(name), !text.contains("-"), let bytes = Base64.decode(text),
         bytes.count * 2 == name.0.hexLength
       else { continue }
-      found[name.0] = Base64.hex(bytes)
+      found[name.0] = Hex.encode(bytes)
     }
     return found
   }

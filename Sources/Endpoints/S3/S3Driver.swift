@@ -9,7 +9,8 @@ package struct S3Driver: EndpointDriver {
   package init(_ settings: S3Settings) { self.settings = settings }
 
   package static let word = "s3"
-  package static let abilities = EndpointAbilities(lists: true, provesUploads: true, readsBack: true)
+  package static let abilities = EndpointAbilities(
+    lists: true, provesUploads: true, readsBack: true, mostConnections: 256)
   package static let keys: KeyTable<Self> = [
     .text("region", \.settings.region),
     .text("bucket", \.settings.bucket, isRequired: true),

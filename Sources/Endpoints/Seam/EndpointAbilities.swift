@@ -14,15 +14,18 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var readsBack = false
   /// An ETag says nothing that a known digest of the file does not: reports may leave it out.
   package var digestsReplaceETags = false
+  /// What `connections: auto` may come to: stores that are made for it take more than a web server.
+  package var mostConnections = 64
 
   package init(
     refused: [Direction: String] = [:], lists: Bool = false, provesUploads: Bool = false,
-    readsBack: Bool = false, digestsReplaceETags: Bool = false
+    readsBack: Bool = false, digestsReplaceETags: Bool = false, mostConnections: Int = 64
   ) {
     self.refused = refused
     self.lists = lists
     self.provesUploads = provesUploads
     self.readsBack = readsBack
     self.digestsReplaceETags = digestsReplaceETags
+    self.mostConnections = mostConnections
   }
 }

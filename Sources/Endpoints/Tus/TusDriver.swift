@@ -9,7 +9,7 @@ package struct TusDriver: EndpointDriver {
   package init() {}
 
   package static let word = "tus"
-  package static let abilities = EndpointAbilities(provesUploads: true, readsBack: true)
+  package static let abilities = EndpointAbilities(provesUploads: true, readsBack: true, mostConnections: 256)
   package static let keys: KeyTable<Self> = [
     .texts("metadata", \.metadata, names: #"^(?!(filename|filetype)$)[!-+\--~]+$"#, fault: metadataFault)
   ]

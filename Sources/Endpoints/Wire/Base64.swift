@@ -1,24 +1,33 @@
-/// Base64 (RFC 4648, 4) and hex of byte strings.
+/// Base64 (RFC 4648, 4) of byte strings.
 package enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-  private static let values: [UInt8: UInt32] = Dictionary(
-    uniqueKeysWithValues: alphabet.enumerated().map { ($1, UInt32($0)) })
+  /// The value of each byte as a digit; 64 for those that are none.
+  private static let values: [UInt8] = {
+    var values = [UInt8](repeating: 64, count: 256)
+    for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt8(value) }
+    return values
+  }()
 
   /// nil for anything but whole groups of four, padded.
-  package static func decode(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
+  package static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+
+  static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
     let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard digits.count % 4 == 0, padding <= 2 else { return nil }
     var bytes: [UInt8] = []
-    for start in stride(from: 0, to: digits.count, by: 4) {
-      var group: UInt32 = 0
-      for index in start..<start + 4 {
-        guard let value = index < digits.count - padding ? values[digits[index]] : 0 else { return nil }
-        group = group << 6 | value
-      }
-      bytes += [UInt8(group >> 16), UInt8(group >> 8 & 0xFF), UInt8(group & 0xFF)]
+    bytes.reserveCapacity(digits.count / 4 * 3)
+    var group: UInt32 = 0
+    for (place, digit) in digits.enumerated() {
+      let value = place < digits.count - padding ? values[Int(digit)] : 0
+      guard value < 64 else { return nil }
+      group = group << 6 | UInt32(value)
+      guard place % 4 == 3 else { continue }
+      bytes.append(UInt8(group >> 16 & 0xFF))
+      bytes.append(UInt8(group >> 8 & 0xFF))
+      bytes.append(UInt8(group & 0xFF))
     }
-    return bytes.dropLast(padding)
+    bytes.removeLast(padding)
+    return bytes
   }
 
   package static func encode(_ bytes: [UInt8]) -> String {
@@ -32,10 +41,5 @@ package enum Base64 {
       }
     }
     return String(decoding: digits, as: UTF8.self)
-  }
-
-  package static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

@@ -1,3 +1,4 @@
+import Digests
 package import JobModel
 
 /// Digests that an answer's headers offer, as lower-case hex.
@@ -8,11 +9,12 @@ package enum DigestHeaders {
   package static func wholeFile(_ head: ResponseHead) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
     func take(_ name: String, wrapped: Bool) {
-      digests.merge(read(head.headers.combined(name), wrapped: wrapped)) { _, new in new }
+      guard let field = head.headers.combined(name) else { return }
+      digests.merge(read(field, wrapped: wrapped)) { _, new in new }
     }
     if head.carriesWhole {
       if let text = head.headers["Content-MD5"], let bytes = Base64.decode(text), bytes.count == 16 {
-        digests[.md5] = Base64.hex(bytes)
+        digests[.md5] = Hex.encode(bytes)
       }
       // RFC 3230 speaks of the instance, but servers disagree on ranges: trusted for whole answers only.
       take("Digest", wrapped: false)
@@ -37,20 +39,22 @@ package enum DigestHeaders {
   /// - Parameter wrapped: the values are structured fields' byte sequences, between colons.
   private static func read(_ field: String?, wrapped: Bool) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
-    for item in (field ?? "").split(separator: ",") {
-      let pair = item.split(separator: "=", maxSplits: 1)
+    // By bytes: one comes with each small file.
+    for item in (field ?? "").utf8.split(separator: UInt8(ascii: ",")) {
+      let pair = item.split(separator: UInt8(ascii: "="), maxSplits: 1)
       guard pair.count == 2 else { continue }
-      let name = pair[0].filter { $0 != " " }.lowercased()
-      var text = pair[1].split(separator: ";").first.map(String.init) ?? ""
-      text = text.filter { $0 != " " }
+      var text = pair[1].prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") }[...]
       if wrapped {
-        guard text.hasPrefix(":"), text.hasSuffix(":"), text.count > 2 else { continue }
-        text = String(text.dropFirst().dropLast())
+        guard text.count > 2, text.first == UInt8(ascii: ":"), text.last == UInt8(ascii: ":") else {
+          continue
+        }
+        text = text.dropFirst().dropLast()
       }
+      let name = String(decoding: pair[0].filter { $0 != UInt8(ascii: " ") }, as: UTF8.self).lowercased()
       guard let algorithm = algorithm(name), let bytes = Base64.decode(text),
         bytes.count * 2 == algorithm.hexLength
       else { continue }
-      digests[algorithm] = Base64.hex(bytes)
+      digests[algorithm] = Hex.encode(bytes)
     }
     return digests
   }

@@ -1,6 +1,6 @@
 package import JobModel
 import Reporting
-import TransferEngine
+import Transfers
 
 /// Diagnostics as the user reads them: place, line, caret, and what would be right.
 extension Console {
@@ -12,7 +12,7 @@ extension Console {
     for diagnostic in shown.prefix(Self.limit) { print(diagnostic) }
     guard shown.count > Self.limit else { return }
     let more = "… and \(shown.count - Self.limit) more"
-    if style.isJSON { record("info", more) } else { emit(more + "\n") }
+    if style.isRecords { record("info", more) } else { emit(more + "\n") }
   }
 
   /// What a command that is no run has to say of its work.
@@ -21,7 +21,7 @@ extension Console {
   }
 
   private func print(_ diagnostic: Diagnostic) {
-    guard style.isJSON else { return emit(Self.text(diagnostic, colour: coloursErrors)) }
+    guard style.isRecords else { return emit(Self.text(diagnostic, colour: coloursErrors)) }
     let level = diagnostic.severity == .note ? "notice" : diagnostic.severity.rawValue
     record(
       level, diagnostic.fullMessage,

@@ -7,14 +7,18 @@ import Reporting
 package final class Console: Sendable {
   /// How messages are written: by the words of the command line, which may be too wrong to be parsed.
   package struct Style: Sendable {
-    package let isJSON: Bool
+    package let format: LogSettings.Format
     package let isQuiet: Bool
+    /// Whether each line is a record, for machines to take in.
+    package var isRecords: Bool { format != .text }
 
     package init(_ arguments: [String]) {
       isQuiet = arguments.contains("--quiet")
-      isJSON =
-        arguments.contains("--log-format=json")
-        || zip(arguments, arguments.dropFirst()).contains { $0 == ("--log-format", "json") }
+      format =
+        [.json, .journal].first { format in
+          arguments.contains("--log-format=\(format.rawValue)")
+            || zip(arguments, arguments.dropFirst()).contains { $0 == ("--log-format", format.rawValue) }
+        } ?? .text
     }
   }
 
@@ -51,7 +55,7 @@ package final class Console: Sendable {
   /// Says what was done; nothing under `--quiet`.
   package func note(_ message: String) {
     guard !style.isQuiet else { return }
-    if style.isJSON { record("info", message) } else { emit("haul: \(shown(message))\n") }
+    if style.isRecords { record("info", message) } else { emit("haul: \(shown(message))\n") }
   }
 
   /// A plain line of progress or the summary, with its time where no terminal shows it as it comes.
@@ -60,18 +64,14 @@ package final class Console: Sendable {
     emit(time + text)
   }
 
-  /// A line of `--log-format json`.
-  func record(_ level: String, _ message: String, _ more: [JSON.Member] = []) {
-    let line = JSON.object(
-      [
-        .init("at", .string(Timestamp.text(SystemClock.now))), .init("level", .string(level)),
-        .init("message", .string(Masking.text(message))),
-      ] + more)
-    emit(line.text + "\n")
+  /// A line of `--log-format json` or `journal`.
+  func record(_ level: String, _ message: String, _ facts: [JSON.Member] = []) {
+    let record = LogRecord(level: level, message: Masking.text(message), facts: facts)
+    emit(record.line(style.format, at: Timestamp.text(SystemClock.now)))
   }
 
   package func error(_ message: String, hint: String? = nil) {
-    guard !style.isJSON else {
+    guard !style.isRecords else {
       return record("error", message, [.init("hint", .text(hint.map(Masking.text)))])
     }
     emit("haul: \(shown(message))\n" + (hint.map { "hint: \(shown($0))\n" } ?? ""))

@@ -2,9 +2,10 @@ import Endpoints
 import Glibc
 import JobLedger
 package import JobModel
+import Maintenance
 import Posix
 import Reporting
-import TransferEngine
+import Transfers
 
 /// `pause`, `resume`, `cancel` or `retry`, brought to the running job or, where none runs, to its ledger.
 package struct ControlRequest: Sendable {
@@ -59,7 +60,7 @@ package struct ControlRequest: Sendable {
       job: job, context, stateFolder: state.folder(name), ledger: ledger, writer: writer,
       run: try ledger.lastRun()?.number ?? 0, board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
-    let changed = try await ControlApplier.applyAtRest(control, context: setUp.context)
+    let changed = try await ControlApplier.applyAtRest(control, context: setUp.maintenance)
     try writer.close()
     return changed
   }

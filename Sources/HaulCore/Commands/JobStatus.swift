@@ -69,9 +69,12 @@ package struct JobStatus {
 
   private func show(_ head: ReportHead, _ ledger: JobLedger, _ meter: inout RateMeter?) throws {
     if json {
-      let spool = try TempBuffer()
-      try ReportSink.writer(head, ledger, isSummary: isSummary).write(to: spool.add)
-      try spool.read(console.out)
+      let report = try ReportSink.report(head, ledger)
+      do {
+        let buffer = try TempBuffer()
+        try isSummary ? report.writeSummary(to: buffer.add) : report.writeJSON(to: buffer.add)
+        try buffer.read(console.out)
+      } catch let error as OutputFileError { throw End(.cannotCreate, error.description) }
     } else {
       let clear = watches && console.isOutputTerminal ? "\u{1b}[H\u{1b}[2J" : ""
       let text = try StatusText(head, ledger: ledger, isColoured: console.coloursOutput)
@@ -84,7 +87,7 @@ package struct JobStatus {
   private func showUnreadable(_ name: String, _ end: End) throws {
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: name)
     head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, end.message ?? "the state can't be read"))]
-    try ReportWriter(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
-      .write(to: console.out)
+    try LedgerReport(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
+      .writeJSON(to: console.out)
   }
 }

@@ -10,10 +10,10 @@ final class PlanDraft: Sendable {
   let ledger: JobLedger
   private let lock: RunLock
 
+  /// - Parameter base: what it begins as a copy of: compiling then only brings it up to date.
   /// - Throws: `End` with 73 where it can't be made.
-  init(_ state: StateFolder) throws {
-    // No job's name begins with a dot.
-    let home = StateFolder(path: state.path + "/.plans")
+  init(_ state: StateFolder, from base: JobLedger? = nil) throws {
+    let home = Self.home(state)
     let name = ULID.make(now: SystemClock.now)
     try home.make(name)
     folder = home.folder(name)
@@ -21,15 +21,28 @@ final class PlanDraft: Sendable {
       throw End(.cannotCreate, "`\(folder)` is locked by somebody else")
     }
     self.lock = lock
-    ledger = try home.open(name, holding: lock)
-    Self.sweep(home, besides: name)
+    // First of all: what is left may be what fills the disk.
+    Self.sweep(home, besides: name, state)
+    do {
+      do { try base?.copy(to: folder) } catch let error as LedgerError { throw End(error) }
+      ledger = try home.open(name, holding: lock, isDraft: true)
+    } catch {
+      Files.remove(folder)
+      throw error
+    }
   }
 
-  deinit { Files.remove(folder) }
+  deinit { discard() }
 
-  /// Removes what killed commands left: nobody holds its lock.
-  private static func sweep(_ home: StateFolder, besides mine: String) {
-    for name in home.jobs where name != mine {
+  /// Removes it before its last reference is gone, which may be on another thread while the process ends.
+  func discard() { Files.remove(folder) }
+
+  /// Where drafts and kept plans lie. No job's name begins with a dot.
+  static func home(_ state: StateFolder) -> StateFolder { StateFolder(path: state.path + "/.plans") }
+
+  /// Removes what killed commands left, whose lock nobody holds, and kept plans that are of no use any more.
+  static func sweep(_ home: StateFolder, besides mine: String? = nil, _ state: StateFolder) {
+    for name in home.jobs where name != mine && !KeptPlan.isOfUse(name, in: home, state) {
       guard let lock = try? RunLock.take(home.folder(name), waiting: false) else { continue }
       Files.remove(home.folder(name))
       withExtendedLifetime(lock) {}

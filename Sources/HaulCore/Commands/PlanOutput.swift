@@ -1,8 +1,9 @@
 import Endpoints
+import HTTPClient
 import JobLedger
 import Posix
 import Reporting
-import TransferEngine
+import Transfers
 
 /// What `haul plan` prints of a preview.
 package struct PlanOutput {
@@ -23,10 +24,11 @@ package struct PlanOutput {
     overrides: [String: String], adopt: Bool, probes: Bool, showsAll: Bool, json: Bool
   ) async throws {
     let (file, state) = (file, state)
-    let reports = ReportSink(path: nil, json: json, isPlan: true, context: context)
+    let reports = ReportSink(targets: [], json: json, isPlan: true, state: state, context: context)
     let preview = try await DedicatedThread.run {
       try PlanPreview.open(file, given: overrides, state: state, adopt: adopt, reports: reports)
     }
+    defer { preview.draft.discard() }
     do {
       try await write(preview, probes: probes, showsAll: showsAll, json: json)
     } catch let error as LedgerError { throw End(error) }
@@ -35,10 +37,10 @@ package struct PlanOutput {
   private func write(_ preview: PlanPreview, probes: Bool, showsAll: Bool, json: Bool) async throws {
     let setUp = probes ? try setUp(preview) : nil
     defer { setUp?.shutDown() }
-    let prober = setUp.map { Prober($0.context) }
+    let prober = setUp.map { Prober($0.client, endpoints: preview.job.endpoints) }
     let console = context.console
     console.print(preview.diagnostics)
-    let gone = try preview.gone(limit: LeftManifest.limit)
+    let gone = (preview.gone.count, preview.gone.ids)
     if json {
       let json = PlanJSON(console.out)
       try json.begin(ReportHead(file, preview.job, preview.diagnostics))
@@ -48,9 +50,14 @@ package struct PlanOutput {
       // Where messages are in colour: both are on the terminal then.
       let isColoured = console.isOutputTerminal && console.coloursErrors
       let text = PlanText(isColoured: isColoured, showsAll: showsAll, console.out)
-      try await preview.each(prober) { try text.add($0) }
+      if let prober {
+        try await preview.each(prober) { try text.add($0) }
+      } else {
+        try await preview.add(to: text)
+      }
       try text.finish(gone: gone)
     }
+    if !probes { try preview.keep(state) }
   }
 
   private func setUp(_ preview: PlanPreview) throws -> EngineSetUp {

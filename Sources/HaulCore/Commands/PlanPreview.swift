@@ -1,26 +1,34 @@
 import Endpoints
 import Glibc
+import HTTPClient
 import JobLedger
 import JobManifest
 import JobModel
 import LocalFiles
+import Planner
 import Posix
 import Preview
 import Reporting
-import TransferEngine
 
 /// What the next `haul run` would do, compared with what is on record. Nothing of the job's state changes.
 struct PlanPreview: Sendable {
   let job: Job
-  /// The manifest's plan: compiled apart, or the recorded one where that is compiled from the same.
+  /// The manifest's plan: the recorded or kept one where that is compiled from the same, else the draft.
   let plan: JobLedger
-  /// Empty, or the plan of the manifest: what probes and listings are to keep goes there.
+  /// What probes and listings are to keep goes there.
   let draft: PlanDraft
   /// nil for a job that has no state yet.
   let recorded: JobLedger?
   let isNewRun: Bool
   /// Warnings of reading and compiling.
   let diagnostics: [Diagnostic]
+  /// What the manifest no longer has.
+  let gone: LeftManifest
+  /// Rows of the plan behind this one are new in it; the others are as they are on record, but for `adjusted`.
+  private let lastKnown: Int64
+  private let adjusted: RowSet
+  /// Where it is held until all is shown.
+  private let kept: KeptPlan?
 
   /// - Throws: `End`, with the diagnostics printed.
   static func open(
@@ -41,28 +49,32 @@ struct PlanPreview: Sendable {
       }
       if let recorded,
         let takenOver = try JobOpening.checkOwner(
-          job, recorded, file, adopt: adopt, reports.context.environment)
+          job, recorded, file, adopt: adopt)
       {
         read.diagnostics.append(takenOver)
       }
       let now = SystemClock.now
       let values = RunValues(
         id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
-      let draft = try PlanDraft(state)
       let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
       let folders = state.folders(for: job)
-      if let mark, let recorded, try recorded.compiled(from: mark) != nil {
-        if let folders {
+      let kept = recorded == nil ? KeptPlan(of: name, state) : nil
+      let base = recorded ?? kept?.ledger
+      if let mark, let base, try base.compiled(from: mark) != nil {
+        if let folders, try base.hasDestination(in: folders.hold) {
           // What `run` has compiled holds these, too: each fails by itself there.
           let found = try PlanCompiler.check(job, run: values, sparing: folders).diagnostics
           guard found.allSatisfy({ $0.severity != .error }) else {
             throw PlanCompiler.Faulty(diagnostics: found)
           }
         }
-        return PlanPreview(
-          job: job, plan: recorded, draft: draft, recorded: recorded, isNewRun: continued == nil,
-          diagnostics: read.diagnostics)
+        return try PlanPreview(
+          job: job, plan: base, draft: PlanDraft(state), recorded: recorded, isNewRun: continued == nil,
+          diagnostics: read.diagnostics, gone: LeftManifest(), lastKnown: .max, adjusted: RowSet(),
+          kept: kept)
       }
+      let draft = try PlanDraft(state, from: base)
+      let lastKnown = try recorded == nil ? 0 : draft.ledger.lastRow()
       // A token that a server exchanges for another outlives the draft.
       let lister = try PrefixLister(
         job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger, reports.context)
@@ -73,58 +85,119 @@ struct PlanPreview: Sendable {
           dependsOnEnvironment: !read.environment.isEmpty)
       }
       let compiled = try PlanCompiler.compile(
-        job, run: values, mark: nil, former: former, comparedWith: recorded, into: draft.ledger,
+        job, run: values, mark: recorded == nil ? mark : nil, former: former, into: draft.ledger,
         lister: lister, sparing: folders)
+      if recorded == nil { try draft.ledger.forgetRetired() }
       return PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
-        diagnostics: read.diagnostics + compiled.diagnostics)
+        diagnostics: read.diagnostics + compiled.diagnostics,
+        gone: recorded == nil ? LeftManifest() : compiled.change.left, lastKnown: lastKnown,
+        adjusted: compiled.change.adjustedRows, kept: nil)
     } catch { throw try JobOpening.end(error, file, read, reports) }
+  }
+
+  /// Keeps what was compiled for the next `plan`, or the first run, of a job that has never run.
+  func keep(_ state: StateFolder) throws {
+    guard recorded == nil, plan === draft.ledger, try plan.meta("compiled_from") != nil else { return }
+    KeptPlan.keep(draft, of: job.name, state)
   }
 
   /// Gives each transfer of the manifest with what a run would do with it.
   func each(_ prober: Prober?, _ body: (PlanLine) throws -> Void) async throws {
-    let folder = try Folder.open(job.directory)
-    let rates = try recorded?.hostRates(now: SystemClock.now) ?? [:]
+    let view = try view()
     var last: Int64 = 0
     while true {
-      let page = try plan.page(after: last, onlyTouched: false, limit: 256)
+      let page = try plan.page(after: last, onlyTouched: false, limit: Self.page)
       guard let end = page.last else { return }
       last = end.seq
-      for (planned, match) in zip(page, try matches(page)) {
-        var transfer = planned
-        if case .same(let known) = match {
-          (transfer.state, transfer.progress, transfer.hasChunks) = (
-            known.state, known.progress, known.hasChunks
-          )
-        }
-        var remote: RemoteObject?
-        var trouble: String?
-        if let prober, transfer.settings.direction == .download {
-          do { remote = try await prober.probe(transfer) } catch let failure as Failure {
-            trouble = failure.code.rawValue
-          }
-        }
-        let preview = TransferPreview.of(
-          transfer, folder: folder, endpoints: job.endpoints, remote: remote, rates: rates, isNewRun: isNewRun
-        )
-        try body(line(transfer, match, preview, trouble))
-      }
+      try await lines(of: page, view, prober, body)
     }
   }
 
-  /// What the manifest no longer has: how many, and the first ids.
-  func gone(limit: Int) throws -> (count: Int, ids: [String]) {
-    guard let recorded, recorded !== plan else { return (0, []) }
-    return try recorded.absent(in: plan, limit: limit)
+  /// Adds the plan to a text. Beyond the lines that it shows, transfers that nothing was begun for are only counted: a
+  /// million of them are not looked at one by one.
+  func add(to text: PlanText) async throws {
+    let view = try view()
+    var last: Int64 = 0
+    while true {
+      let rows = try plan.outline(after: last, limit: Self.outline)
+      guard let end = rows.last else { return }
+      var rest = rows[...]
+      while let first = rest.first {
+        if text.isFull, let chunkSize = try chunkSize(ofNew: first, view) {
+          text.count(newOf: first.size, chunkSize: chunkSize)
+          rest.removeFirst()
+          continue
+        }
+        let isFull = text.isFull
+        let run = try rest.prefix(Self.page).prefix { try !isFull || chunkSize(ofNew: $0, view) == nil }
+        let page = try plan.page(after: first.seq - 1, onlyTouched: false, limit: run.count)
+        try await lines(of: page, view, nil) { try text.add($0) }
+        rest = rest.dropFirst(run.count)
+      }
+      last = end.seq
+    }
   }
 
-  private func matches(_ page: [LedgerTransfer]) throws -> [PlanMatch] {
-    guard let recorded else { return page.map { _ in .none } }
-    return recorded === plan ? page.map { .same($0) } : try plan.matches(page, in: recorded)
+  private static let page = 256
+  private static let outline = 4096
+
+  private func view() throws -> PlanView {
+    PlanView(
+      folder: try Folder.open(job.directory), rates: try recorded?.hostRates(now: SystemClock.now) ?? [:])
+  }
+
+  /// The chunk size of a transfer to run, of which nothing is on record; nil for those that have to be looked at.
+  private func chunkSize(ofNew row: TransferOutline, _ view: PlanView) throws -> ChunkSize? {
+    let isAsRecorded = row.seq <= lastKnown && !adjusted.contains(row.seq)
+    return try row.isUntouched && (recorded == nil || isAsRecorded) ? view.chunkSize(of: row, in: plan) : nil
+  }
+
+  private func lines(
+    of page: [LedgerTransfer], _ view: PlanView, _ prober: Prober?, _ body: (PlanLine) throws -> Void
+  ) async throws {
+    for planned in page {
+      let match = try match(planned)
+      var transfer = planned
+      if case .same(let known) = match {
+        (transfer.state, transfer.progress, transfer.hasChunks) = (
+          known.state, known.progress, known.hasChunks
+        )
+      }
+      var remote: RemoteObject?
+      var trouble: String?
+      if let prober, transfer.settings.direction == .download {
+        do { remote = try await prober.probe(transfer.source, settings: transfer.settings) } catch let
+          failure as Failure
+        {
+          trouble = failure.code.rawValue
+        }
+      }
+      let preview = TransferPreview.of(
+        transfer, folder: view.folder, endpoints: job.endpoints, remote: remote, rates: view.rates,
+        isNewRun: isNewRun)
+      try body(line(transfer, match, preview, trouble))
+    }
+  }
+
+  /// What is on record for a transfer of the plan.
+  private enum Match {
+    /// Nothing under its id.
+    case none
+    /// Another transfer under its id: another source, destination or endpoint.
+    case other
+    case same(LedgerTransfer)
+  }
+
+  private func match(_ planned: LedgerTransfer) throws -> Match {
+    guard let recorded else { return .none }
+    guard planned.seq <= lastKnown else { return try recorded.has(planned.id) ? .other : .none }
+    guard adjusted.contains(planned.seq) else { return .same(planned) }
+    return .same(try recorded.transfer(planned.seq) ?? planned)
   }
 
   private func line(
-    _ transfer: LedgerTransfer, _ match: PlanMatch, _ preview: TransferPreview, _ trouble: String?
+    _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview, _ trouble: String?
   ) -> PlanLine {
     var action: PlanLine.Action =
       switch preview.action {
@@ -157,7 +230,7 @@ struct PlanPreview: Sendable {
   }
 
   private func change(
-    _ transfer: LedgerTransfer, _ match: PlanMatch, _ preview: TransferPreview
+    _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview
   ) -> (PlanLine.Change, why: String?) {
     switch match {
     case .none: return (preview.action == .skip ? .held : .new, nil)

@@ -28,33 +28,49 @@ package struct RunRecords {
   /// - Parameters:
   ///   - number: nil for the last run.
   ///   - includesAll: every transfer of however long a plan.
-  package func writeReport(_ number: Int?, json: Bool, includesAll: Bool, to console: Console) throws {
+  ///   - isOfRest: only transfers that did not complete.
+  package func writeReport(
+    _ number: Int?, to target: ReportTarget, includesAll: Bool, isOfRest: Bool, console: Console
+  ) throws {
     do {
-      guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
-      guard number == nil || number == last.number else {
-        return try writeStored(number ?? last.number, json: json, to: console)
+      let whole = try report(number, includesAll: includesAll, needsStored: target.form != .text)
+      let report: any Report = isOfRest ? IncompleteReport(whole) : whole
+      if target.path == "-", target.form == .text {
+        console.out(try report.text(isColoured: console.coloursOutput))
+      } else {
+        try target.write(report, to: console)
       }
-      let head = try ReportSink.head(name, ledger, last)
-      guard json else {
-        return console.out(try ReportText(head, ledger: ledger, isColoured: console.coloursOutput).text())
+      if target.form == .text, whole is StoredReport {
+        console.note("the details of an older run are in its other forms: `--format json`, for instance")
       }
-      try ReportSink.writer(head, ledger, includesAll: includesAll).write(to: console.out)
-    } catch let error as LedgerError { throw End(error) }
+    } catch let error as LedgerError {
+      throw End(error)
+    } catch let error as OutputFileError {
+      throw End(.cannotCreate, error.description)
+    } catch let error as UnreadableReport {
+      throw End(
+        .noInput, "`\(error.path)` can't be read as a report of this version of haul",
+        hint: "`--format json` gives it as it is")
+    }
   }
 
-  /// The plan has moved on since an older run: its report is the stored one.
-  private func writeStored(_ number: Int, json: Bool, to console: Console) throws {
+  private func report(_ number: Int?, includesAll: Bool, needsStored: Bool) throws -> any Report {
+    guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
+    guard let number, number != last.number else {
+      return try ReportSink.report(ReportSink.head(name, ledger, last), ledger, includesAll: includesAll)
+    }
     guard let run = try ledger.run(number: number) else {
       throw End(
         .noInput, "the job `\(name)` has no run \(number)", hint: "`haul history \(name)` lists its runs")
     }
-    guard json else {
-      console.out(History(job: name, runs: [run]).text)
-      return console.note("the details of an older run are in its JSON: `--format json`")
+    let stored = state.folder(name) + "/reports/\(run.id).json"
+    guard !needsStored || Files.exists(stored) else {
+      throw End(
+        .noInput, "the report of run \(number) of the job `\(name)` is no longer kept",
+        hint: "the newest \(StateFolder.keptReports) reports are, as far as `haul gc` left them")
     }
-    guard let bytes = try? Files.read(state.folder(name) + "/reports/\(run.id).json") else {
-      throw End(.noInput, "the report of run \(number) is no longer kept", hint: "the newest 30 reports are")
-    }
-    console.out(bytes)
+    return StoredReport(
+      stored, job: name, run: run,
+      lastSuccess: try ledger.lastSuccess())
   }
 }

@@ -2,8 +2,9 @@ import Endpoints
 import JobLedger
 import JobManifest
 package import JobModel
+import Maintenance
 import Reporting
-import TransferEngine
+import Transfers
 
 /// What `haul gc` does: removes old runs, orphaned partial files and orphaned remote sessions of jobs.
 package struct StateCleanup: Sendable {
@@ -75,6 +76,7 @@ package struct StateCleanup: Sendable {
   /// - Parameter removed: told of each item as it is removed.
   package func run(_ jobs: [String], removed: (Item) -> Void) async throws -> Result {
     var result = Result()
+    if !isDryRun { PlanDraft.sweep(PlanDraft.home(state), state) }
     for name in jobs {
       do {
         do { try await clear(name, &result, removed) } catch let error as LedgerError { throw End(error) }
@@ -127,7 +129,7 @@ package struct StateCleanup: Sendable {
       job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: 0,
       board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
-    let orphans = try await Orphans.clear(setUp.context, remove: !isDryRun)
+    let orphans = try await Orphans.clear(setUp.maintenance, remove: !isDryRun)
     try writer.close()
     return orphans
   }
@@ -136,7 +138,7 @@ package struct StateCleanup: Sendable {
 extension JobLedger {
   /// The job by its manifest, read again as the last run read it; nil where that can't be read any more.
   func recordedJob(_ environment: ProcessEnvironment) throws -> Job? {
-    guard let path = try meta("manifest"), let file = try? ManifestFile(path, environment) else { return nil }
+    guard let file = try ManifestFile(recordedIn: self, environment) else { return nil }
     return file.read(overrides: try lastRun()?.overrides ?? [:]).job
   }
 }

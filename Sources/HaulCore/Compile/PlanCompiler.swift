@@ -28,12 +28,9 @@ enum PlanCompiler {
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
   /// - Parameters:
   ///   - mark: what the plan is compiled from (`PlanFingerprint`); nil where that can't be told.
-  ///   - recorded: of a draft, the plan that it is to be compared with: what that knows under its former identity has it
-  ///     in the draft, too.
   ///   - state: folders in which a destination is an error; nil where that is left to its transfer.
   static func compile(
     _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?,
-    comparedWith recorded: JobLedger? = nil,
     into ledger: JobLedger, lister: PrefixLister?, sparing state: StateFolders? = nil
   ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
@@ -46,8 +43,7 @@ enum PlanCompiler {
         // Rows are read and put together on one core while the other stores them.
         compiled = try BoundedChannel<PlanBatch>.run(
           make: { give in
-            try expand(
-              job, run: run, former: former, comparedWith: recorded, lister: lister, sparing: state, give)
+            try expand(job, run: run, former: former, lister: lister, sparing: state, give)
           }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
@@ -58,8 +54,8 @@ enum PlanCompiler {
   }
 
   private static func expand(
-    _ job: Job, run: RunValues, former: FormerIdentity?, comparedWith recorded: JobLedger?,
-    lister: PrefixLister?, sparing state: StateFolders?, _ give: (PlanBatch) throws -> Void
+    _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?, sparing state: StateFolders?,
+    _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
     let identity = try TransferKey(job)
     let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
@@ -73,11 +69,7 @@ enum PlanCompiler {
         if compiled.missing.count < missingLimit { compiled.missing.append(transfer.id) }
       }
       let known = former?.holds(for: transfer) == true ? oldIdentity?.of(transfer) : nil
-      if let known, let recorded, try recorded.holds(transfer.id, identity: known) {
-        batch.append(transfer, identity: known)
-      } else {
-        batch.append(transfer, identity: identity.of(transfer), former: known)
-      }
+      batch.append(transfer, identity: identity.of(transfer), former: known)
       guard batch.count >= Self.batch else { return }
       try give(batch)
       batch = PlanBatch()

@@ -20,6 +20,10 @@ enum PlanFingerprint {
     var parts = [
       ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
     ]
+    for file in read.imports {
+      guard let sha256 = try? Digest.hex(of: file.bytes, .sha256) else { return nil }
+      parts += [file.path, sha256]
+    }
     parts += pairs(overrides) + pairs(read.environment)
     for template in job.templates {
       guard template.direction == .download else { return nil }

@@ -1,10 +1,11 @@
 import Dispatch
 import Endpoints
+import HTTPClient
 import JobLedger
 import JobModel
 import Planner
 import Posix
-import TransferEngine
+import Transfers
 
 /// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.
 ///
@@ -24,7 +25,7 @@ struct PrefixLister {
       job: job, context, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
       writer: LedgerWriter(ledger) { _ in }, run: 0,
       board: ProgressRegistry(), events: { _ in })
-    listing = RemoteListing(setUp.context)
+    listing = RemoteListing(setUp.client)
   }
 
   func shutDown() { setUp.shutDown() }

@@ -1,5 +1,5 @@
 import Locks
-import TransferEngine
+import Scheduler
 
 /// Passes a stop on to everyone attached, including those who attach after it. The first cause counts.
 package final class StopController: Sendable {

@@ -37,23 +37,31 @@ struct JobOpening: Sendable {
     guard let name = named, read.job != nil || state.exists(name) else {
       throw try refuse(file, withRows(read), reports)
     }
-    let isNew = !state.exists(name)
     try state.make(name)
     guard let lock = try state.lock(name, waiting: ifRunning == .wait) else {
       return try alreadyRunning(name, file, read, ifRunning, reports)
     }
+    // Behind the lock, which may have been waited for: another first run may have ended meanwhile.
+    let isNew = !state.exists(name)
     do {
+      let now = SystemClock.now
+      if isNew, let job = read.job {
+        let values = RunValues(id: "", date: Timestamp.date(now))
+        if let mark = PlanFingerprint.of(job, file: file, read: read, overrides: given, run: values) {
+          KeptPlan.move(of: name, from: mark, to: state.folder(name), state)
+        }
+        KeptPlan.remove(of: name, state)
+      }
       let ledger = try state.open(name, holding: lock)
       try ledger.settleInterrupted()
       let continued =
         settings.startsNew
-        ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: settings.only) ? $0 : nil }
+        ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: settings.selection) ? $0 : nil }
       let overrides = try overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
       guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
-      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt, context.environment)
+      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt)
       if let takenOver { read.diagnostics.append(takenOver) }
-      let now = SystemClock.now
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
@@ -65,7 +73,7 @@ struct JobOpening: Sendable {
         dependsOnEnvironment: !read.environment.isEmpty)
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: mark, former: former, into: ledger, lister: lister)
-      try remember(job, ledger, file, context.environment)
+      try remember(job, ledger, file)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides,
@@ -148,13 +156,13 @@ struct JobOpening: Sendable {
   ///
   /// - Returns: that the state was taken over from a manifest that is gone.
   static func checkOwner(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool, _ environment: ProcessEnvironment
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool
   ) throws -> Diagnostic? {
     guard let known = try ledger.meta("manifest"), !adopt else { return nil }
-    let given = Paths.logical(file.path, shell: environment.variables["PWD"])
+    let given = file.logicalPath
     // Versions before kept the path with its links resolved, and the given one apart.
     let names = try [known, ledger.meta("manifest_as_given") ?? known].map(ByteText.init)
-    if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(file.path)) {
+    if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(given)) {
       return nil
     }
     guard Files.exists(known) else {
@@ -173,12 +181,11 @@ struct JobOpening: Sendable {
 
   /// What reports say of the manifest, which they must not need again.
   private static func remember(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, _ environment: ProcessEnvironment
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile
   ) throws {
-    try ledger.setMeta("manifest", Paths.logical(file.path, shell: environment.variables["PWD"]))
-    try ledger.setMeta("manifest_as_given", file.path)
-    try ledger.setMeta("manifest_sha256", file.sha256)
+    try file.remember(in: ledger)
     try ledger.setMeta("description", job.description ?? "")
+    try ledger.setMeta("job_budget_period", job.limits.budget?.period.rawValue ?? "")
     try ledger.setMeta("endpoints", EndpointRecords(job.endpoints).text)
   }
 

@@ -1,61 +1,110 @@
 import Digests
 import Endpoints
 import Glibc
+import JobLedger
 import JobManifest
 import JobModel
 import Posix
 
 /// A manifest as the command line names it, read and checked.
 package struct ManifestFile: Sendable {
+  /// As it was given; `-` where it came by standard input.
   let path: String
   let bytes: [UInt8]
   let sha256: String
   let directory: String
   private let environment: ProcessEnvironment
 
-  /// - Parameter takesStandardInput: reads it where the path is `-`; relative paths then start in the working folder.
+  /// - Parameter root: the folder of a manifest that comes by standard input (`-`); nil for the working folder.
   /// - Throws: `End` with 66 where it can't be read.
-  package init(_ path: String, _ environment: ProcessEnvironment, takesStandardInput: Bool = false) throws {
-    self.path = path
-    self.environment = environment
-    if path == "-" {
-      guard takesStandardInput else {
-        throw End(
-          .usage, "a job is planned and run from a file, not from standard input",
-          hint: "its state remembers the manifest's path; `haul check -` reads standard input")
-      }
+  package init(_ path: String, _ environment: ProcessEnvironment, root: String? = nil) throws {
+    guard path != "-" else {
+      let folder = root.map(Paths.absolute) ?? Files.workingFolder
+      guard Files.isFolder(folder) else { throw End(.noInput, "the folder `\(folder)` does not exist") }
       guard let read = try? Files.readToEnd(STDIN_FILENO) else {
         throw End(.noInput, "standard input can't be read")
       }
-      bytes = read
-      sha256 = try Digest.hex(of: bytes, .sha256)
-      directory = Files.workingFolder
+      try self.init(standardInput: read, directory: Paths.real(folder), environment)
       return
+    }
+    guard root == nil else {
+      throw End(.usage, "`--root` is the folder of a manifest that comes by standard input, `-`")
     }
     guard Files.exists(path) else { throw End(.noInput, "the manifest `\(path)` does not exist") }
     guard let read = try? Files.read(path) else {
       throw End(.noInput, "the manifest `\(path)` can't be read")
     }
-    bytes = read
+    try self.init(read, path: path, environment)
+  }
+
+  /// - Parameter bytes: the content of the file.
+  init(_ bytes: [UInt8], path: String, _ environment: ProcessEnvironment) throws {
+    (self.path, self.bytes, self.environment) = (path, bytes, environment)
     sha256 = try Digest.hex(of: bytes, .sha256)
-    let real = Paths.real(path)
-    directory = PathParts(real).parent
+    directory = PathParts(Paths.real(path)).parent
+  }
+
+  private init(standardInput bytes: [UInt8], directory: String, _ environment: ProcessEnvironment) throws {
+    (path, self.bytes, self.directory, self.environment) = ("-", bytes, directory, environment)
+    sha256 = try Digest.hex(of: bytes, .sha256)
+  }
+
+  /// The manifest that the job was compiled from last, if it can still be read.
+  init?(recordedIn ledger: JobLedger, _ environment: ProcessEnvironment) throws {
+    guard let path = try ledger.meta("manifest") else { return nil }
+    let text = PathParts(path).name == "-" ? try ledger.meta(Self.textMeta) : nil
+    let file =
+      if let text {
+        try Self(standardInput: Array(text.utf8), directory: PathParts(path).parent, environment)
+      } else { try? Self(path, environment) }
+    guard let file else { return nil }
+    self = file
+  }
+
+  /// What reports and later commands need of the manifest.
+  func remember(in ledger: JobLedger) throws {
+    try ledger.setMeta("manifest", logicalPath)
+    try ledger.setMeta("manifest_as_given", path)
+    try ledger.setMeta("manifest_sha256", sha256)
+    // Controls and `gc` read it again.
+    if path == "-" { try ledger.setMeta(Self.textMeta, String(decoding: bytes, as: UTF8.self)) }
+  }
+
+  private static let textMeta = "manifest_text"
+
+  /// What the state knows it by: links are left as they are, and standard input is the name `-` in its folder.
+  var logicalPath: String {
+    path == "-" ? directory + "/-" : Paths.logical(path, shell: environment.variables["PWD"])
   }
 
   func read(overrides: [String: String]) -> ManifestResult {
     ManifestReader.read(
-      bytes, path: path, directory: directory, overrides: overrides,
+      bytes, path: path, directory: directory, overrides: overrides, imports: imports,
       environment: { [environment] in environment.variables[$0] })
   }
 
-  /// The job's name, as far as the manifest is sound enough to have one.
-  var jobName: String? { Self.jobName(bytes, path: path, environment) }
+  private var imports: ImportSource {
+    ImportSource(
+      manifest: path == "-" ? nil : Paths.real(path),
+      resolve: { path in
+        guard let real = realpath(path, nil) else {
+          return .failure(errno == ENOENT ? .missing : .unreadable("\(SystemError())"))
+        }
+        defer { free(real) }
+        return .success(String(cString: real))
+      },
+      read: { path in
+        // A device or a pipe may never end.
+        guard Files.isRegular(path) else { return .failure(.unreadable("it is not a regular file")) }
+        do throws(SystemError) { return .success(try Files.read(path)) } catch {
+          return .failure(.unreadable("\(error)"))
+        }
+      })
+  }
 
   /// The job's name, as far as the manifest is sound enough to have one.
-  static func jobName(_ bytes: [UInt8], path: String, _ environment: ProcessEnvironment) -> String? {
-    let directory = PathParts(Paths.real(path)).parent
-    let result = ManifestReader.read(
-      bytes, path: path, directory: directory, environment: { environment.variables[$0] })
+  var jobName: String? {
+    let result = read(overrides: [:])
     return (result.job ?? result.readable)?.name
   }
 }

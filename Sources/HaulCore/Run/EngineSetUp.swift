@@ -2,17 +2,22 @@ import Admission
 import Curl
 import Endpoints
 import Glibc
+import HTTPClient
 import JobLedger
 import JobModel
 import LocalFiles
+import Maintenance
 import Posix
 import TimeZones
-import TransferEngine
+import Transfers
 
 /// Puts an engine's surroundings together: network thread, clock, secrets, the manifest's folder.
 struct EngineSetUp {
   private let thread: NetworkThread
-  var context: EngineContext
+  let client: ClientContext
+  let transfers: TransferContext
+  let maintenance: MaintenanceContext
+  let network: NetworkState
 
   /// - Parameter tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
   init(
@@ -22,9 +27,11 @@ struct EngineSetUp {
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
     // The admission queue keeps to each policy's own `connections`; the thread has room for all of them together.
+    let capacity = Self.capacity(openFiles: Machine.openFiles)
     var policies: [String: Int] = [:]
     for settings in job.templates.flatMap(\.settings.values) {
-      policies[settings.policyName ?? "\(settings.policy)"] = settings.policy.connectionsTotal
+      policies[settings.policyName ?? "\(settings.policy)"] =
+        settings.policy.connectionsTotal.number ?? capacity
     }
     let most = max(16, policies.values.reduce(0) { $0 + $1 })
     thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
@@ -35,16 +42,15 @@ struct EngineSetUp {
       proxies: ProxyEnvironment(command.environment.variables),
       secrets: secrets.teaching(writer.mask))
     let wallClock: @Sendable () -> Double = { SystemClock.now }
-    let remark: @Sendable (Diagnostic) -> Void = { diagnostic in
-      // Without a run there is no report to put it in.
-      if run > 0 { writer.submit(.diagnostic(run: run, diagnostic)) }
-      events(.diagnostic(diagnostic))
-    }
+    let context = RunContext(
+      ledger: ledger, writer: writer, job: job.name, number: run, id: try ledger.run(number: run)?.id ?? "",
+      bootID: BootID.current, events: events)
     let metering =
       job.templates.flatMap(\.settings.values).contains { $0.policy.metered == .pause }
-      ? Metering { remark(Diagnostic(.warning, $0)) } : nil
+      ? Metering { context.remark(Diagnostic(.warning, $0)) } : nil
     let network = NetworkState.system(isMetered: { metering?.current })
-    let hostLog = HostLog(report: remark)
+    self.network = network
+    let hostLog = HostLog(report: context.remark)
     if run > 0 { writer.submit(.hosts([])) }
     let rates = HostRates(try ledger.hostRates(now: wallClock())) { host, rate in
       if run > 0 { writer.submit(.rate(host, rate, at: wallClock())) }
@@ -52,39 +58,48 @@ struct EngineSetUp {
     let admission = AdmissionQueue(
       executor: curl.executor, sleep: { try await curl.sleep(seconds: $0) },
       now: { SystemClock.uptime }, random: { Double.random(in: 0..<1) }, rates: rates,
+      capacity: capacity, limits: job.limits, known: try ledger.hostConcurrency(now: wallClock()),
       hasNetwork: waits ? network.reaches : nil,
       report: { news in
-        events(.host(news))
         board.note(news, now: wallClock())
+        if case .sized(let requests) = news.change {
+          if run > 0 { writer.submit(.concurrency(origin: news.host, requests, at: wallClock())) }
+          return
+        }
+        events(.host(news))
         if run > 0 {
           writer.submit(.hosts(board.hosts))
           writer.submit(.host(origin: news.host, news.record, at: wallClock()))
         }
         hostLog.note(news)
       })
-    let cores = Machine.cores
-    context = EngineContext(
-      transport: GatedTransport(curl, admission: admission, wallClock: wallClock), ledger: ledger,
-      writer: writer,
-      folder: try Folder.open(job.directory), endpoints: job.endpoints, secrets: secrets,
-      pool: BlockingPool(label: "haul-pool", width: cores), stateFolder: stateFolder, job: job.name, run: run,
-      events: events,
-      clock: EngineClock(
-        now: wallClock, random: { Double.random(in: 0..<1) },
-        zone: TimeZones.find),
-      bootID: BootID.current, checksEverything: checksEverything, board: board, admission: admission)
-    context.runID = try ledger.run(number: run)?.id ?? ""
-    context.tokens = KeptTokens.keeping(in: tokens ?? stateFolder)
-    let records = EndpointRecords(job.endpoints)
-    context.formerEndpoint = { name, text throws(Failure) in try records.former(name, text) }
-    context.network = network
+    client = ClientContext(
+      transport: GatedTransport(curl, admission: admission, wallClock: wallClock),
+      clock: EngineClock(now: wallClock, random: { Double.random(in: 0..<1) }, zone: TimeZones.find),
+      admission: admission, secrets: secrets, mask: writer.mask,
+      tokens: KeptTokens.keeping(in: tokens ?? stateFolder), remark: context.remark,
+      noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) })
+    let folder = try Folder.open(job.directory)
     let state = StateFolder(path: PathParts(stateFolder).parent)
-    context.protectedFolders = ProtectedFolders(
-      root: state.path, jobs: state.jobs.map(state.folder), home: context.folder)
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
-    if stat(Paths.real(job.manifestPath), &status) == 0 { context.protected.insert(UInt64(status.st_ino)) }
+    let manifest = stat(Paths.real(job.manifestPath), &status) == 0 ? UInt64(status.st_ino) : nil
+    transfers = TransferContext(
+      client: client, run: context,
+      local: LocalContext(
+        folder: folder, stateFolder: stateFolder,
+        pool: BlockingPool(label: "haul-pool", width: Machine.cores),
+        protected: Set([manifest].compactMap(\.self)),
+        protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobs.map(state.folder), home: folder)
+      ),
+      endpoints: job.endpoints, board: board, limits: job.limits, checksEverything: checksEverything)
+    let records = EndpointRecords(job.endpoints)
+    maintenance = MaintenanceContext(transfers) { try records.former($0, $1) }
   }
+
+  /// Requests that may be in flight where no policy says so: each has a socket, a file and one more for a moment, and
+  /// memory for its transfer.
+  static func capacity(openFiles: Int) -> Int { min(128, max(1, (openFiles - 64) / 3)) }
 
   /// Ends the network thread.
   func shutDown() { thread.shutdown() }

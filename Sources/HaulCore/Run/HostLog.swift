@@ -1,7 +1,6 @@
 import Admission
 import JobModel
 import Locks
-import TransferEngine
 
 /// Keeps what is worth a diagnostic of all that hosts do: the first time of each kind, for each host.
 final class HostLog: Sendable {
@@ -13,7 +12,7 @@ final class HostLog: Sendable {
   func note(_ news: HostNews) {
     switch news.change {
     case .slowed, .opened, .givenUp, .noNetwork: break
-    case .recovered, .probing, .closed, .networkBack: return
+    case .recovered, .sized, .probing, .closed, .networkBack: return
     }
     guard known.withLock({ $0.insert("\(news.change.word) \(news.host)").inserted }) else { return }
     report(Diagnostic(.warning, "\(news.host): \(news.change.reason)"))

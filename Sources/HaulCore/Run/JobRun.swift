@@ -1,11 +1,8 @@
 import Endpoints
-import Glibc
 import JobLedger
 import JobManifest
 import JobModel
 import Posix
-import Reporting
-import TransferEngine
 
 /// One `haul run`: opens a job, runs it, and reports it.
 package struct JobRun: Sendable {
@@ -19,55 +16,68 @@ package struct JobRun: Sendable {
     self.context = context
   }
 
-  /// - Parameter interrupter: the name of the signal that has asked for the stop.
+  /// - Parameters:
+  ///   - root: the folder of a manifest that comes by standard input.
+  ///   - interrupter: the name of the signal that has asked for the stop.
   /// - Throws: `End`.
   package func run(
-    _ manifest: String, _ stopper: StopController, interrupter: @escaping @Sendable () -> String
+    _ manifest: String, root: String?, _ stopper: StopController,
+    interrupter: @escaping @Sendable () -> String
   ) async throws {
     let environment = context.environment
     let file = try await stopper.race {
-      try await DedicatedThread.run { try ManifestFile(manifest, environment) }
+      try await DedicatedThread.run { try ManifestFile(manifest, environment, root: root) }
     }
-    do { try await run(file, stopper) } catch is StopController.Stopped {
-      let message = "\(interrupter()) stopped the run before its first transfer"
-      try reports.writeEnd(
-        job: file.read(overrides: [:]).readable, file: file, outcome: .incomplete, status: .incomplete,
-        diagnostics: [Diagnostic(.error, message)])
-      throw End(.incomplete, message, hint: "run the same command again")
+    let reports = ReportSink(
+      targets: settings.reports, json: settings.json, state: state, context: context)
+    let (begun, ended) = (OnceValue<RunRecord>(), OnceValue<Void>())
+    let early = EarlyEnd(file, settings, state: state, reports: reports)
+    do {
+      do {
+        if try await run(file, stopper, reports, begun, ended) { return }
+        await early.tell(.success, isSkipped: true, of: nil, stopper)
+      } catch is StopController.Stopped {
+        let message = "\(interrupter()) stopped the run before its first transfer"
+        try reports.writeEnd(
+          job: file.read(overrides: [:]).readable, file: file, outcome: .incomplete, status: .incomplete,
+          diagnostics: [Diagnostic(.error, message)])
+        throw End(.incomplete, message, hint: "run the same command again")
+      }
+    } catch let end as End {
+      if ended.value == nil { await early.tell(end.status, of: begun.value, stopper) }
+      throw end
     }
   }
 
-  private var reports: ReportSink {
-    ReportSink(path: settings.report, json: settings.json, context: context)
-  }
-
-  private func run(_ file: ManifestFile, _ stopper: StopController) async throws {
-    try checkWritable()
-    let (settings, state, reports) = (settings, state, reports)
+  /// - Returns: false where another runner has the job, and that is no failure.
+  private func run(
+    _ file: ManifestFile, _ stopper: StopController, _ reports: ReportSink, _ begun: OnceValue<RunRecord>,
+    _ ended: OnceValue<Void>
+  ) async throws -> Bool {
+    try self.settings.checkWritable()
+    let state = state
+    let settings = try await withIDs(stopper)
     let opened = try await stopper.race {
       try await JobOpening.openApart(file, settings, state: state, reports: reports)
     }
-    guard let opened else { return }
+    guard let opened else { return false }
     let session = RunSession(
-      opened: opened, state: state, settings: settings, context: context, reports: reports)
+      opened: opened, state: state, settings: settings, context: context, reports: reports, begun: begun,
+      ended: ended)
     do { try await session.run(stopper) } catch let error as LedgerError {
       throw End(error)
     } catch let failure as Failure {
       throw End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)
     }
+    return true
   }
 
-  /// A report or an events file that can't be written is known before anything is moved.
-  private func checkWritable() throws {
-    for path in [settings.report, settings.events].compactMap({ $0 }) where path != "-" {
-      let folder = PathParts(Paths.absolute(path)).parent
-      let target = Files.exists(path) ? path : folder
-      if Files.isFolder(path) {
-        throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description)
-      }
-      guard access(target, W_OK) == 0 else {
-        throw End(.cannotCreate, OutputFileError(path, errno: errno).description)
-      }
-    }
+  /// The settings with the list of `--only-from`, which may come slowly.
+  private func withIDs(_ stopper: StopController) async throws -> RunSettings {
+    guard let path = settings.idsPath else { return settings }
+    let ids = try await stopper.race { try await DedicatedThread.run { try IDList(path) } }
+    var settings = settings
+    (settings.ids, settings.selection) = (ids, .ids(sha256: ids.sha256))
+    return settings
   }
 }

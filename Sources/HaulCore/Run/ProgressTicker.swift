@@ -4,7 +4,7 @@ import JobModel
 import Locks
 import Posix
 import Reporting
-import TransferEngine
+import Transfers
 
 /// Drives the live view and the events' `progress`, each at its own pace.
 final class ProgressTicker: Sendable {
@@ -27,14 +27,14 @@ final class ProgressTicker: Sendable {
   ) {
     let (console, environment) = (context.console, context.environment.variables)
     let form = ProgressForm(
-      isEnabled: isEnabled, isTerminal: console.isErrorTerminal && !console.style.isJSON,
+      isEnabled: isEnabled, isTerminal: console.isErrorTerminal && !console.style.isRecords,
       term: environment["TERM"],
       noColor: environment["NO_COLOR"])
     view = LiveView(
       form, board: board, standing: { try? ledger.standing() },
       size: { TerminalSize.current(console.errors, columnsVariable: environment["COLUMNS"]) },
       write: { console.emit($0) },
-      writeLine: { console.style.isJSON ? console.record("info", $0) : console.timed($0 + "\n") })
+      writeLine: { console.style.isRecords ? console.record("info", $0) : console.timed($0 + "\n") })
     self.ledger = ledger
     self.board = board
     self.events = events

@@ -7,28 +7,81 @@ import Posix
 import Reporting
 import TimeZones
 
-/// Where a run's report goes: its job's folder, the path that was asked for, and standard output.
+/// Where a run's report goes: its job's folder, the files that were asked for, and standard output.
 struct ReportSink: Sendable {
-  /// `--report`.
-  let path: String?
+  /// `--report` and `--metrics`.
+  let targets: [ReportTarget]
   /// `--json`.
   let json: Bool
   /// What `--json` of `plan` says of a job without a plan is shaped like a plan.
-  var isPlan = false
+  let isPlan: Bool
+  let state: StateFolder
   let context: CommandContext
+  /// The id of a run that never begins.
+  let id = ULID.make(now: SystemClock.now)
+  private struct EarlyReport {
+    var head: ReportHead
+    /// The job whose metrics these are; nil where nothing tells it.
+    var job: String?
+
+    /// Another runner has the job, and that is no failure.
+    var isSkipped: Bool { head.outcome == .refused && head.exitCode == 0 }
+  }
+  /// The report of a run that never began.
+  private let early = OnceValue<EarlyReport>()
+  /// The files that it was written to.
+  private let earlyFiles = OnceValue<[String: FileMark]>()
+  private let wroteEarly = OnceValue<Void>()
+
+  /// The first file that was asked for, absolute; nil where there is none.
+  var shown: String? {
+    targets.first { $0.path != "-" && $0.form != .prometheus }.map { Paths.absolute($0.path) }
+  }
+
+  /// The report of a run that never began; nil where none was written.
+  var earlyPath: String? { wroteEarly.value == nil ? nil : shown }
+
+  /// How a run that never began ended; nil where none was reported.
+  var earlyOutcome: RunOutcome? { early.value?.head.outcome }
+
+  /// Which targets are written.
+  enum Extent: Sendable {
+    /// Those that can be written again, with what comes of the notices.
+    case files
+    /// Standard output, pipes and devices, which can't.
+    case streams
+    case all
+  }
+
+  init(
+    targets: [ReportTarget], json: Bool, isPlan: Bool = false, state: StateFolder, context: CommandContext
+  ) {
+    self.targets = targets
+    self.json = json
+    self.isPlan = isPlan
+    self.state = state
+    self.context = context
+  }
 
   /// Writes the report of a run that has a plan.
-  func write(job: String, ledger: JobLedger, run number: Int, storedAt stored: String) throws {
+  ///
+  /// - Parameter extent: `files` where it is written again, once notices that lead to it are sent.
+  func write(
+    job: String, ledger: JobLedger, run number: Int, storedAt stored: String, _ extent: Extent
+  ) throws {
     guard let run = try ledger.run(number: number) else { return }
-    let writer = try Self.writer(try Self.head(job, ledger, run), ledger)
+    let report = try Self.report(try Self.head(job, ledger, run), ledger)
     try guarded {
-      do { try ReportFile.write(stored, writer.write) } catch let error as OutputFileError {
+      do { try ReportFile.write(stored, report.writeJSON) } catch let error as OutputFileError {
         // Whoever asked for the report is to have it all the same.
-        try? deliver(writer.write)
+        try? deliver(
+          extent, form: { try $0.write(report, to: context.console) }, json: { try report.writeJSON(to: $0) })
         throw error
       }
-      // Making it costs more than copying it.
-      try deliver { sink in try ReportFile.read(stored, into: sink) }
+      // Making the JSON costs more than copying it.
+      try deliver(
+        extent, form: { try $0.write(report, to: context.console) },
+        json: { try ReportFile.read(stored, into: $0) })
     }
   }
 
@@ -36,14 +89,13 @@ struct ReportSink: Sendable {
   func writeEnd(
     job: Job?, file: ManifestFile, outcome: RunOutcome, status: ExitStatus, diagnostics: [Diagnostic]
   ) throws {
-    guard path != nil || json else { return }
     let now = SystemClock.now
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
     head.manifest = file.path
     head.manifestSHA256 = file.sha256
     head.description = job?.description
     head.host = Machine.hostName
-    head.runID = ULID.make(now: now)
+    head.runID = id
     head.outcome = outcome
     head.exitCode = status.rawValue
     head.startedAt = now
@@ -54,8 +106,57 @@ struct ReportSink: Sendable {
       try plan.begin(head)
       return try plan.finish()
     }
-    let writer = ReportWriter(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
-    try guarded { try deliver(writer.write) }
+    let end = EarlyReport(head: head, job: metricsJob(job, file))
+    early.set(end)
+    defer {
+      let paths = targets.filter { !$0.isStream }.map(\.path)
+      earlyFiles.set(paths.reduce(into: [:]) { $0[$1] = FileMark($1) })
+    }
+    try write(end, .files)
+    wroteEarly.set(())
+  }
+
+  /// A manifest that can't be read does not tell the job: the state does, where that manifest has run.
+  private func metricsJob(_ job: Job?, _ file: ManifestFile) -> String? {
+    if let job { return job.name }
+    guard targets.contains(where: { $0.form == .prometheus }) else { return nil }
+    return file.path == "-" ? nil : state.job(of: file.logicalPath)
+  }
+
+  /// Writes it again, with what came of its notices: not over what the run that has the job wrote meanwhile.
+  func finishEnd(_ notices: [NoticeRecord]) throws {
+    guard var early = early.value else { return }
+    early.head.notices = notices
+    let files = earlyFiles.value ?? [:]
+    try write(early, notices.isEmpty ? .streams : .all) { $0.isStream || files[$0.path] == FileMark($0.path) }
+  }
+
+  private func write(
+    _ early: EarlyReport, _ extent: Extent, where isWanted: (ReportTarget) -> Bool = { _ in true }
+  ) throws {
+    guard !targets.isEmpty || json else { return }
+    func report(_ head: ReportHead, _ ledger: JobLedger?) -> LedgerReport {
+      LedgerReport(head, ledger: ledger, describe: { _ in (EndpointRegistry.web.word, nil) })
+    }
+    let whole = report(early.head, nil)
+    var named = early.head
+    named.jobName = early.job
+    let console = context.console
+    try guarded {
+      try deliver(extent) { target in
+        // Metrics without a name, or of a run that left the job to another, would replace true ones.
+        isWanted(target) && (target.form != .prometheus || early.job != nil && !early.isSkipped)
+      } form: { target in
+        guard target.form == .prometheus else { return try target.write(whole, to: console) }
+        // A dashboard goes on from what the runs before have left, whatever became of this one.
+        let known = early.job.flatMap { state.exists($0) ? try? state.open($0) : nil }
+        do { try target.write(report(named, known), to: console) } catch is LedgerError {
+          try target.write(report(named, nil), to: console)
+        }
+      } json: {
+        try whole.writeJSON(to: $0)
+      }
+    }
   }
 
   /// Refuses a run for inputs that are not there: says each, and writes the report that was asked for.
@@ -73,13 +174,13 @@ struct ReportSink: Sendable {
   }
 
   /// - Parameter includesAll: every transfer of however long a plan.
-  static func writer(
-    _ head: ReportHead, _ ledger: JobLedger, includesAll: Bool = false, isSummary: Bool = false
-  ) throws -> ReportWriter {
+  static func report(_ head: ReportHead, _ ledger: JobLedger, includesAll: Bool = false) throws
+    -> LedgerReport
+  {
     let names = try EndpointDescriptions(ledger)
-    return ReportWriter(
-      head, ledger: ledger, includesAll: includesAll, isSummary: isSummary,
-      capabilities: names.capabilities, describe: names.describe)
+    return LedgerReport(
+      head, ledger: ledger, includesAll: includesAll, capabilities: names.capabilities,
+      describe: names.describe)
   }
 
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
@@ -92,16 +193,20 @@ struct ReportSink: Sendable {
     let names = try EndpointDescriptions(ledger)
     head.describe = { names.describe($0) }
     let now = SystemClock.now
+    let budget = try ledger.meta("job_budget_period").flatMap { Budget.Period(rawValue: $0) }
     head.resumesAt = {
-      PolicyPause.end(of: $0.state, under: $0.settings.policy, now: now, zone: TimeZones.find)
+      PolicyPause.end(
+        of: $0.state, under: $0.settings.policy, jobBudget: budget, now: now, zone: TimeZones.find)
     }
     if let run {
       head.take(run)
+      head.notices = try ledger.notices(run: run.number)
       head.previousStart =
         run.number == 1 ? 0 : try ledger.run(number: run.number - 1)?.startedAt ?? run.startedAt
-      if let only = run.scope, let selection = try? Selection(only) {
-        head.selection = SelectionReport(only: only, counts: try ledger.counts(of: selection))
+      if let scope = run.scope, let counts = try ledger.selectedCounts(run: run.number) {
+        head.selection = SelectionReport(selection: scope, counts: counts)
       }
+      head.concurrency = try ledger.hostConcurrency(since: run.startedAt, now: now)
       if run.endedAt == nil { head.hosts = try ledger.hosts() }
     }
     return head
@@ -111,19 +216,45 @@ struct ReportSink: Sendable {
   func sumUp(_ job: String, _ ledger: JobLedger, _ number: Int, _ status: ExitStatus) throws {
     let console = context.console
     guard status != .success || !console.style.isQuiet else { return }
-    let isColoured = console.coloursErrors && !console.style.isJSON
+    let isColoured = console.coloursErrors && !console.style.isRecords
     let text = ReportText(
       try Self.head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
-    guard console.style.isJSON else { return console.timed(try text.text()) }
-    let title = try text.text().split(separator: "\n").first.map(String.init) ?? job
-    console.record(
-      status == .success ? "info" : status == .incomplete ? "warning" : "error", title, try text.json())
+    guard console.style.isRecords else { return console.timed(try text.text()) }
+    let level = status == .success ? "info" : status == .incomplete ? "warning" : "error"
+    let lines = try text.text().split(separator: "\n").map(String.init)
+    if console.style.format == .json {
+      console.record(level, lines.first ?? job, try text.json())
+    } else {
+      for line in lines { console.record(level, line) }
+    }
   }
 
-  private func deliver(_ report: (_ sink: @escaping ByteSink) throws -> Void) throws {
-    let file = Result { if let path, path != "-" { try ReportFile.write(path, report) } }
-    if path == "-" || json { try report { [console = context.console] in console.out($0) } }
-    try file.get()
+  /// Writes each target; one that can't be written keeps none of the others back.
+  private func deliver(
+    _ extent: Extent, where isWanted: (ReportTarget) -> Bool = { _ in true },
+    form write: (ReportTarget) throws -> Void, json writeJSON: (_ sink: @escaping ByteSink) throws -> Void
+  ) throws {
+    let console = context.console
+    let wanted = targets.filter { target in
+      switch extent {
+      case .files: !target.isStream && isWanted(target)
+      case .streams: target.isStream && isWanted(target)
+      case .all: isWanted(target)
+      }
+    }
+    let files = wanted.map { target in
+      Result {
+        if target.form != .json {
+          try write(target)
+        } else if target.path != "-" {
+          try ReportFile.write(target.path, writeJSON)
+        }
+      }
+    }
+    if extent != .files, json || targets.contains(ReportTarget("-", as: .json)) {
+      try writeJSON { console.out($0) }
+    }
+    for file in files { try file.get() }
   }
 
   private func guarded(_ body: () throws -> Void) throws {

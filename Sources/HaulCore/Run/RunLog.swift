@@ -5,7 +5,7 @@ import Logging
 import Posix
 import Reporting
 import Synchronization
-import TransferEngine
+import Transfers
 
 /// What happens in a run, as log lines on standard error (`--log-level`, `--log-format`).
 ///
@@ -101,7 +101,7 @@ struct RunLog: Sendable {
   }
 }
 
-/// Log lines as text for people or as JSON for collectors.
+/// Log lines in the form that was asked for.
 private struct LineLogHandler: LogHandler {
   var logLevel = Logger.Level.warning
   var metadata: Logger.Metadata = [:]
@@ -120,18 +120,9 @@ private struct LineLogHandler: LogHandler {
 
   func log(event: LogEvent) {
     let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-    let time = Timestamp.text(SystemClock.now)
-    switch format {
-    case .text:
-      let tail = facts.map { " \($0.key)=\(DisplayText.safe("\($0.value)"))" }.joined()
-      write("\(time) \(event.level.rawValue): \(DisplayText.safe(event.message.description))\(tail)\n")
-    case .json:
-      let line = JSON.object(
-        [
-          .init("at", .string(time)), .init("level", .string(event.level.rawValue)),
-          .init("message", .string(event.message.description)),
-        ] + facts.map { .init($0.key, .string("\($0.value)")) })
-      write(line.text + "\n")
-    }
+    let record = LogRecord(
+      level: event.level.rawValue, message: event.message.description,
+      facts: facts.map { .init($0.key, .string("\($0.value)")) })
+    write(record.line(format, at: Timestamp.text(SystemClock.now)))
   }
 }

@@ -3,9 +3,11 @@ import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
+import Maintenance
 import Posix
 import Reporting
-import TransferEngine
+import Scheduler
+import Transfers
 
 /// One attempt of a run: executed, synced, reported.
 struct RunSession {
@@ -14,27 +16,55 @@ struct RunSession {
   let settings: RunSettings
   let context: CommandContext
   let reports: ReportSink
+  /// Set with the run's number and attempt once they are on record, and once their end is.
+  let begun: OnceValue<RunRecord>
+  let ended: OnceValue<Void>
 
   private var job: Job { opened.job }
   private var ledger: JobLedger { opened.ledger }
-  private var scope: Selection? { settings.scope }
+  private var scope: Selection? { settings.selection }
 
   func run(_ stopper: StopController) async throws {
     let now = SystemClock.now
     context.console.print(opened.diagnostics)
-    try checkScope()
+    let selected = try select()
     try reports.refuse(
-      SecretCheck(job, context.secrets).forTransfers(ledger, scope: scope, isNewRun: opened.continued == nil),
+      SecretCheck(job, context.secrets).forTransfers(
+        ledger, selected: selected?.rows, isNewRun: opened.continued == nil),
       job: job,
       file: opened.file)
     let remarks = try await stopper.race { try precheck() }
     context.console.print(remarks)
+    let notices = RunNotices(
+      job, run: opened.runID, startedAt: opened.continued?.startedAt ?? now, report: reports.shown ?? stored)
+    let counts = try ledger.counts()
+    let starting = { (run: Int, attempt: Int) in notices.owed(run: run, attempt: attempt, counts: counts) }
     let run =
       if let continued = opened.continued {
-        try ledger.startAttempt(run: continued.number, selecting: scope, at: now)
+        try ledger.startAttempt(run: continued.number, selecting: selected, at: now, owing: starting)
       } else {
-        try ledger.startRun(id: opened.runID, overrides: opened.overrides, selecting: scope, at: now)
+        try ledger.startRun(
+          id: opened.runID, overrides: opened.overrides, selecting: selected, at: now, owing: starting)
       }
+    begun.set(run)
+    // Runs do not wait for who is told of them.
+    let first =
+      try ledger.owesNotices
+      ? Task { [context, ledger] in _ = await NoticeDelivery(context).deliver(from: ledger) } : nil
+    do { try await attempt(run, selected?.rows, remarks, notices, first, stopper) } catch {
+      // An end is told after its start.
+      await wait(for: first, stopper)
+      throw error
+    }
+  }
+
+  /// An attempt that is on record.
+  ///
+  /// - Parameter first: sends what was owed when it began.
+  private func attempt(
+    _ run: RunRecord, _ selected: RowSet?, _ remarks: [Diagnostic], _ notices: RunNotices,
+    _ first: Task<Void, Never>?, _ stopper: StopController
+  ) async throws {
     try ledger.reopenUnsynced(boot: BootID.current)
     if settings.resumeCheck == .full { try ledger.reopenCompleted() }
     let failed = OnceValue<String>()
@@ -47,7 +77,7 @@ struct RunSession {
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = ProgressRegistry()
     let cause: StopCause?
-    do { cause = try await execute(run, writer, board, stopper, events) } catch {
+    do { cause = try await execute(run, selected, writer, board, stopper, events) } catch {
       try? writer.close()
       if let message = failed.value { throw End(.cannotCreate, message) }
       throw error
@@ -57,18 +87,32 @@ struct RunSession {
     // What was left behind still runs, and is not counted on.
     if stopper.cause != nil { try ledger.settleInterrupted() }
     if let message = failed.value { throw End(.cannotCreate, message) }
-    try finish(run, ended: cause, board: board, events: events)
+    try await finish(run, ended: cause, board: board, events: events, notices, first, stopper)
   }
 
-  /// A typing error in `--only` is no run of nothing.
-  private func checkScope() throws {
-    guard let only = settings.only, try !ledger.unknown([only]).isEmpty else { return }
-    let message = "`--only \(only)` matches no transfer of the job `\(job.name)`"
-    try reports.writeEnd(
-      job: job, file: opened.file, outcome: .failed, status: .noInput,
-      diagnostics: [Diagnostic(.error, message)])
-    throw End(
-      .noInput, message, hint: "`haul plan` lists the ids; a glob's `*` stops at a `/`, `**` does not")
+  private var stored: String { state.folder(job.name) + "/reports/\(opened.runID).json" }
+
+  /// What the run is asked for alone. A typing error is no run of nothing.
+  private func select() throws -> SelectedRows? {
+    guard let scope else { return nil }
+    let continued = opened.continued.flatMap { $0.selection == scope ? $0.number : nil }
+    do {
+      return try ledger.rows(of: scope, continuing: continued) { try settings.ids?.each($0) }
+    } catch let unknown as UnknownIDs {
+      let message =
+        switch scope {
+        case .ids:
+          "`--only-from`: \(unknown.count) of its ids \(unknown.count == 1 ? "is" : "are") no transfer of the job `\(job.name)`: "
+            + Self.named(unknown.first, of: unknown.count)
+        case .only, .failed:
+          "`--only \(unknown.first.first ?? "")` matches no transfer of the job `\(job.name)`"
+        }
+      try reports.writeEnd(
+        job: job, file: opened.file, outcome: .failed, status: .noInput,
+        diagnostics: [Diagnostic(.error, message)])
+      throw End(
+        .noInput, message, hint: "`haul plan` lists the ids; a glob's `*` stops at a `/`, `**` does not")
+    }
   }
 
   /// Sources that are not there, or not what was begun with, are named together, before a byte moves.
@@ -103,14 +147,14 @@ struct RunSession {
   }
 
   private func execute(
-    _ run: RunRecord, _ writer: LedgerWriter, _ board: ProgressRegistry, _ stopper: StopController,
-    _ events: EventSink
+    _ run: RunRecord, _ selected: RowSet?, _ writer: LedgerWriter, _ board: ProgressRegistry,
+    _ stopper: StopController, _ events: EventSink
   ) async throws -> StopCause? {
     let ticker = ProgressTicker(
       ledger: ledger, board: board, isEnabled: settings.showsProgress && !settings.log.isQuiet,
       events: events, context)
     let log = RunLog(settings.log) { ticker.note($0) }
-    var setUp = try EngineSetUp(
+    let setUp = try EngineSetUp(
       job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
       board: board,
       checksEverything: settings.resumeCheck == .full, waits: settings.waits,
@@ -121,12 +165,13 @@ struct RunSession {
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.shutDown() } }
     let values = RunValues(id: run.id, date: Timestamp.date(run.startedAt))
-    if let rows = RowSources(job, values, ledger) { setUp.context.renewRows = { await rows.renew() } }
+    let rows = RowSources(job, values, ledger)
     let engine = TransferEngine(
-      setUp.context, scope: scope, failFast: settings.failFast, waits: settings.waits,
-      limit: try ledger.limit())
+      setUp.transfers, maintenance: setUp.maintenance, network: setUp.network, selected: selected,
+      failFast: settings.failFast, waits: settings.waits, limit: try ledger.limit(),
+      renewRows: rows.map { rows in { @Sendable () async -> Void in await rows.renew() } })
     stopper.attach { cause in Task { await engine.stop(cause) } }
-    let (sync, context) = (SyncPass(setUp.context), setUp.context)
+    let (sync, recorded) = (SyncPass(setUp.maintenance), setUp.transfers.run)
     let (deadline, ledger) = (settings.deadline, ledger)
     let timer = Task {
       guard let deadline else { return }
@@ -144,7 +189,7 @@ struct RunSession {
       // Completions reach the disk while others still move.
       Task {
         try await Self.every(.seconds(5)) {
-          context.warnings.flush()
+          recorded.warnings.flush()
           try? await sync.run()
         }
       },
@@ -162,7 +207,7 @@ struct RunSession {
       result = .success(
         try await stopper.race(patience: .seconds(3)) {
           try await engine.run()
-          try await Self.syncTheRest(sync, until: stopper, context)
+          try await Self.syncTheRest(sync, until: stopper, recorded)
           return await engine.stopped
         })
     } catch let left as StopController.Stopped {
@@ -172,24 +217,24 @@ struct RunSession {
     for helper in helpers { helper.cancel() }
     if !isLeftBehind { for helper in helpers { _ = await helper.result } }
     log.tick(now: 0, isLast: true)
-    context.warnings.flush()
+    recorded.warnings.flush()
     ticker.end()
     return try result.get()
   }
 
   /// Nothing is called done that is not on the disk. A signal or the deadline ends the wait: what is not synced then
   /// is by the next run, or verified again if another boot finds it.
-  private static func syncTheRest(_ sync: SyncPass, until stopper: StopController, _ context: EngineContext)
+  private static func syncTheRest(_ sync: SyncPass, until stopper: StopController, _ run: RunContext)
     async throws
   {
     let rest = Task { try await sync.run() }
     stopper.attach { _ in rest.cancel() }
     do { try await rest.value } catch  where error is CancellationError || error is PassingFault {
-      let counts = try context.ledger.counts()
+      let counts = try run.ledger.counts()
       guard counts.queued + counts.paused == 0 else { return }
-      let left = try context.ledger.unsyncedCount(boot: context.bootID)
+      let left = try run.ledger.unsyncedCount(boot: run.bootID)
       guard left > 0 else { return }
-      context.remark(
+      run.remark(
         Diagnostic(
           .warning,
           "\(left) finished \(left == 1 ? "download is" : "downloads are") not known to be on the disk yet"
@@ -219,29 +264,65 @@ struct RunSession {
     }
   }
 
-  private func finish(_ run: RunRecord, ended cause: StopCause?, board: ProgressRegistry, events: EventSink)
-    throws
-  {
+  private func wait(for first: Task<Void, Never>?, _ stopper: StopController) async {
+    guard let first else { return }
+    await NoticeDelivery.bounded(by: stopper) {
+      await withTaskCancellationHandler {
+        await first.value
+      } onCancel: {
+        first.cancel()
+      }
+    }
+  }
+
+  /// - Parameter first: sends what was owed when the attempt began.
+  private func finish(
+    _ run: RunRecord, ended cause: StopCause?, board: ProgressRegistry, events: EventSink,
+    _ notices: RunNotices, _ first: Task<Void, Never>?, _ stopper: StopController
+  ) async throws {
     let unsynced = try ledger.unsyncedCount(boot: BootID.current)
     /// The attempt is judged by what it was to do, the run by all that is its own.
     var (judged, whole) = (
-      try ledger.counts(of: scope), try ledger.counts(of: run.selection == nil ? nil : scope)
+      try ledger.counts(isSelective: scope != nil), try ledger.counts(isSelective: run.selection != nil)
     )
     (judged.unsynced, whole.unsynced) = (unsynced, unsynced)
     let (outcome, status) = judged.outcome(endedByFailFast: cause == .failFast)
+    // Nobody is told of a success whose report or events can't be written.
+    events.flush()
+    let isWritable = events.failure == nil && (try? settings.checkWritable()) != nil
     try ledger.endAttempt(
       run: run.number, outcome: outcome, exitCode: status.rawValue,
       isOver: whole.isOver(endedByFailFast: cause == .failFast), bytesTransferred: Int64(board.moved),
-      scope: settings.only, at: SystemClock.now)
-    let stored = state.folder(job.name) + "/reports/\(run.id).json"
-    events.write(.runEnded(outcome, exitCode: status.rawValue, report: settings.report ?? stored))
+      scope: scope,
+      owing: notices.owed(
+        run: run.number, attempt: run.attempts.last?.number ?? 1,
+        .init(outcome: outcome, status: isWritable ? status : .cannotCreate),
+        counts: ledger.counts(), sums: notices.isEmpty ? nil : ledger.sums()), at: SystemClock.now)
+    ended.set(())
+    events.write(
+      .runEnded(
+        outcome, exitCode: status.rawValue,
+        report: settings.reports.first { $0.form != .prometheus }?.path ?? stored))
     events.flush()
     var unwritten: End?
-    do { try reports.write(job: job.name, ledger: ledger, run: run.number, storedAt: stored) } catch let end
-      as End
-    { unwritten = end }
+    let owes = try ledger.owesNotices || first != nil
+    func report(_ extent: ReportSink.Extent) throws {
+      do {
+        try reports.write(
+          job: job.name, ledger: ledger, run: run.number, storedAt: stored, extent)
+      } catch let end as End { unwritten = end }
+    }
+    // Notices lead to the report, which then says what came of them.
+    try report(owes ? .files : .all)
     state.prune(job.name)
     try reports.sumUp(job.name, ledger, run.number, status)
+    if owes {
+      await wait(for: first, stopper)
+      await NoticeDelivery.bounded(by: stopper) { [context, ledger] in
+        _ = await NoticeDelivery(context).deliver(from: ledger)
+      }
+      try report(.all)
+    }
     try ledger.checkpoint()
     if let unwritten { throw unwritten }
     if let message = events.failure { throw End(.cannotCreate, message) }

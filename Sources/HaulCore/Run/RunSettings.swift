@@ -1,4 +1,7 @@
+import Glibc
 package import JobModel
+import Posix
+import Reporting
 
 /// What the command line asks of a run.
 package struct RunSettings: Sendable {
@@ -6,16 +9,19 @@ package struct RunSettings: Sendable {
   package enum IfRunning: String, Sendable, CaseIterable { case fail, wait, skip }
   package enum ResumeCheck: String, Sendable, CaseIterable { case quick, full }
 
-  /// Where the report is written as well; `-` is standard output.
-  package var report: String?
+  /// Files that get the report as well (`--report`, `--metrics`).
+  package var reports: [ReportTarget] = []
   /// Where events are appended; `-` is standard output.
   package var events: String?
   package var overrides: [String: String] = [:]
   package var startsNew = false
   package var adopt = false
-  /// An id or a glob of ids, and what it selects.
-  package var only: String?
-  package var scope: Selection?
+  /// What is run alone; nil for all.
+  package var selection: Selection?
+  /// Where the ids of `--only-from` stand; `-` is standard input.
+  package var idsPath: String?
+  /// Those ids, once they are read.
+  var ids: IDList?
   package var precheck = Precheck.warn
   package var ifRunning = IfRunning.fail
   package var resumeCheck = ResumeCheck.quick
@@ -29,12 +35,26 @@ package struct RunSettings: Sendable {
   package var log = LogSettings()
 
   package init() {}
+
+  /// A report or an events file that can't be written is known before anything is moved.
+  func checkWritable() throws {
+    for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" {
+      let folder = PathParts(Paths.absolute(path)).parent
+      let target = Files.exists(path) ? path : folder
+      if Files.isFolder(path) {
+        throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description)
+      }
+      guard access(target, W_OK) == 0 else {
+        throw End(.cannotCreate, OutputFileError(path, errno: errno).description)
+      }
+    }
+  }
 }
 
 /// What of a run is logged, and how.
 package struct LogSettings: Sendable {
   package enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
-  package enum Format: String, Sendable, CaseIterable { case text, json }
+  package enum Format: String, Sendable, CaseIterable { case text, json, journal }
 
   package var level = Level.warning
   package var format = Format.text

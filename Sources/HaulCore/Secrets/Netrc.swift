@@ -1,8 +1,8 @@
 import Endpoints
 import Glibc
+import HTTPClient
 import JobModel
 import Posix
-import TransferEngine
 
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.
 enum Netrc {

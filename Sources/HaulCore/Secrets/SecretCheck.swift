@@ -1,8 +1,8 @@
 import Endpoints
 import Glibc
+import HTTPClient
 import JobLedger
 import JobModel
-import TransferEngine
 
 /// Looks, before the first request, for the secrets that a run can use: variables and files. Commands are not run.
 struct SecretCheck {
@@ -27,7 +27,7 @@ struct SecretCheck {
   /// One diagnostic a reference, for those that transfers with a turn in this run need.
   ///
   /// - Parameter isNewRun: completed transfers have a turn again.
-  func forTransfers(_ ledger: JobLedger, scope: Selection?, isNewRun: Bool) throws -> [Diagnostic] {
+  func forTransfers(_ ledger: JobLedger, selected: RowSet?, isNewRun: Bool) throws -> [Diagnostic] {
     guard !absent.isEmpty else { return [] }
     var endpoints: Set<String> = []
     var references: Set<SecretReference> = []
@@ -36,7 +36,7 @@ struct SecretCheck {
       let page = try ledger.page(after: last, onlyTouched: false, limit: 512, withFacts: false)
       guard let end = page.last else { break }
       last = end.seq
-      for transfer in page where hasTurn(transfer, scope, isNewRun) {
+      for transfer in page where hasTurn(transfer, selected, isNewRun) {
         for case .remote(let name, _) in [transfer.source, transfer.destination] { endpoints.insert(name) }
         for case .secret(let reference) in transfer.settings.headers.map(\.value) {
           references.insert(reference)
@@ -50,8 +50,8 @@ struct SecretCheck {
     }
   }
 
-  private func hasTurn(_ transfer: LedgerTransfer, _ scope: Selection?, _ isNewRun: Bool) -> Bool {
-    guard transfer.settings.isEnabled, scope?.includes(transfer.id) ?? true else { return false }
+  private func hasTurn(_ transfer: LedgerTransfer, _ selected: RowSet?, _ isNewRun: Bool) -> Bool {
+    guard transfer.settings.isEnabled, selected?.contains(transfer.seq) ?? true else { return false }
     switch transfer.state {
     case .paused(.user): return false
     case .completed, .upToDate: return isNewRun && transfer.settings.refresh != .never

@@ -1,7 +1,7 @@
 import Glibc
+import HTTPClient
 import JobModel
 import Posix
-import TransferEngine
 
 /// Resolves secret references: from the environment, files and commands.
 struct Secrets: Sendable {
@@ -52,7 +52,10 @@ struct Secrets: Sendable {
   /// Runs a command and takes its standard output, without the last line's end.
   static func command(_ words: [String]) async throws -> Secret {
     guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
-    return try secret(try await SecretCommand.output(words), from: "the secret command `\(program)`")
+    let origin = "the secret command `\(program)`"
+    do { return try secret(try await BoundedCommand.output(words, for: 30), from: origin) } catch let fault
+      as BoundedCommand.Fault
+    { throw Failure(.secretUnavailable, "\(origin) \(fault.message)") }
   }
 
   private static func secret(_ bytes: [UInt8], from origin: String) throws -> Secret {

@@ -1,9 +1,9 @@
 import Glibc
+import HTTPClient
 import JobModel
 import Locks
 import Posix
 import Reporting
-import TransferEngine
 
 /// The file of exchanged refresh tokens in a job's state: mode 0600, replaced whole.
 enum KeptTokens {

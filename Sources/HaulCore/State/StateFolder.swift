@@ -73,14 +73,16 @@ package struct StateFolder: Sendable {
 
   /// Opens a job's ledger. One of an older haul is migrated under the run lock: a runner of that version goes on.
   ///
-  /// - Parameter held: the job's lock, where the caller has it.
+  /// - Parameters:
+  ///   - held: the job's lock, where the caller has it.
+  ///   - isDraft: as of `JobLedger.init`.
   /// - Throws: `End`: with 76 where a runner of an older haul holds the lock.
-  func open(_ job: String, holding held: RunLock? = nil) throws -> JobLedger {
+  func open(_ job: String, holding held: RunLock? = nil, isDraft: Bool = false) throws -> JobLedger {
     do {
       defer { withExtendedLifetime(held) {} }
-      do { return try JobLedger(folder: folder(job), mayMigrate: held != nil) } catch LedgerError.older {
-        return try migrated(job)
-      }
+      do {
+        return try JobLedger(folder: folder(job), mayMigrate: held != nil, isDraft: isDraft)
+      } catch LedgerError.older { return try migrated(job) }
     } catch let error as LedgerError {
       throw End(error)
     }
@@ -144,7 +146,7 @@ package struct StateFolder: Sendable {
         hint: jobs.isEmpty
           ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
     }
-    guard let name = ManifestFile.jobName(bytes, path: argument, environment) else {
+    guard let name = try ManifestFile(bytes, path: argument, environment).jobName else {
       throw End(.invalidManifest, "`\(argument)` is not a valid manifest; `haul check` says why")
     }
     guard exists(name) else {
@@ -153,8 +155,24 @@ package struct StateFolder: Sendable {
     return name
   }
 
+  /// The job that a manifest ran as last; nil where none is known.
+  ///
+  /// - Parameter manifest: its logical path.
+  func job(of manifest: String) -> String? {
+    let found = jobs.compactMap { job -> (name: String, startedAt: Double)? in
+      guard let ledger = try? JobLedger(folder: folder(job), mayMigrate: false),
+        let known = try? ledger.meta("manifest"), ByteText(known) == ByteText(manifest)
+      else { return nil }
+      return (job, (try? ledger.lastRun())?.startedAt ?? 0)
+    }
+    return found.max { $0.startedAt < $1.startedAt }?.name
+  }
+
+  /// How many reports of a job `run` keeps.
+  static let keptReports = 30
+
   /// Keeps the newest reports and removes the others.
-  func prune(_ job: String, keeping count: Int = 30) {
+  func prune(_ job: String, keeping count: Int = keptReports) {
     let folder = folder(job) + "/reports"
     // ULIDs sort by time.
     let names = ((try? Files.names(in: folder)) ?? []).filter {

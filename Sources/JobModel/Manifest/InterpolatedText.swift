@@ -24,6 +24,7 @@ package struct InterpolatedText: Sendable, Hashable {
     case runDate
     case uuid
     case source(SourceField)
+    case fact(NoticeFact)
 
     /// As the manifest writes it, without the braces.
     package var text: String {
@@ -35,6 +36,7 @@ package struct InterpolatedText: Sendable, Hashable {
       case .runDate: "run.date"
       case .uuid: "uuid"
       case .source(let field): "source.\(field.rawValue)"
+      case .fact(let fact): fact.rawValue
       }
     }
   }
@@ -93,7 +95,7 @@ package struct InterpolatedText: Sendable, Hashable {
     references.contains { reference in
       switch reference.name {
       case .column, .source, .uuid: true
-      case .variable, .environment, .runID, .runDate: false
+      case .variable, .environment, .runID, .runDate, .fact: false
       }
     }
   }

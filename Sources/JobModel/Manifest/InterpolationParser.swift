@@ -78,7 +78,7 @@ package struct InterpolationParser {
     case "run.id": return .runID
     case "run.date": return .runDate
     case "uuid": return .uuid
-    default: break
+    default: if let fact = NoticeFact(rawValue: text) { return .fact(fact) }
     }
     let form =
       "known are var.NAME, env.NAME, each.COLUMN, run.id, run.date, uuid, source.path, .name, .stem, .ext"
@@ -97,7 +97,9 @@ package struct InterpolationParser {
       }
     }
     let near = NearMiss.of(
-      text, among: ["run.id", "run.date", "uuid", "source.path", "source.name", "source.stem"])
+      text,
+      among: ["run.id", "run.date", "uuid", "source.path", "source.name", "source.stem"]
+        + NoticeFact.allCases.map(\.rawValue))
     throw ValueFault("`${\(text)}` is unknown", hint: near.map { "did you mean `${\($0)}`?" } ?? form)
   }
 }

@@ -1,9 +1,9 @@
 /// A network policy as one level of a manifest writes it: a nil key is inherited.
 package struct Policy: Sendable, Hashable {
-  package var transfers: Int?
+  package var transfers: FlightLimit?
   package var chunksInFlight: Int?
-  package var connectionsTotal: Int?
-  package var connectionsPerHost: Int?
+  package var connectionsTotal: FlightLimit?
+  package var connectionsPerHost: FlightLimit?
   /// Bytes a second; `.unlimited` overrides an inherited limit.
   package var downloadRate: Rate?
   package var uploadRate: Rate?
@@ -48,10 +48,11 @@ package struct Policy: Sendable, Hashable {
   package init() {}
 }
 
-package enum Rate: Sendable, Hashable {
-  case unlimited
+/// The order of the cases is that of the rates.
+package enum Rate: Sendable, Hashable, Comparable {
   /// Bytes a second, at least 1.
   case bytesPerSecond(Int64)
+  case unlimited
 }
 package enum Jitter: String, Sendable, Hashable, CaseIterable { case full, none }
 package enum Metered: String, Sendable, Hashable, CaseIterable { case pause, allow }

@@ -1,9 +1,9 @@
 /// A policy with every key decided: the built-in values, overlaid level by level.
 package struct EffectivePolicy: Sendable, Hashable {
-  package var transfers = 4
+  package var transfers = FlightLimit.auto
   package var chunksInFlight = 4
-  package var connectionsTotal = 16
-  package var connectionsPerHost = 8
+  package var connectionsTotal = FlightLimit.auto
+  package var connectionsPerHost = FlightLimit.auto
   package var downloadRate = Rate.unlimited
   package var uploadRate = Rate.unlimited
   package var timezone: String?

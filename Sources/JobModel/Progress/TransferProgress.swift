@@ -53,6 +53,13 @@ package struct TransferProgress: Sendable, Hashable {
   package static let noBoot = "lost"
 
   package init() {}
+
+  /// What is long to record and seldom changes is as it is in this one.
+  package func hasFacts(of other: TransferProgress) -> Bool {
+    remote == other.remote && session == other.session && resolvedDestination == other.resolvedDestination
+      && source == other.source && digests == other.digests && verification == other.verification
+      && failure == other.failure
+  }
 }
 
 /// Why a run moves a transfer's bytes.

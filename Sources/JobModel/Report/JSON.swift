@@ -145,30 +145,30 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
   private static func quote(_ text: String, to out: inout [UInt8]) {
     out.append(UInt8(ascii: "\""))
     var text = text
-    let isWritten = text.withUTF8 { bytes in
-      guard
-        bytes.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7f })
-      else {
-        return false
+    text.withUTF8 { bytes in
+      // What needs no escape is copied as one: mostly all of it.
+      var written = 0
+      for (index, byte) in bytes.enumerated() {
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7f else {
+          continue
+        }
+        out.append(contentsOf: bytes[written..<index])
+        escape(byte, to: &out)
+        written = index + 1
       }
-      out.append(contentsOf: bytes)
-      return true
-    }
-    if isWritten {
-      out.append(UInt8(ascii: "\""))
-      return
-    }
-    let hex = Array("0123456789abcdef".utf8)
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
-      case 0x0a: out += Array("\\n".utf8)
-      case 0x0d: out += Array("\\r".utf8)
-      case 0x09: out += Array("\\t".utf8)
-      case 0..<0x20, 0x7f: out += Array("\\u00".utf8) + [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
-      default: out.append(byte)
-      }
+      out.append(contentsOf: bytes[written...])
     }
     out.append(UInt8(ascii: "\""))
+  }
+
+  private static func escape(_ byte: UInt8, to out: inout [UInt8]) {
+    out.append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x0a: out.append(UInt8(ascii: "n"))
+    case 0x0d: out.append(UInt8(ascii: "r"))
+    case 0x09: out.append(UInt8(ascii: "t"))
+    case 0..<0x20, 0x7f: out += ((byte < 16 ? "u000" : "u00") + String(byte, radix: 16)).utf8
+    default: out.append(byte)
+    }
   }
 }

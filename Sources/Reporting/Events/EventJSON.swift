@@ -1,7 +1,7 @@
 import Admission
 import JobLedger
 import JobModel
-import TransferEngine
+import Transfers
 
 /// An event as a line of `haul.event/v1`.
 struct EventJSON {

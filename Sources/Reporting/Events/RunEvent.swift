@@ -1,6 +1,6 @@
 package import JobLedger
 package import JobModel
-package import TransferEngine
+package import Transfers
 
 /// What an events file tells of.
 package enum RunEvent: Sendable {

@@ -1,6 +1,6 @@
 import JobLedger
 import JobModel
-import TransferEngine
+import Transfers
 
 /// Renders the live view: a state in, lines out, none wider than the screen and never more than fit.
 package enum LiveFrame {
@@ -48,6 +48,11 @@ package enum LiveFrame {
     if let elapsed = state.elapsed, elapsed >= 1 { text += "  " + Figures.clock(elapsed) + " elapsed" }
     if let left = state.timeLeft { text += "  " + Figures.clock(left) + " left" }
     if state.retries > 0 { text += "  " + Figures.count(state.retries, "retry") }
+    if !state.concurrency.isEmpty {
+      let sum = state.concurrency.values.reduce(0, +)
+      text += "  \(Figures.count(sum, "request")) at a time"
+      if state.concurrency.count > 1 { text += " to \(state.concurrency.count) hosts" }
+    }
     if let limit = state.limit { text += "  limit " + Figures.bandwidth(limit) }
     for (name, hold) in state.holds.sorted(by: { $0.key < $1.key }) {
       text += "  \(DisplayText.safe(name.isEmpty ? "a policy" : name)): \(hold.reason.rawValue)"

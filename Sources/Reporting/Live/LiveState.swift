@@ -1,6 +1,6 @@
 package import JobLedger
 package import JobModel
-package import TransferEngine
+package import Transfers
 
 /// One transfer in flight as a frame shows it.
 package struct LiveLine: Sendable, Hashable {
@@ -39,6 +39,8 @@ package struct LiveState: Sendable, Hashable {
   package var limit: Bandwidth?
   /// Servers that are not asked as freely as the policies let, with the event's word.
   package var hosts: [String: String] = [:]
+  /// Requests at a time that `connections: auto` has come to, by host.
+  package var concurrency: [String: Int] = [:]
   /// Seconds since the view began.
   package var elapsed: Double?
   /// Transfers that were done by then.

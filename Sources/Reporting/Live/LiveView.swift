@@ -1,7 +1,7 @@
 package import JobLedger
 import JobModel
 import Locks
-package import TransferEngine
+package import Transfers
 
 /// Shows how a run goes on: redrawn lines on a terminal, elsewhere a plain line now and then.
 package final class LiveView: Sendable {
@@ -124,6 +124,7 @@ package final class LiveView: Sendable {
       limit: board.limit)
     live.elapsed = now - state.startedAt
     live.doneBefore = state.doneBefore
+    live.concurrency = board.concurrency
     live.hosts = Dictionary(board.hosts.map { ($0.host, $0.change) }) { $1 }
     return live
   }

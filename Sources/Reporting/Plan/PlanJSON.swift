@@ -5,6 +5,7 @@ import JobModel
 package final class PlanJSON {
   private let stream: JSONStream
   private var totals = PlanTotals()
+  private var policies = SharedValues<EffectivePolicy>("p")
 
   package init(_ sink: @escaping ByteSink) { stream = JSONStream(sink) }
 
@@ -37,15 +38,25 @@ package final class PlanJSON {
         "verified_by": .array(line.verifiedBy.map { .string($0) }),
       ],
       "policy": line.policy.map {
-        ["name": .text(line.policyName), "effective": PolicyJSON.write($0.masked)]
+        policy($0.masked, name: line.policyName)
       }
         ?? .null,
     ])
   }
 
+  /// The first transfer with a policy says all of it.
+  private func policy(_ policy: EffectivePolicy, name: String?) -> JSON {
+    let known = policies.values.count
+    let ref = policies.name(policy)
+    let members: [JSON.Member] = [.init("name", .text(name)), .init("ref", .string(ref))]
+    return .object(
+      policies.values.count == known ? members : members + [.init("effective", PolicyJSON.write(policy))])
+  }
+
   /// - Parameter gone: what the manifest no longer has.
   package func finish(gone: (count: Int, ids: [String]) = (0, [])) throws {
     stream.end()
+    try stream.member("policies", policies.json { PolicyJSON.write($0) })
     try stream.member(
       "gone", ["count": .int(gone.count), "ids": .array(gone.ids.map { .string($0) })])
     try stream.member(

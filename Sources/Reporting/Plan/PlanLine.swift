@@ -81,15 +81,24 @@ package struct PlanTotals: Sendable, Hashable {
   package init() {}
 
   package mutating func add(_ line: PlanLine) {
+    add(line.size, line.chunks, line.action, line.change, present: line.present)
+  }
+
+  /// A transfer to run, of which nothing is on record.
+  mutating func add(newOf size: Int64?, chunks: Int?) { add(size, chunks, .transfer, .new, present: 0) }
+
+  private mutating func add(
+    _ size: Int64?, _ chunks: Int?, _ action: PlanLine.Action, _ change: PlanLine.Change?, present: Int64
+  ) {
     transfers += 1
-    bytes = bytes.adding(clamping: line.size ?? 0)
-    if line.size == nil { unknownSizes += 1 }
-    chunks = chunks.adding(clamping: line.chunks ?? 0)
-    actions[line.action, default: 0] += 1
-    if let change = line.change { changes[change, default: 0] += 1 }
-    switch line.action {
+    bytes = bytes.adding(clamping: size ?? 0)
+    if size == nil { unknownSizes += 1 }
+    self.chunks = self.chunks.adding(clamping: chunks ?? 0)
+    actions[action, default: 0] += 1
+    if let change { changes[change, default: 0] += 1 }
+    switch action {
     case .transfer, .resume, .unknown:
-      bytesToMove = bytesToMove.adding(clamping: max(0, (line.size ?? 0) - line.present))
+      bytesToMove = bytesToMove.adding(clamping: max(0, (size ?? 0) - present))
     case .upToDate, .skip: break
     }
   }

@@ -1,4 +1,4 @@
-import JobModel
+package import JobModel
 
 /// A plan for people: what a run would move or hold, as far as a screen or two reaches, then what it comes to.
 package final class PlanText {
@@ -39,6 +39,18 @@ package final class PlanText {
     try write("\(text)\n" + paint.faint("            \(source) -> \(destination)") + "\n")
     let limits = limits(line)
     if !limits.isEmpty { try write("            " + limits.joined(separator: "; ") + "\n") }
+  }
+
+  /// Whether further transfers are only counted.
+  package var isFull: Bool { !showsAll && shown >= Self.limit }
+
+  /// Counts a transfer to run, beyond those that are shown, of which nothing is on record.
+  ///
+  /// - Parameter size: bytes; nil where unknown.
+  package func count(newOf size: Int64?, chunkSize: ChunkSize) {
+    shown += 1
+    let chunks = size.map { ChunkLayout(size: $0, chunkSize: chunkSize.bytes(of: $0, chosen: nil)).count }
+    totals.add(newOf: size, chunks: chunks)
   }
 
   /// - Parameter gone: what the manifest no longer has.

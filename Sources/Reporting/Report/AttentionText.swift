@@ -36,7 +36,9 @@ struct AttentionText {
   private func facts(_ transfer: LedgerTransfer, _ message: String?) -> (text: String, hint: String?) {
     var text = transfer.state.reason.map { " (\(DisplayText.safe($0)))" } ?? ""
     if let time = resumesAt(transfer) { text += ", until \(Timestamp.text(time).prefix(19))Z" }
-    guard let failure = transfer.standingFailure, let message else { return (text, hint(transfer.state)) }
+    guard let failure = transfer.standingFailure, let message else {
+      return (text, Self.hint(transfer.state))
+    }
     return (
       text + ": \(failure.code.rawValue): " + DisplayText.safe(Masking.text(message)), failure.code.hint
     )
@@ -49,7 +51,8 @@ struct AttentionText {
     }
   }
 
-  private func hint(_ state: TransferState) -> String? {
+  /// What to do about a transfer that waits without a failure of its own; nil where nothing is to be done.
+  static func hint(_ state: TransferState) -> String? {
     switch state {
     case .skipped(.needs): ErrorCode.needsFailed.hint
     case .paused(let reason): hint(reason)
@@ -59,13 +62,13 @@ struct AttentionText {
     }
   }
 
-  private func hint(_ reason: TransferState.PauseReason) -> String {
+  private static func hint(_ reason: TransferState.PauseReason) -> String {
     switch reason {
     case .retries, .interrupted: "run the same command again: it goes on from what is there"
     case .user: "`haul resume` lets it go on"
     case .window: "run again inside the policy's `window`"
     case .deadline: "the `deadline` (the policy's, or --deadline) was reached; run again to go on"
-    case .budget: "the policy's `budget` is used up; run again in its next period"
+    case .budget: "the `budget` (the policy's, or the job's) is used up; run again in its next period"
     case .interface: "the policy's `interface` is not there; connect it, then run again"
     case .metered: "the network is metered and the policy says to wait; run again on another"
     case .disk: ErrorCode.diskFull.hint

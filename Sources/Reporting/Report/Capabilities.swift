@@ -48,7 +48,13 @@ struct SharedValues<Value: Hashable> {
   }
 
   /// Names and values, in the order in which they came.
-  func json(_ write: (Value) -> JSON) -> JSON {
-    .object(values.enumerated().map { .init(letter + String($0.offset + 1), write($0.element)) })
+  func json(_ write: (Value) -> JSON) -> JSON { namedJSON { write($1) } }
+
+  func namedJSON(_ write: (_ name: String, Value) -> JSON) -> JSON {
+    .object(
+      values.enumerated().map {
+        let name = letter + String($0.offset + 1)
+        return .init(name, write(name, $0.element))
+      })
   }
 }

@@ -31,6 +31,13 @@ package enum CommonJSON {
     ]
   }
 
+  static func notice(_ notice: NoticeRecord) -> JSON {
+    [
+      "on": .string(notice.event.rawValue), "kind": .string(notice.kind), "target": .string(notice.target),
+      "state": .string(notice.state.rawValue), "tries": .int(notice.tries), "error": masked(notice.error),
+    ]
+  }
+
   static func error(_ failure: Failure, at time: Double?) -> JSON {
     [
       "code": .string(failure.code.rawValue), "message": masked(failure.message),

@@ -24,7 +24,8 @@ package struct History {
       try stream.element([
         "id": .string(run.id), "number": .int(run.number), "started_at": CommonJSON.time(run.startedAt),
         "ended_at": CommonJSON.time(run.endedAt), "duration_s": .double(duration),
-        "outcome": .text(run.outcome?.rawValue), "exit_code": .int(run.exitCode), "only": .text(run.scope),
+        "outcome": .text(run.outcome?.rawValue), "exit_code": .int(run.exitCode),
+        "only": .text(run.scope?.pattern), "selection": .text(run.scope?.kind),
         "bytes_transferred": .integer(bytes(run)), "attempts": .array(run.attempts.map(CommonJSON.attempt)),
       ])
     }

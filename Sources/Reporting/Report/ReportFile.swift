@@ -30,9 +30,13 @@ package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertib
 
 /// Writes a file whole or not at all: beside its place, synced, then renamed into it.
 package enum ReportFile {
-  /// - Parameter body: writes the contents to the sink that it is given; when it throws, the file stays as it was.
+  /// - Parameters:
+  ///   - isPublic: everybody may read it, whatever the umask is.
+  ///   - body: writes the contents to the sink that it is given; when it throws, the file stays as it was.
   /// - Throws: `OutputFileError`, or what `body` throws.
-  package static func write(_ path: String, _ body: (_ sink: @escaping ByteSink) throws -> Void) throws {
+  package static func write(
+    _ path: String, isPublic: Bool = false, _ body: (_ sink: @escaping ByteSink) throws -> Void
+  ) throws {
     let target = resolved(path)
     if isSpecial(target) {
       // A device or a pipe can't be replaced: it is written to.
@@ -52,6 +56,7 @@ package enum ReportFile {
     do {
       defer { close(descriptor) }
       try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
+      guard !isPublic || fchmod(descriptor, 0o644) == 0 else { throw OutputFileError(path, errno: errno) }
       guard fsync(descriptor) == 0 else { throw OutputFileError(path, errno: errno) }
       guard rename(temporary, target) == 0 else { throw OutputFileError(path, errno: errno) }
     } catch {
@@ -88,7 +93,8 @@ package enum ReportFile {
     return String(cString: real)
   }
 
-  private static func isSpecial(_ path: String) -> Bool {
+  /// Whether it is a device, a pipe or a socket, links followed: what is written there can't be replaced.
+  package static func isSpecial(_ path: String) -> Bool {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return false }
     return [S_IFCHR, S_IFIFO, S_IFSOCK, S_IFBLK].contains(facts.st_mode & S_IFMT)

@@ -3,11 +3,11 @@ package import JobModel
 
 /// What a run was asked for alone, and how that stands.
 package struct SelectionReport: Sendable {
-  package var only: String
+  package var selection: Selection
   package var counts: StateCounts
 
-  package init(only: String, counts: StateCounts) {
-    self.only = only
+  package init(selection: Selection, counts: StateCounts) {
+    self.selection = selection
     self.counts = counts
   }
 }
@@ -38,7 +38,9 @@ package struct ReportHead: Sendable {
   package var limit: Bandwidth?
   /// Servers that are not asked as freely as the policies let, while the run goes on.
   package var hosts: [HostStanding] = []
-  /// The `--only` glob of the attempt, and what stands of it.
+  /// Requests at a time that `connections: auto` came to in the run, by origin.
+  package var concurrency: [String: Int] = [:]
+  /// What the attempt was asked for alone, and how that stands.
   package var selection: SelectionReport?
   /// When the run before this one began, seconds since 1970.
   package var previousStart: Double?
@@ -46,6 +48,8 @@ package struct ReportHead: Sendable {
   package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
   /// A transfer's protocol and URL.
   package var describe: @Sendable (LedgerTransfer) -> WirePlace = { _ in ("", nil) }
+  /// What came of the run's notices.
+  package var notices: [NoticeRecord] = []
   /// Beyond those that the ledger has recorded for the run.
   package var diagnostics: [RecordedDiagnostic] = []
 

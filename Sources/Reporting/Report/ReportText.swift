@@ -31,7 +31,7 @@ package struct ReportText {
     if let causes {
       lines += block(AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes))
     }
-    let diagnostics = try ReportWriter(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
+    let diagnostics = try LedgerReport(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
     return lines.joined(separator: "\n") + "\n"
   }

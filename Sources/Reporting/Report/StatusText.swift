@@ -1,7 +1,7 @@
 package import JobLedger
 import JobModel
 
-/// `haul status` for one job, in words. Its JSON is a report: `ReportWriter` with an outcome of nil.
+/// `haul status` for one job, in words. Its JSON is a report: `LedgerReport` with an outcome of nil.
 package struct StatusText {
   private let head: ReportHead
   private let ledger: JobLedger

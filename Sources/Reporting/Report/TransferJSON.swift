@@ -17,6 +17,12 @@ struct TransferJSON {
   let newSince: Double?
   /// Stands for `created_at` where an older haul did not record it.
   let createdAt: Double?
+  /// Leaves nothing out, of ordinary transfers either.
+  let isComplete: Bool
+  /// Requests at a time that `connections: auto` came to, by origin.
+  let concurrency: [String: Int]
+  /// Those of them that were asked under a policy, by its name here.
+  private var asked: [String: Set<String>] = [:]
   private(set) var policies = SharedValues<EffectivePolicy>("p")
   private(set) var abilities = SharedValues<Capabilities>("c")
   /// By profile: hashing a policy costs more than finding a number.
@@ -25,13 +31,16 @@ struct TransferJSON {
   init(
     describe: @escaping (LedgerTransfer) -> WirePlace,
     capabilities: @escaping (LedgerTransfer) -> Capabilities?,
-    resumesAt: @escaping (LedgerTransfer) -> Double?, newSince: Double?, createdAt: Double?
+    resumesAt: @escaping (LedgerTransfer) -> Double?, newSince: Double?, createdAt: Double?,
+    isComplete: Bool = false, concurrency: [String: Int] = [:]
   ) {
     self.describe = describe
     self.capabilities = capabilities
     self.resumesAt = resumesAt
     self.newSince = newSince
     self.createdAt = createdAt
+    self.isComplete = isComplete
+    self.concurrency = concurrency
   }
 
   mutating func line(_ transfer: LedgerTransfer) -> JSON {
@@ -42,6 +51,7 @@ struct TransferJSON {
   }
 
   private func isOrdinary(_ transfer: LedgerTransfer) -> Bool {
+    guard !isComplete else { return false }
     let progress = transfer.progress
     switch transfer.state {
     case .completed, .upToDate: break
@@ -101,7 +111,7 @@ struct TransferJSON {
     add("digests", digests(progress.digests))
     add("verification", .array(progress.verification.map(verification)))
     add("moved_because", .text(progress.movedBecause?.rawValue))
-    add("policy", policy(transfer))
+    add("policy", policy(transfer, wire.url))
     // Its protocol's; the URL's beginning is all that another transfer of it may have of its own.
     let reference = JSON.text(ability.map { abilities.name($0) })
     add("capabilities", ability?.url == nil ? told(reference) : reference)
@@ -183,7 +193,12 @@ struct TransferJSON {
     ]
   }
 
-  private mutating func policy(_ transfer: LedgerTransfer) -> JSON {
+  /// What `connections: auto` came to under a policy, by origin.
+  func found(under policy: String) -> [String: Int] {
+    concurrency.filter { asked[policy]?.contains($0.key) ?? false }
+  }
+
+  private mutating func policy(_ transfer: LedgerTransfer, _ url: String?) -> JSON {
     let ref: String
     if let known = policyNames[transfer.profile] {
       ref = known
@@ -192,6 +207,11 @@ struct TransferJSON {
       // Plans whose every transfer has a profile of its own must not fill the memory.
       if policyNames.count >= 256 { policyNames.removeAll() }
       policyNames[transfer.profile] = ref
+    }
+    if !concurrency.isEmpty, asked[ref]?.count != concurrency.count, let url,
+      let origin = WebURL(url)?.origin, concurrency[origin] != nil
+    {
+      asked[ref, default: []].insert(origin)
     }
     guard let name = transfer.settings.policyName else { return ["ref": .string(ref)] }
     return ["name": .string(name), "ref": .string(ref)]

@@ -24,6 +24,8 @@ package final class PolicyServer: Sendable {
     package var moods: [String] = []
     /// Closes its ears after so many requests.
     package var life: Int?
+    /// Answers 503 while so many others are open; 0 for any number.
+    package var room = 0
     /// Bytes a second of bodies.
     package var rate: Int?
     /// A program that it is started through, with its first arguments.
@@ -42,7 +44,7 @@ package final class PolicyServer: Sendable {
       bench.served, logPath, setting.address, String(setting.port), setting.certificate ?? "",
       setting.key ?? "",
       setting.clientCA ?? "", setting.isOld ? "old" : "", setting.moods.joined(separator: ","),
-      String(setting.life ?? 0), String(setting.rate ?? 0),
+      String(setting.life ?? 0), String(setting.rate ?? 0), String(setting.room),
     ]
     let command = setting.wrapper + [Programs.python, "-u", stem + ".py"] + words
     process = try bench.serve(command[0], Array(command.dropFirst()), folder: bench.served)
@@ -71,8 +73,9 @@ package final class PolicyServer: Sendable {
 
   private static let script = #"""
     import http.server, itertools, json, os, socket, ssl, struct, sys, threading, time, urllib.parse
-    root, log, address, port, cert, key, client_ca, old, moods, life, rate = sys.argv[1:12]
+    root, log, address, port, cert, key, client_ca, old, moods, life, rate, room = sys.argv[1:13]
     moods, life, rate = [m for m in moods.split(",") if m], int(life), int(rate)
+    room = int(room)
     lock, number, under_way = threading.Lock(), itertools.count(), [0]
 
     def count(step):
@@ -99,7 +102,7 @@ package final class PolicyServer: Sendable {
 
       def respond(self):
         mine = next(number)
-        mood = moods[mine % len(moods)] if moods else "ok"
+        mood = moods[mine % len(moods)] if moods else "503" if room and self.open > room else "ok"
         headers = {k.lower(): v for k, v in self.headers.items()}
         note(method=self.command, path=self.path, mood=mood, headers=headers, open=self.open, to=self.connection.getsockname()[0])
         if life and mine + 1 >= life:
@@ -152,7 +155,7 @@ package final class PolicyServer: Sendable {
 
     class Server(http.server.ThreadingHTTPServer):
       daemon_threads = True
-      request_queue_size = 64
+      request_queue_size = 256
       address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
       # A socket that is closed with bytes unread takes its last alert with it.
       def handle_error(self, *arguments): time.sleep(0.5 if context else 0)

@@ -126,7 +126,7 @@ package final class Store: Sendable {
   func settle() async throws {
     _ = try await boto(
       """
-      for _ in range(100):
+      for _ in range(600):
           try:
               if 'bkt' not in [b['Name'] for b in s3.list_buckets()['Buckets']]: s3.create_bucket(Bucket='bkt')
               s3.put_object(Bucket='bkt', Key='settled', Body=b'x')

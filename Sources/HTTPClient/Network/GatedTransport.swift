@@ -1,0 +1,143 @@
+package import Admission
+import Endpoints
+import JobModel
+
+/// A transport whose requests wait for their admission.
+package struct GatedTransport<Inner: Transport>: Transport {
+  private let inner: Inner
+  private let admission: AdmissionQueue
+  /// Seconds since 1970, for dates in `Retry-After`.
+  private let wallClock: @Sendable () -> Double
+
+  package init(_ inner: Inner, admission: AdmissionQueue, wallClock: @escaping @Sendable () -> Double) {
+    self.inner = inner
+    self.admission = admission
+    self.wallClock = wallClock
+  }
+
+  package var executor: any SerialExecutor & TaskExecutor { inner.executor }
+
+  package nonisolated(nonsending) func sleep(seconds: Double) async throws {
+    try await inner.sleep(seconds: seconds)
+  }
+
+  package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
+    if request.isCleanup { return try await inner.send(request, sink: sink) }
+    let permit: RequestPermit
+    do {
+      permit = try await admission.enter(
+        AdmissionRequest(
+          request.url.origin, request.policy, request.transfer, limits: Self.limits(request)))
+    } catch let failure as Failure {
+      throw TransportError(failure)
+    }
+    let watch = Watch(request, sink, admission: admission, permit: permit, wallClock: wallClock)
+    var wire = request
+    var sent: Int64 = 0
+    if case .source(_, let length) = request.body {
+      sent = length
+      wire.body = .source(watch, length: length)
+    }
+    do {
+      try await inner.send(wire, sink: watch)
+      let isTaken = watch.status.map { $0 < 300 } ?? false
+      await admission.leave(
+        permit, failure: watch.outage, received: isTaken ? watch.received : 0, sent: isTaken ? sent : 0,
+        isWhole: true)
+    } catch {
+      await admission.leave(permit, failure: watch.status == nil ? Self.silence(error) : watch.outage)
+      throw error
+    }
+  }
+
+  /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
+  private static func limits(_ request: WireRequest) -> [RateLimit] {
+    guard !request.isShort else { return [] }
+    return switch request.body {
+    case .source: request.throttle?.limits(.upload) ?? []
+    case .none where request.method == "GET": request.throttle?.limits(.download) ?? []
+    case .none, .bytes: []
+    }
+  }
+
+  /// The failure where the host itself did not answer: not what we refused or took back.
+  private static func silence(_ error: any Error) -> Failure? {
+    guard let fault = error as? TransportError, !fault.isOurs, fault.failure.isSilence else { return nil }
+    return fault.failure
+  }
+}
+
+/// The host answered late, and others have the transfer's permit: nothing of the body was moved, and the request is to be
+/// made again, which waits for a permit. Held up instead, it would hold a connection that those others may wait for.
+struct PermitLost: Error {}
+
+/// Tells the queue what becomes of one request. Used on the transport's executor alone, hence sendable to it.
+private final class Watch: BodyWriter, ByteReader, @unchecked Sendable {
+  private let admission: AdmissionQueue
+  private let permit: RequestPermit
+  private let request: WireRequest
+  private let sink: any BodyWriter
+  private let wallClock: () -> Double
+  private var hasTold = false
+  private(set) var status: Int?
+  /// Bytes of the response's body.
+  private(set) var received: Int64 = 0
+
+  init(
+    _ request: WireRequest, _ sink: any BodyWriter, admission: AdmissionQueue, permit: RequestPermit,
+    wallClock: @escaping () -> Double
+  ) {
+    self.request = request
+    self.sink = sink
+    self.admission = admission
+    self.permit = permit
+    self.wallClock = wallClock
+  }
+
+  func head(_ head: ResponseHead) throws {
+    status = head.status
+    let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
+    // A refusal or a redirect is short, and other answers than a GET's follow bodies that have their permit.
+    let needsPermit = head.status < 300 && request.method == "GET" && !request.isShort
+    let (permit, status) = (permit, head.status)
+    let mayMove = admission.assumeIsolated {
+      $0.answered(permit, status: status, retryAfter: wish)
+      return !needsPermit || $0.mayMove(permit)
+    }
+    guard mayMove else { throw PermitLost() }
+    try sink.head(head)
+  }
+
+  /// The failure where something answered in the host's place.
+  var outage: Failure? {
+    guard let status, CircuitBreaker.isOutage(status) else { return nil }
+    return Failure(.serverError, "HTTP \(status) from \(permit.request.host)", httpStatus: status)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws {
+    received += Int64(bytes.count)
+    try sink.body(bytes)
+  }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { sink.mustWait(resume) }
+
+  private var source: (any ByteReader)? {
+    if case .source(let source, _) = request.body { source } else { nil }
+  }
+
+  var length: Int64 { source?.length ?? 0 }
+  var mayBeRepeated: Bool { source?.mayBeRepeated ?? true }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    if !hasTold {
+      hasTold = true
+      let permit = permit
+      guard admission.assumeIsolated({ $0.mayMove(permit) }) else { throw PermitLost() }
+    }
+    return try source?.read(into: buffer) ?? 0
+  }
+
+  func rewind() throws { try source?.rewind() }
+
+  func settle(sent: Int64) { source?.settle(sent: sent) }
+}

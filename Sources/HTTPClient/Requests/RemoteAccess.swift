@@ -1,0 +1,42 @@
+package import Endpoints
+
+// What the engine reads and writes through: HTTP is sent by a requester, any other protocol by the kind itself.
+
+extension Access {
+  /// Whose words for a refusal count.
+  package var refusals: any RemoteProtocol {
+    if case .http(let remote as any RemoteProtocol) = self { remote } else { HTTPErrors() }
+  }
+}
+
+extension DownloadAccess {
+  package func source(_ requester: Requester) -> any RemoteSource {
+    switch self {
+    case .http(let download): HTTPSource(download, requester)
+    case .direct(let download): download.source(requester.services)
+    }
+  }
+}
+
+extension UploadAccess {
+  package func sink(_ requester: Requester) -> any RemoteSink {
+    switch self {
+    case .http(let upload): HTTPSink(upload, requester)
+    case .direct(let upload): upload.sink(requester.services)
+    }
+  }
+}
+
+extension ListingAccess {
+  nonisolated(nonsending) func page(
+    _ page: String?, of prefix: String, _ requester: Requester
+  ) async throws -> ListedPage {
+    switch self {
+    case .http(let listing):
+      let response = try await requester.call(listing.list(prefix, page: page))
+      return try listing.listed(response, prefix: prefix, now: requester.context.clock.now()).get()
+    case .direct(let listing):
+      return try await requester.retrying { try await listing.page(page, of: prefix, requester.services) }
+    }
+  }
+}

@@ -1,0 +1,366 @@
+package import Admission
+package import Endpoints
+package import JobModel
+
+/// Makes requests of one transfer: credentials, headers, redirects, the renewal of a refused credential, counts.
+///
+/// Belongs to one transfer's actor.
+package final class Requester {
+  package struct Tally {
+    package var requests = 0
+    package var retries = 0
+    package var lastStatus: Int?
+  }
+
+  /// Seconds for which a host that gave no answer to a cleanup request is sent no other one.
+  private static let silence = 30.0
+
+  let context: ClientContext
+  private let endpoint: Endpoint?
+  private let renewal: CredentialRenewal
+  private var retry: RetryPolicy
+  let remote: any RemoteProtocol
+  private var settings: TransferSettings
+  private var isCleanup: Bool { retry.isCleanup }
+  private let throttle: Throttle
+  private let transfer: TransferPermit?
+  package private(set) var tally = Tally()
+  /// Tries of one request.
+  var attempts: Int { retry.attempts }
+  private let signed: SignedURL?
+  private let retried: (_ delay: Double, Failure) -> Void
+  /// Whom the last request went to.
+  private var origin = ""
+
+  /// - Parameters:
+  ///   - transfer: nil where none asks.
+  ///   - retried: told that a request is to be made again, and in how many seconds.
+  package init(
+    _ context: ClientContext, endpoint: Endpoint?, remote: any RemoteProtocol = HTTPErrors(),
+    settings: TransferSettings, throttle: Throttle, transfer: TransferPermit? = nil,
+    signed: SignedURL? = nil, retried: @escaping (_ delay: Double, Failure) -> Void = { _, _ in }
+  ) {
+    self.context = context
+    self.endpoint = endpoint
+    renewal = CredentialRenewal(endpoint, context.authenticator)
+    retry = RetryPolicy(settings.policy)
+    self.remote = remote
+    self.settings = settings
+    self.throttle = throttle
+    self.transfer = transfer
+    self.signed = signed
+    self.retried = retried
+  }
+
+  /// One for cleaning up: it waits some seconds at most, and for no host.
+  ///
+  /// - Parameter tries: of each request; 1 where a request that is made again may leave more behind.
+  func hasty(tries: Int? = nil) -> Requester {
+    let hasty = Requester(
+      context, endpoint: endpoint, remote: remote, settings: settings, throttle: throttle, signed: signed)
+    hasty.retry = RetryPolicy.cleanup(settings.policy)
+    if let tries { hasty.retry.attempts = tries }
+    hasty.settings.policy.connectTimeout = min(2, settings.policy.connectTimeout)
+    hasty.settings.policy.requestTimeout = min(2, settings.policy.requestTimeout)
+    return hasty
+  }
+
+  /// For kinds that do not speak HTTP.
+  var services: EngineServices {
+    EngineServices(
+      authentication: endpoint?.authentication ?? .none, policy: settings.policy,
+      secret: context.secrets.resolve, now: context.clock.now)
+  }
+
+  func count(_ more: Tally) {
+    tally.requests += more.requests
+    tally.retries += more.retries
+    tally.lastStatus = more.lastStatus ?? tally.lastStatus
+  }
+
+  /// Gives the counts made since the last call.
+  package func takeTally() -> Tally {
+    defer { tally = Tally() }
+    return tally
+  }
+
+  /// Sends a control request and gives its whole answer, whatever its status; passing faults are retried.
+  ///
+  /// - Parameter asksWhy: a refusal without a reason is asked for one (`RemoteProtocol.question`).
+  nonisolated(nonsending) func call(_ request: Request, asksWhy: Bool = false) async throws -> Response {
+    guard isCleanup else { return try await response(to: request, asksWhy: asksWhy) }
+    // A thousand sessions on a silent host are not aborted one by one.
+    let host = CooldownStore.Key.silence(request.url.origin)
+    if let silence = await context.admission.cooldown(host) { throw silence }
+    do { return try await response(to: request, asksWhy: asksWhy) } catch {
+      let failure = Failure(error)
+      if failure.isSilence { await context.admission.coolDown(host, for: Self.silence, failure) }
+      throw error
+    }
+  }
+
+  private nonisolated(nonsending) func response(to request: Request, asksWhy: Bool) async throws -> Response {
+    try await retrying {
+      let sink = ResponseBuffer()
+      let url = try await self.send(request, body: .none, isShort: true) { sink }
+      guard let head = sink.responseHead else {
+        throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
+      }
+      var response = Response(head: head, body: sink.bytes, url: url)
+      if asksWhy, self.remote.refuses(response),
+        let question = self.remote.question(after: response, to: request)
+      {
+        response = try await self.askForHead(question)
+        // An empty object has no first byte.
+        if response.status == 416 { return response }
+      }
+      if self.remote.refuses(response) {
+        let failure = self.remote.refusal(response, doing: request.method, now: self.context.clock.now())
+        if self.mayPass(failure) { throw failure }
+      }
+      return response
+    }
+  }
+
+  /// Sends a GET and gives the head of its answer, and the text of a refusal.
+  ///
+  /// - Parameter readsBody: false ends the request with the head, also where the body is the one that was asked for.
+  nonisolated(nonsending) func head(of request: Request, readsBody: Bool = true) async throws -> Response {
+    try await retrying {
+      let response = try await self.askForHead(request, readsBody: readsBody)
+      if response.status >= 400, response.status != 416 {
+        let failure = self.remote.refusal(response, doing: "probe", now: self.context.clock.now())
+        if self.mayPass(failure) { throw failure }
+      }
+      return response
+    }
+  }
+
+  /// It is not the caller's to judge yet.
+  private func mayPass(_ failure: Failure) -> Bool {
+    failure.class == .transient || retry.repeats(failure)
+      || failure.class == .credentialExpired && renewal.hasCredential
+  }
+
+  private nonisolated(nonsending) func askForHead(
+    _ request: Request, readsBody: Bool = true
+  ) async throws -> Response {
+    let sink = HeadOnlyWriter(readsBody: readsBody)
+    do { try await send(request, body: .none) { sink } } catch is HeadOnlyWriter.Enough {}
+    guard let head = sink.responseHead else {
+      throw Failure(.protocolViolation, "\(request.url) did not answer")
+    }
+    return Response(head: head, body: sink.text, url: request.url)
+  }
+
+  /// Tries until it works, a failure is for good, or the policy's attempts are used up.
+  ///
+  /// - Parameters:
+  ///   - body: one try. After `.more` the count begins anew.
+  ///   - recover: looks at a failure first, mends what the transfer itself can mend, and may count the try as progress.
+  package nonisolated(nonsending) func retrying<Value>(
+    _ body: nonisolated(nonsending) (_ tries: Int) async throws -> Attempt<Value>,
+    recover: nonisolated(nonsending) (Failure, _ tries: Int) async throws -> Recovery<Value> = { _, _ in
+      .none
+    }
+  ) async throws -> Value {
+    var tries = 1
+    var credential = await renewal.use()
+    while true {
+      do {
+        switch try await body(tries) {
+        case .done(let value): return value
+        case .more:
+          tries = 1
+          credential = await renewal.use()
+        }
+      } catch {
+        let failure = try Self.failure(error)
+        switch try await recover(failure, tries) {
+        case .done(let value): return value
+        case .again: continue
+        case .rest:
+          tries = 1
+          try await take(
+            retry.again(after: failure, tries: 0, random: context.clock.random()), after: failure)
+          continue
+        case .progress: tries = 1
+        case .none: break
+        }
+        let step = retry.next(
+          after: failure, tries: tries, mayRenew: renewal.mayRenew(credential), random: context.clock.random()
+        )
+        guard step != .renewCredential else {
+          await renew(&credential)
+          continue
+        }
+        try await take(step, after: failure)
+        tries += 1
+      }
+    }
+  }
+
+  /// Sends until `body` gives a value.
+  package nonisolated(nonsending) func retrying<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    try await retrying { _ in .done(try await body()) }
+  }
+
+  private nonisolated(nonsending) func renew(_ credential: inout CredentialRenewal.Use) async {
+    if let diagnostic = await renewal.renew(&credential) { context.remark(diagnostic) }
+  }
+
+  /// Waits before an upload opens another session, after so many were lost.
+  package nonisolated(nonsending) func wait(after failure: Failure, lost: Int) async throws {
+    try await take(retry.again(after: failure, tries: lost, random: context.clock.random()), after: failure)
+  }
+
+  /// Waits as the policy says, and says so.
+  private nonisolated(nonsending) func take(_ step: RetryPolicy.Step, after failure: Failure) async throws {
+    switch step {
+    case .renewCredential, .giveUp: throw failure
+    case .rest(let seconds):
+      // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
+      noteRest(failure)
+      if let endpoint {
+        // For others it is a rest, whatever it was for this request.
+        let rest = failure.classed(.transient)
+        await context.admission.coolDown(.endpoint(endpoint.name), for: seconds, rest)
+      }
+      throw failure
+    case .repeatRequest(let delay) where isCleanup: try await context.transport.sleep(seconds: delay)
+    case .repeatRequest(let delay):
+      noteRest(failure)
+      tally.retries += 1
+      retried(delay, failure)
+      try await context.admission.pause(transfer, seconds: delay)
+    }
+  }
+
+  /// Records what a server asked for, so that a run that is started again keeps to it.
+  private func noteRest(_ failure: Failure) {
+    guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
+    context.noteCooldown(origin, context.clock.now() + wish)
+  }
+
+  /// The failure in an error; rethrows a cancellation.
+  package static func failure(_ error: any Error) throws -> Failure {
+    if error is CancellationError { throw error }
+    return Failure(error)
+  }
+
+  /// Sends a request, follows redirects, and renews the credential once on 401. `sink` makes a fresh sink a try.
+  ///
+  /// - Returns: the URL that answered.
+  @discardableResult
+  nonisolated(nonsending) func send(
+    _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any BodyWriter
+  ) async throws -> WebURL {
+    var hasRenewed = false
+    var mayRenewURL = signed != nil
+    var url = signed?.replacing(request.url) ?? request.url
+    var redirects = 0
+    if request.isAuthorised, !isCleanup, let endpoint,
+      let failure = await context.admission.cooldown(.endpoint(endpoint.name))
+    {
+      throw failure
+    }
+    var hasLeft = false
+    while true {
+      // Before a secret is asked for, and after each redirect.
+      let target = try AdmittedURL(url, for: request.method, policy: settings.policy)
+      // Another origin may send us back to a place of its choice: our secrets are not for that either.
+      hasLeft = hasLeft || url.origin != request.url.origin
+      let credential = await renewal.use()
+      var wire = try await prepare(request, target, body: body, keepsSecrets: !hasLeft)
+      wire.isShort = isShort
+      let guarded = RedirectWriter(
+        origin: url, method: request.method,
+        canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
+          && url.origin == request.url.origin,
+        canRenewURL: mayRenewURL && url == signed?.current, followsRedirects: remote.followsRedirects,
+        inner: sink())
+      tally.requests += 1
+      origin = url.origin
+      do {
+        // Also where the answer is not read to its end.
+        defer { tally.lastStatus = guarded.status ?? tally.lastStatus }
+        try await context.transport.send(wire, sink: guarded)
+      } catch is PermitLost {
+        try rewind(body)
+        continue
+      } catch let error as TransportError where error.failure.class == .deferred {
+        // Nothing was sent: its host is not tried.
+        tally.requests -= 1
+        throw error
+      }
+      if let status = guarded.status, status >= 400 {
+        renewal.clockOffset = guarded.date.map { $0 - context.clock.now() }
+      }
+      switch guarded.detour {
+      case nil: return url
+      case .renewal:
+        hasRenewed = true
+        try rewind(body)
+        await renewal.forget(credential)
+      case .refusedURL:
+        // Once a request; where the row has no other one, the refusal counts.
+        mayRenewURL = false
+        if let signed, try await signed.renew() { url = signed.current }
+        try rewind(body)
+      case .redirect(let target):
+        redirects += 1
+        guard redirects <= settings.policy.redirects else {
+          throw Failure(
+            .policyDenied, "\(request.url) redirects more than \(settings.policy.redirects) times")
+        }
+        guard !(url.scheme == "https" && target.scheme == "http") else {
+          throw Failure(
+            .policyDenied, "\(url) redirects from https to \(target); haul does not follow https to http")
+        }
+        url = target
+        try rewind(body)
+      }
+    }
+  }
+
+  private func rewind(_ body: WireRequest.Body) throws {
+    if case .source(let source, _) = body { try source.rewind() }
+  }
+
+  private nonisolated(nonsending) func prepare(
+    _ request: Request, _ target: AdmittedURL, body: WireRequest.Body, keepsSecrets: Bool
+  ) async throws -> WireRequest {
+    var headers = request.headers
+    // Headers of policy and endpoint are defaults; what the transfer says wins.
+    if request.isAuthorised {
+      try await context.authenticator.add(
+        settings.policy.headers + (endpoint?.headers ?? []), to: &headers, for: target)
+      try await context.authenticator.add(settings.headers, to: &headers, for: target)
+    }
+    // Credentials and secret headers stay with the origin that they were given for.
+    if !keepsSecrets {
+      headers.removeSecrets()
+    } else if request.isAuthorised, let endpoint {
+      try await context.authenticator.add(endpoint.driver.headers, to: &headers, for: target)
+      try await context.authenticator.authorise(request.method, target, &headers, for: endpoint)
+    }
+    let wireBody: WireRequest.Body
+    switch request.body {
+    case .none: wireBody = body
+    case .bytes(let bytes): wireBody = .bytes(bytes)
+    case .source: wireBody = body
+    }
+    var wire = WireRequest(request.method, target, headers: headers, body: wireBody)
+    wire.throttle = throttle
+    wire.transfer = transfer
+    wire.isCleanup = isCleanup
+    return wire
+  }
+}
+
+/// Refusals in HTTP's own words, for requests that no protocol value speaks for.
+package struct HTTPErrors: RemoteProtocol {
+  package init() {}
+}

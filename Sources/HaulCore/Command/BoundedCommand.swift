@@ -1,0 +1,109 @@
+import Dispatch
+import Glibc
+import Locks
+import Posix
+
+/// A command that is run once, for so long at most, and ended when nobody waits for it any more.
+final class BoundedCommand: Sendable {
+  /// What became of it other than well.
+  struct Fault: Error {
+    var message: String
+    /// Its exit status, or the signal that ended it; nil where it did not end by itself.
+    var status: Int32?
+  }
+
+  /// Where a command runs that has no environment of ours, and whose output nobody wants.
+  struct Surroundings: Sendable {
+    var folder: String
+    var variables: [String: String]
+    var showsErrors: Bool
+  }
+
+  private struct State: Sendable {
+    /// Nil before it runs and after its end.
+    var process: Int32?
+    /// Who waits; nil once it has been answered.
+    var waiter: CheckedContinuation<[UInt8], any Error>?
+    /// Nobody waits any more: it does not begin.
+    var isOver = false
+  }
+  private let words: [String]
+  private let surroundings: Surroundings?
+  private let state = Locked(State())
+
+  private init(_ words: [String], _ surroundings: Surroundings?) {
+    self.words = words
+    self.surroundings = surroundings
+  }
+
+  /// - Parameters:
+  ///   - longest: seconds.
+  ///   - surroundings: nil for our own; all that the command has started is then left alone when it is ended.
+  /// - Returns: its standard output; nothing where it has surroundings of its own.
+  /// - Throws: `Fault`, or `CancellationError`.
+  @discardableResult
+  static func output(
+    _ words: [String], for longest: Double, in surroundings: Surroundings? = nil
+  ) async throws -> [UInt8] {
+    let command = BoundedCommand(words, surroundings)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isOver = command.state.withLock { state in
+          if !state.isOver { state.waiter = continuation }
+          return state.isOver
+        }
+        guard !isOver else { return continuation.resume(throwing: CancellationError()) }
+        // Before the thread, whose start may have to wait for another's end.
+        DispatchQueue.global().asyncAfter(deadline: .now() + longest) { [weak command] in
+          command?.fail("took longer than \(Int(longest)) s and was ended")
+        }
+        DedicatedThread.start { command.run() }
+      }
+    } onCancel: {
+      command.end(.failure(CancellationError()))
+    }
+  }
+
+  private func run() {
+    let process: ChildProcess
+    do throws(SystemError) {
+      process = try ChildProcess(
+        env: ["--"] + words, showsErrors: surroundings?.showsErrors ?? true,
+        in: surroundings.map { ($0.folder, $0.variables) }, keepsOutput: surroundings == nil)
+    } catch {
+      return fail("can't be run: \(error)")
+    }
+    let isOver = state.withLock { state in
+      state.process = process.id
+      return state.isOver
+    }
+    if isOver { stop() }
+    let output = process.readToEnd()
+    // Its id may be another's once it is reaped.
+    state.withLock { $0.process = nil }
+    let status = process.reap()
+    guard status == 0 else { return fail("ended with \(status)", status) }
+    end(.success(output))
+  }
+
+  private func fail(_ message: String, _ status: Int32? = nil) {
+    end(.failure(Fault(message: message, status: status)))
+  }
+
+  /// Answers who waits, once; a command that still runs is killed.
+  private func end(_ result: Result<[UInt8], any Error>) {
+    let waiter = state.withLock { state in
+      defer { (state.waiter, state.isOver) = (nil, true) }
+      return state.waiter
+    }
+    if case .failure = result { stop() }
+    waiter?.resume(with: result)
+  }
+
+  private func stop() {
+    let isAlone = surroundings == nil
+    state.withLock { state in
+      if let process = state.process { _ = kill(isAlone ? process : -process, SIGKILL) }
+    }
+  }
+}

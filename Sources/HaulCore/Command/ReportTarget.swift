@@ -1,0 +1,26 @@
+package import Reporting
+
+/// A file that gets a report, in the form that its name asks for.
+package struct ReportTarget: Sendable, Hashable {
+  /// `-` is standard output.
+  let path: String
+  let form: ReportForm
+
+  /// - Parameter form: by the file's suffix where left out, and JSON where no form has that.
+  package init(_ path: String, as form: ReportForm? = nil) {
+    self.path = path
+    self.form = form ?? ReportForm(path: path) ?? .json
+  }
+
+  /// What `--metrics` names.
+  package static func metrics(_ path: String) -> ReportTarget { ReportTarget(path, as: .prometheus) }
+
+  /// What can be written once only: standard output, a pipe, a device.
+  var isStream: Bool { path == "-" || ReportFile.isSpecial(path) }
+
+  func write(_ report: any Report, to console: Console) throws {
+    guard path != "-" else { return try form.write(report) { console.out($0) } }
+    // A node exporter is another user, and is to read metrics whatever the umask is.
+    try ReportFile.write(path, isPublic: form == .prometheus) { sink in try form.write(report, to: sink) }
+  }
+}

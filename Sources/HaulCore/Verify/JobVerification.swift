@@ -1,0 +1,156 @@
+import Admission
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobManifest
+import JobModel
+import LocalFiles
+import Locks
+import Reporting
+import Transfers
+
+/// What `haul verify` does: compares what a job has completed with what is on record. Moves nothing, and changes nothing of
+/// the job.
+package struct JobVerification: Sendable {
+  private let state: StateFolder
+  private let context: CommandContext
+  private let request: VerifyRequest
+  private let json: Bool
+  private let isQuiet: Bool
+
+  package init(
+    _ state: StateFolder, _ context: CommandContext, _ request: VerifyRequest, json: Bool, isQuiet: Bool
+  ) {
+    self.state = state
+    self.context = context
+    self.request = request
+    self.json = json
+    self.isQuiet = isQuiet
+  }
+
+  /// - Parameter signal: names what the stop came from.
+  /// - Throws: `End`, unless nothing differs.
+  package func run(_ name: String, _ stopper: StopController, signal: () -> String) async throws {
+    do {
+      let ledger = try state.open(name)
+      try await run(name, ledger, stopper, signal)
+    } catch let error as LedgerError { throw End(error) }
+  }
+
+  private func run(
+    _ name: String, _ ledger: JobLedger, _ stopper: StopController, _ signal: () -> String
+  ) async throws {
+    guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
+    if let ids = request.ids, try !ledger.unknown([ids.text]).isEmpty {
+      throw End(
+        .noInput, "`--id \(ids.text)` matches no transfer of the job `\(name)`",
+        hint: "`haul report \(name)` lists the ids; a glob's `*` stops at a `/`, `**` does not")
+    }
+    guard let job = try ledger.recordedJob(context.environment) else {
+      throw End(
+        .noInput, "the manifest of `\(name)` can't be read any more",
+        hint: "put it back where the last run found it; `haul check` says whether it is valid")
+    }
+    let draft = try PlanDraft(state)
+    defer { withExtendedLifetime(draft) {} }
+    // What is asked and learned on the way goes into the draft, which nobody reads.
+    let writer = LedgerWriter(draft.ledger) { _ in }
+    let console = context.console
+    let setUp = try EngineSetUp(
+      job: job, context, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger,
+      writer: writer, run: 0, board: ProgressRegistry(), events: console.print)
+    var isLeftBehind = false
+    defer { if !isLeftBehind { setUp.shutDown() } }
+    let rate = RateLimit(request.rate)
+    let pass = VerificationPass(
+      ledger: ledger, request: request, completed: try span(name, ledger),
+      local: LocalCheck(folder: setUp.transfers.local.folder, rate: rate),
+      uploads: UploadCheck(
+        prober: Prober(setUp.client, endpoints: job.endpoints, rate: rate),
+        changed: try Self.changedEndpoints(of: job, ledger), readsBack: request.readsRemote),
+      pool: setUp.transfers.local.pool)
+    // Another run since then has made another record: what was found before it counts no more.
+    let question = JSON.object([
+      .init("selection", request.json), .init("run", .string(last.id)),
+      .init("attempt", .int(last.attempts.count)),
+    ])
+    let journal = try VerifyJournal(in: state.folder(name), question: question) {
+      request.share == nil ? 0 : try pass.count()
+    }
+    try goOn(from: journal)
+    let isLive = !json
+    let work = Task {
+      try await pass.run(journal) { finding in
+        if isLive, let text = finding.text { console.out(text) }
+      }
+    }
+    stopper.attach { _ in work.cancel() }
+    let isComplete: Bool
+    do {
+      isComplete = try await stopper.race(patience: .seconds(3)) { try await work.value }
+    } catch is StopController.Stopped {
+      // A read that hangs is left behind; what was found before is on record.
+      isLeftBehind = true
+      isComplete = false
+    }
+    try finish(name, journal, isComplete: isComplete, signal)
+  }
+
+  /// Names again what the stopped verification had found.
+  private func goOn(from journal: VerifyJournal) throws {
+    guard journal.position.last > 0 else { return }
+    let compared = Figures.count(journal.position.totals.compared, "transfer")
+    context.console.note("going on behind the \(compared) that were compared before the stop")
+    guard !json else { return }
+    try journal.each { if let text = $0.text { context.console.out(text) } }
+  }
+
+  private func finish(
+    _ name: String, _ journal: VerifyJournal, isComplete: Bool, _ signal: () -> String
+  ) throws {
+    let totals = journal.position.totals
+    if json {
+      let out = VerifyJSON(context.console.out)
+      try out.begin(job: name, toolVersion: ToolVersion.current, question: request.json)
+      try journal.each { try out.add($0) }
+      try out.finish(totals, isComplete: isComplete)
+    } else if !isQuiet || totals.different > 0 || !isComplete {
+      context.console.out(totals.text(job: name, isComplete: isComplete))
+    }
+    guard isComplete else {
+      throw End(
+        .incomplete, "stopped by \(signal()) after \(Figures.count(totals.compared, "transfer"))",
+        hint: "the same command goes on from there")
+    }
+    // Where its reader is gone, what was found is kept for the next one.
+    if context.console.unwritten == nil { journal.remove() }
+    guard totals.different == 0 else { throw End(.failed) }
+    guard totals.passing == 0 else {
+      throw End(
+        .incomplete, "\(Figures.count(totals.passing, "transfer")) could not be looked at now",
+        hint: "run the same command again once that has passed")
+    }
+  }
+
+  /// When what counts was completed.
+  private func span(_ name: String, _ ledger: JobLedger) throws -> Range<Double> {
+    guard let number = request.run else { return -Double.infinity..<Double.infinity }
+    guard let run = try ledger.run(number: number) else {
+      throw End(
+        .noInput, "the job `\(name)` has no run \(number)", hint: "`haul history \(name)` lists its runs")
+    }
+    let end = try ledger.run(number: number + 1)?.startedAt ?? .infinity
+    return run.startedAt..<max(run.startedAt, end)
+  }
+
+  /// Endpoints that the manifest describes in another way now than when the job last ran.
+  private static func changedEndpoints(of job: Job, _ ledger: JobLedger) throws -> Set<String> {
+    func members(_ text: String) -> [String: JSON] {
+      let members = JSON(Array(text.utf8))?.members ?? []
+      return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    }
+    guard let text = try ledger.meta("endpoints") else { return [] }
+    let (then, now) = (members(text), members(EndpointRecords(job.endpoints).text))
+    return Set(now.filter { then[$0.key] != $0.value }.keys)
+  }
+}

@@ -1,0 +1,108 @@
+internal import JobModel
+internal import ManifestFields
+internal import YAML
+
+/// `on`: for each event of a run, a list of commands, webhooks and pings.
+struct NoticeRule {
+  private static let events = KeyShape(name: "`on`", keys: NoticeEvent.allCases.map(\.rawValue))
+  private static let notice = KeyShape(name: "a notice", keys: ["command", "webhook", "ping"])
+  private static let webhook = KeyShape(name: "`webhook`", keys: ["url", "json", "headers", "sign"])
+  private static let values: Scope.Allowed = [.environment, .run, .notice]
+
+  private let fields: Fields
+  private var scope: Scope { fields.scope }
+
+  static func readAll(_ top: Fields) -> [NoticeTemplate] {
+    guard let fields = top.fields("on", events) else { return [] }
+    return NoticeEvent.allCases.flatMap { event in
+      (fields.items(event.rawValue) ?? []).enumerated().compactMap { index, item in
+        let path = "\(fields.path(event.rawValue))[\(index + 1)]"
+        return Fields(item, shape: notice, path: path, scope: top.scope)
+          .flatMap { NoticeRule(fields: $0).action() }
+          .map { NoticeTemplate(event, index: index + 1, $0) }
+      }
+    }
+  }
+
+  private func action() -> NoticeTemplate.Action? {
+    let forms = Self.notice.keys.filter(fields.has)
+    guard forms.count == 1 else {
+      scope.faults.error("a notice has exactly one of `command`, `webhook` and `ping`", at: fields.mark)
+      return nil
+    }
+    switch forms[0] {
+    case "command": return command().map { .command($0) }
+    case "ping": return address("ping", in: fields).map { .ping($0) }
+    default: return hook()
+    }
+  }
+
+  private func command() -> [InterpolatedText]? {
+    guard let node = fields.node("command") else { return nil }
+    guard let items = node.sequence else {
+      fields.error(
+        "`command` is a list: a program and its arguments", at: "command",
+        hint: "command: [mail, -s, done, me]")
+      return nil
+    }
+    let words = items.compactMap { item -> InterpolatedText? in
+      guard let scalar = item.scalar, !scalar.isMissing else {
+        scope.faults.error(Fields.wrongType(item, wanted: "text", key: "command"), at: item.mark)
+        return nil
+      }
+      return scope.interpolate(scalar.text, at: item.mark, allowed: Self.values, key: "command")
+    }
+    guard words.count == items.count else { return nil }
+    guard let program = words.first, !program.parts.isEmpty else {
+      fields.error("`command` names no program", at: "command", hint: "command: [mail, -s, done, me]")
+      return nil
+    }
+    return words
+  }
+
+  private func hook() -> NoticeTemplate.Action? {
+    guard let hook = fields.fields("webhook", Self.webhook) else { return nil }
+    hook.require("url", hint: "url: https://hooks.example.net/haul")
+    let url = address("url", in: hook)
+    let headers = HeaderRule.read(hook, allowed: [.run, .notice])
+    let sign = SecretRule.read("sign", in: hook)
+    let body = hook.node("json").flatMap(json)
+    guard let url, !hook.has("json") || body != nil, !hook.has("sign") || sign != nil else { return nil }
+    return .webhook(url: url, json: body, headers: headers, sign: sign)
+  }
+
+  /// A URL, or a secret that is one.
+  private func address(_ key: String, in fields: Fields) -> NoticeTemplate.Address? {
+    if fields.node(key)?.mapping != nil { return SecretRule.read(key, in: fields).map { .secret($0) } }
+    guard let marked = fields.marked(key, allowed: Self.values) else { return nil }
+    do throws(ValueFault) {
+      if let literal = marked.text.literal { _ = try URLRule.absolute(literal) }
+    } catch {
+      scope.faults.error(error, at: marked.mark)
+      return nil
+    }
+    return .text(marked.text)
+  }
+
+  private func json(_ node: YAMLNode) -> NoticeTemplate.Body? {
+    switch node.content {
+    case .mapping(let entries):
+      let members = entries.compactMap { entry in
+        json(entry.value).map { NoticeTemplate.Member(entry.key, $0) }
+      }
+      return members.count == entries.count ? .mapping(members) : nil
+    case .sequence(let items):
+      let values = items.compactMap(json)
+      return values.count == items.count ? .list(values) : nil
+    case .scalar(let scalar):
+      switch scalar.core {
+      case .null: return .value(.null)
+      case .bool(let value): return .value(.bool(value))
+      case .integer(let value): return .value(.integer(value))
+      case .number(let value): return .value(.exact(value))
+      case .text(let text):
+        return scope.interpolate(text, at: node.mark, allowed: Self.values, key: "json").map { .text($0) }
+      }
+    }
+  }
+}

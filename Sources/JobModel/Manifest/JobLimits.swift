@@ -1,0 +1,11 @@
+/// A job's `limits`: caps on all of its policies together. A nil key caps nothing, and neither does `auto`.
+package struct JobLimits: Sendable, Hashable {
+  package var transfers: FlightLimit?
+  package var connectionsTotal: FlightLimit?
+  package var connectionsPerHost: FlightLimit?
+  package var downloadRate: Rate?
+  package var uploadRate: Rate?
+  package var budget: Budget?
+
+  package init() {}
+}

@@ -1,0 +1,22 @@
+/// What a notice's values may say of a run, besides `${run.id}` and `${run.date}`.
+package enum NoticeFact: String, Sendable, Hashable, CaseIterable {
+  case number = "run.number"
+  case outcome = "run.outcome"
+  case exitCode = "run.exit_code"
+  case report = "run.report"
+  case job = "job.name"
+  case transfers = "totals.transfers"
+  case completed = "totals.completed"
+  case upToDate = "totals.up_to_date"
+  case failed = "totals.failed"
+  case paused = "totals.paused"
+  case canceled = "totals.canceled"
+  case queued = "totals.queued"
+  case skipped = "totals.skipped"
+  case planned = "totals.bytes.planned"
+  case transferred = "totals.bytes.transferred"
+  case reused = "totals.bytes.reused"
+  case discarded = "totals.bytes.discarded"
+  case requests = "totals.requests"
+  case retries = "totals.retries"
+}

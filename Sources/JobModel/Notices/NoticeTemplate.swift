@@ -1,0 +1,83 @@
+/// A notice as the manifest writes it: what is sent when an event of a run comes.
+package struct NoticeTemplate: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
+    case command([InterpolatedText])
+    case webhook(url: Address, json: Body?, headers: [HeaderTemplate], sign: SecretReference?)
+    case ping(Address)
+  }
+  package enum Address: Sendable, Hashable {
+    case text(InterpolatedText)
+    case secret(SecretReference)
+  }
+  /// A JSON value whose texts may say what is known only then.
+  package indirect enum Body: Sendable, Hashable {
+    case value(JSON)
+    case text(InterpolatedText)
+    case list([Body])
+    case mapping([Member])
+  }
+
+  package struct Member: Sendable, Hashable {
+    package var name: String
+    package var value: Body
+
+    package init(_ name: String, _ value: Body) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package var event: NoticeEvent
+  /// Among the notices of its event, from 1.
+  package var index: Int
+  package var action: Action
+
+  package init(_ event: NoticeEvent, index: Int, _ action: Action) {
+    self.event = event
+    self.index = index
+    self.action = action
+  }
+
+  /// What is sent, with all that is known at the moment of the event.
+  ///
+  /// - Parameter folder: where a command runs.
+  package func message(_ values: NoticeValues, folder: String) -> NoticeMessage {
+    switch action {
+    case .command(let words):
+      .command(words.map(values.text), variables: values.variables, folder: folder)
+    case .webhook(let url, let json, let headers, let sign):
+      .webhook(
+        url: url.filled(values), body: (json?.filled(values) ?? values.json(event)).text,
+        headers: headers.map { header in
+          switch header.value {
+          case .text(let text): HeaderSetting(name: header.name, value: .text(values.text(text.text)))
+          case .secret(let secret): HeaderSetting(name: header.name, value: .secret(secret))
+          }
+        }, sign: sign)
+    case .ping(let url):
+      .ping(
+        url: url.filled(values),
+        path: event == .start ? "/start" : values.exitCode.map { $0 == 0 ? "" : "/\($0)" } ?? "")
+    }
+  }
+}
+
+extension NoticeTemplate.Address {
+  func filled(_ values: NoticeValues) -> TextOrSecret {
+    switch self {
+    case .text(let text): .text(values.text(text))
+    case .secret(let secret): .secret(secret)
+    }
+  }
+}
+
+extension NoticeTemplate.Body {
+  func filled(_ values: NoticeValues) -> JSON {
+    switch self {
+    case .value(let json): json
+    case .text(let text): .string(values.text(text))
+    case .list(let items): .array(items.map { $0.filled(values) })
+    case .mapping(let members): .object(members.map { JSON.Member($0.name, $0.value.filled(values)) })
+    }
+  }
+}

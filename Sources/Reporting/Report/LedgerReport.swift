@@ -1,0 +1,157 @@
+package import JobLedger
+package import JobModel
+
+/// The report of a job's last run, read from the ledger a page of transfers at a time.
+package struct LedgerReport: Report {
+  private let head: ReportHead
+  private let ledger: JobLedger?
+  private let includesAll: Bool
+  private let describe: (LedgerTransfer) -> WirePlace
+  private let capabilities: (LedgerTransfer) -> Capabilities?
+  /// Longer plans are reported by what changed or did not complete.
+  var scopeLimit = 100_000
+  var pageSize = 500
+
+  /// - Parameters:
+  ///   - ledger: nil where there is no plan: of an invalid manifest, for instance.
+  ///   - includesAll: lists every transfer of however long a plan (`haul report --all`).
+  ///   - capabilities: tells what a transfer's protocol can do.
+  ///   - describe: tells a transfer's protocol and URL.
+  package init(
+    _ head: ReportHead, ledger: JobLedger?, includesAll: Bool = false,
+    capabilities: @escaping (LedgerTransfer) -> Capabilities? = { _ in nil },
+    describe: @escaping (LedgerTransfer) -> WirePlace
+  ) {
+    self.head = head
+    self.ledger = ledger
+    self.includesAll = includesAll
+    self.describe = describe
+    self.capabilities = capabilities
+  }
+
+  package func lastSuccess() throws -> Double? { try ledger?.lastSuccess() }
+
+  package func members() throws -> [JSON.Member] { try members(isSummary: false) }
+
+  /// - Parameter isSummary: leaves the transfers out, and all else that has no bound.
+  func members(isSummary: Bool) throws -> [JSON.Member] {
+    let counts = try ledger?.counts() ?? StateCounts()
+    let limit = isSummary ? Self.summaryLimit : Int.max
+    var members: [JSON.Member] = [
+      .init("schema", .string("haul.report/v1")), .init("tool", CommonJSON.tool(head.toolVersion)),
+      .init("job", try job(counts, limit: limit)), .init("run", run(limit: limit)),
+      .init("totals", CommonJSON.totals(counts, try ledger?.sums())),
+      .init("diagnostics", .array(isSummary ? [] : try diagnostics().map(CommonJSON.diagnostic))),
+      .init("notices", .array(head.notices.suffix(limit).map(CommonJSON.notice))),
+      .init("causes", isSummary ? .array([]) : try causes(counts)),
+      .init("left_manifest", leftManifest(limit: limit)),
+      .init("selection", head.selection.map(selection) ?? .null),
+    ]
+    if !isSummary {
+      members.append(.init("transfers_scope", .string(listsChanges(counts.total) ? "changed" : "all")))
+    }
+    return members
+  }
+
+  private static let summaryLimit = 5
+
+  private func listsChanges(_ total: Int) -> Bool { !includesAll && total > scopeLimit }
+
+  private func job(_ counts: StateCounts, limit: Int) throws -> JSON {
+    [
+      "name": .text(head.jobName), "state": .text(ledger == nil ? nil : counts.jobState),
+      "manifest": .text(head.manifest),
+      "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
+      "bandwidth": CommonJSON.bandwidth(head.limit),
+      "hosts": .array(
+        head.hosts.prefix(limit).map {
+          [
+            "host": .string($0.host), "change": .string($0.change), "reason": .string($0.reason),
+            "since": CommonJSON.time($0.since),
+          ]
+        }),
+    ]
+  }
+
+  private func run(limit: Int) -> JSON {
+    let duration = head.start.flatMap { start in head.endedAt.map { max(0, $0 - start) } }
+    return [
+      "id": .text(head.run?.id ?? head.runID), "number": .int(head.run?.number),
+      "attempt": .int(head.run?.attempts.last?.number), "started_at": CommonJSON.time(head.start),
+      "ended_at": CommonJSON.time(head.endedAt), "duration_s": .double(duration),
+      "outcome": .text(head.outcome?.rawValue), "exit_code": .int(head.exitCode.map { Int($0) }),
+      "host": .text(head.host), "shard": .null,
+      "attempts": .array(head.attempts.suffix(limit).map(CommonJSON.attempt)),
+    ]
+  }
+
+  private func causes(_ counts: StateCounts) throws -> JSON {
+    try ledger.map { try CauseList($0, counts, describe: describe).json } ?? .array([])
+  }
+
+  private func leftManifest(limit: Int) -> JSON {
+    let left = head.run?.leftManifest ?? LeftManifest()
+    return ["count": .int(left.count), "ids": .array(left.ids.prefix(limit).map { .string($0) })]
+  }
+
+  private func selection(_ report: SelectionReport) -> JSON {
+    [
+      "kind": .string(report.selection.kind), "only": .text(report.selection.pattern),
+      "totals": CommonJSON.states(report.counts),
+    ]
+  }
+
+  /// Those of the head first; what the ledger recorded of the same is not repeated.
+  func diagnostics() throws -> [RecordedDiagnostic] {
+    let recorded = try head.run.flatMap { run in try ledger?.diagnostics(run: run.number) } ?? []
+    let known = Set(head.diagnostics)
+    return head.diagnostics + recorded.filter { !known.contains($0) }
+  }
+
+  package func transfers(_ extent: TransferExtent, _ body: (JSON) throws -> Void) throws -> [JSON.Member] {
+    var writer = TransferJSON(
+      describe: describe, capabilities: capabilities, resumesAt: head.resumesAt,
+      newSince: head.previousStart, createdAt: head.run?.startedAt, isComplete: extent.isWhole,
+      concurrency: head.concurrency)
+    if let ledger {
+      let judged = extent == .selected && head.selection != nil ? head.run?.number : nil
+      let selected = try judged.flatMap { try ledger.selectedRows(run: $0) }
+      let onlyTouched = try extent == .listed && listsChanges(ledger.counts().total)
+      // A page is read while the one before is written.
+      let read = { @Sendable [pageSize] (last: Int64) in
+        try ledger.page(after: last, onlyTouched: onlyTouched, limit: pageSize, withFacts: false)
+      }
+      var page = try read(0)
+      while let last = page.last?.seq {
+        let next = page.count == pageSize ? Future { try read(last) } : nil
+        for transfer in page where selected?.contains(transfer.seq) ?? true {
+          try body(writer.line(transfer))
+        }
+        page = try next?.value() ?? []
+      }
+    }
+    return [
+      .init("policies", writer.policies.namedJSON { PolicyJSON.write($1, found: writer.found(under: $0)) }),
+      .init("capabilities", writer.abilities.json(\.json)),
+    ]
+  }
+
+  package func evidence() throws -> Evidence {
+    var evidence = Evidence()
+    for (checks, count) in try ledger?.verifications() ?? [] { evidence.add(checks, count: count) }
+    return evidence
+  }
+
+  package func text(isColoured: Bool) throws -> String {
+    try ReportText(head, ledger: ledger, isColoured: isColoured).text()
+  }
+
+  /// The report without its transfers, and without all else that has no bound (`haul status --json --summary`).
+  package func writeSummary(to sink: @escaping ByteSink) throws {
+    let stream = JSONStream(sink)
+    try stream.beginObject()
+    for member in try members(isSummary: true) { try stream.member(member.name, member.value) }
+    stream.end()
+    try stream.finish()
+  }
+}

@@ -1,0 +1,120 @@
+import HTTPClient
+import JobLedger
+import JobModel
+import Transfers
+
+/// What keeps queued transfers back for a time: their policy's hours, budget, deadline and network, and servers that asked
+/// an earlier run for a cool-down. Tells of each hold once.
+///
+/// Belongs to the engine, which carries out what follows.
+final class Holds {
+  /// What a look at the clock came to.
+  enum Change {
+    case began(PolicyGroup.Key, Hold)
+    /// These go back into the queue.
+    case ended([Int64], TransferState.PauseReason)
+  }
+
+  let groups: PolicyGroups
+  private let context: TransferContext
+  private var cooldowns: RecordedCooldowns
+  /// Counts what may bring the next look forward: groups, and cool-downs that somebody waits for.
+  private(set) var watched = 0
+
+  init(_ groups: PolicyGroups, _ cooldowns: RecordedCooldowns, _ context: TransferContext) {
+    (self.groups, self.cooldowns, self.context) = (groups, cooldowns, context)
+  }
+
+  /// The hold that a queued transfer is under, which gives it back when it ends; nil where it may have its turn.
+  ///
+  /// - Parameter origin: of the server that it asks first.
+  func hold(_ transfer: LedgerTransfer, origin: () -> String?) throws -> Hold? {
+    let (group, isNew) = try groups.group(of: transfer)
+    if isNew {
+      watched += 1
+      if let hold = group.hold { tell(hold, group) }
+    }
+    if let hold = group.hold {
+      if hold.mayEnd { group.held.append(transfer.seq) }
+      return hold
+    }
+    guard !cooldowns.isEmpty, let origin = origin(),
+      let end = cooldowns.end(of: origin, now: context.client.clock.now())
+    else { return nil }
+    let hold = Hold(.retries, until: end)
+    if cooldowns.wait(transfer.seq, for: origin, groups.key(of: transfer)) {
+      watched += 1
+      context.run.events(.held(by: origin, hold))
+      context.board.setHold(hold, of: origin)
+    }
+    return hold
+  }
+
+  /// A transfer that was at work has ended paused.
+  func add(_ seq: Int64, pausedFor reason: TransferState.PauseReason, _ group: PolicyGroup) -> Change? {
+    guard Hold.mayEnd(reason) else { return nil }
+    group.held.append(seq)
+    // The hold may have ended meanwhile.
+    return group.hold?.reason == reason ? nil : release(group, from: reason)
+  }
+
+  /// Somebody is held for a time that a run waits for.
+  var areWaitedFor: Bool {
+    // Whom a policy's hold keeps for longer than this run, such as its deadline, no server's cool-down is waited for.
+    cooldowns.groups.contains { groups[$0]?.hold?.isWaitedFor ?? true }
+      || groups.all.values.contains { !$0.held.isEmpty && $0.hold?.isWaitedFor ?? true }
+  }
+
+  /// Seconds until the next look; nil where none is ever needed.
+  var pause: Double? {
+    let cooldown = cooldowns.nextEnd
+    guard
+      cooldown != nil
+        || groups.all.values.contains(where: { $0.nextLook != nil || NetworkState.mayHold($0.policy) })
+    else { return nil }
+    return groups.pause(now: context.client.clock.now(), cooldown: cooldown)
+  }
+
+  /// Brings all policies up to the moment.
+  func look() -> [Change] {
+    let now = context.client.clock.now()
+    var changes: [Change] = []
+    for (key, group) in groups.all {
+      let (hold, bandwidth) = (group.hold, group.bandwidth)
+      group.look(now: now, overrides: groups.limit)
+      if group.bandwidth != bandwidth, groups.limit == nil {
+        context.run.events(.bandwidth(policy: group.name, group.bandwidth))
+      }
+      guard group.hold?.reason != hold?.reason else { continue }
+      if let hold { changes.append(release(group, from: hold.reason)) }
+      if let hold = group.hold {
+        tell(hold, group)
+        changes.append(.began(key, hold))
+      }
+    }
+    for (origin, seqs) in cooldowns.takeEnded(now: now) {
+      context.board.setHold(nil, of: origin)
+      context.run.events(.released(by: origin, .retries))
+      changes.append(.ended(seqs, .retries))
+    }
+    return changes
+  }
+
+  private func tell(_ hold: Hold, _ group: PolicyGroup) {
+    context.run.events(.held(by: group.name, hold))
+    if let message = group.message(hold) {
+      context.run.remark(Diagnostic(.warning, message))
+    }
+    context.board.setHold(hold, of: group.name ?? "")
+  }
+
+  /// Takes what waited for a hold's end.
+  private func release(_ group: PolicyGroup, from reason: TransferState.PauseReason) -> Change {
+    if group.hold == nil {
+      context.board.setHold(nil, of: group.name ?? "")
+      context.run.events(.released(by: group.name, reason))
+    }
+    defer { group.held = [] }
+    return .ended(group.held, reason)
+  }
+}

@@ -1,0 +1,76 @@
+import Admission
+import HTTPClient
+import JobLedger
+import JobModel
+import Transfers
+
+/// The policy groups of a run, each made when the first of its transfers is met.
+///
+/// Belongs to the engine.
+final class PolicyGroups {
+  private let context: TransferContext
+  private let network: NetworkState
+  private let began: Double
+  /// Called, on the network thread, when a group's budget is used up.
+  var onSpent: @Sendable () -> Void = {}
+  private var caps = JobCaps()
+  private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
+  /// By profile.
+  private var keys: [Int64: PolicyGroup.Key] = [:]
+  private var sharings: [PolicyGroup.Sharing: PolicyGroup.Key] = [:]
+  /// What `haul limit` says in place of the policies.
+  private(set) var limit: Bandwidth?
+
+  /// - Parameter began: when the attempt began, seconds since 1970.
+  init(_ context: TransferContext, _ network: NetworkState, began: Double, limit: Bandwidth?) {
+    (self.context, self.network, self.began) = (context, network, began)
+    set(limit: limit)
+  }
+
+  subscript(key: PolicyGroup.Key) -> PolicyGroup? { all[key] }
+
+  func key(of transfer: LedgerTransfer) -> PolicyGroup.Key {
+    if let known = keys[transfer.profile] { return known }
+    let sharing = PolicyGroup.Sharing(transfer.settings)
+    let key = sharings[sharing] ?? PolicyGroup.Key(number: sharings.count)
+    sharings[sharing] = key
+    keys[transfer.profile] = key
+    return key
+  }
+
+  /// - Returns: the transfer's group, and whether it was made now.
+  func group(of transfer: LedgerTransfer) throws -> (group: PolicyGroup, isNew: Bool) {
+    let key = key(of: transfer)
+    if let known = all[key] { return (known, false) }
+    if caps.budget == nil, let budget = context.limits.budget {
+      // No policy's name has a space.
+      caps.budget = try LedgerBudget(
+        budget, name: "job limits", zone: context.client.clock.zone(nil), context: context, onSpent: onSpent)
+    }
+    let group = try PolicyGroup(
+      transfer.settings, context: context, network: network, began: began, caps: caps, onSpent: onSpent)
+    group.look(now: context.client.clock.now(), overrides: limit)
+    all[key] = group
+    return (group, true)
+  }
+
+  func set(limit: Bandwidth?) {
+    self.limit = limit
+    let limits = context.limits
+    caps.down.set(min(limit?.download ?? .unlimited, limits.downloadRate ?? .unlimited))
+    caps.up.set(min(limit?.upload ?? .unlimited, limits.uploadRate ?? .unlimited))
+    context.board.setLimit(limit)
+  }
+
+  /// Seconds until some group is to be looked at again; a minute at most, as the clock may be set, or the machine sleep.
+  func pause(now: Double, cooldown: Double?) -> Double {
+    let longest =
+      all.values.contains { NetworkState.mayHold($0.policy) }
+      ? 0.5 : all.values.contains(where: \.hasBudget) ? 1.0 : 60
+    let next = (all.values.compactMap(\.nextLook) + [cooldown].compactMap(\.self)).min()
+    return next.map { max(0.05, min(longest, $0 - now)) } ?? longest
+  }
+
+  /// Records what budgets have spent.
+  func save() { for group in all.values { group.save() } }
+}

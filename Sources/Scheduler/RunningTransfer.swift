@@ -1,0 +1,16 @@
+import JobModel
+import Transfers
+
+/// A transfer that is worked on.
+struct RunningTransfer {
+  let task: Task<Void, Never>
+  let stop: StopFlag
+  let group: PolicyGroup.Key
+  let cancelPermit: () -> Void
+
+  func end(_ event: TransferEvent) {
+    stop.set(event)
+    task.cancel()
+    cancelPermit()
+  }
+}

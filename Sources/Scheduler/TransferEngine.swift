@@ -1,0 +1,326 @@
+import Admission
+import Endpoints
+package import HTTPClient
+package import JobLedger
+package import JobModel
+package import Maintenance
+package import Transfers
+
+/// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
+package actor TransferEngine {
+  nonisolated let executor: any SerialExecutor & TaskExecutor
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let context: TransferContext
+  private let maintenance: MaintenanceContext
+  /// Brings URLs that were renewed in row files into the ledger; nil where there are no rows.
+  private let renewRows: (@Sendable () async -> Void)?
+  /// Rows that the run was asked for alone; nil for all.
+  private let selected: RowSet?
+  private let failFast: Bool
+  /// False for `--no-wait`: what is held for a time ends the run rather than being waited for.
+  private let waits: Bool
+  /// When the attempt began, seconds since 1970.
+  private let began: Double
+  private let groups: PolicyGroups
+  private var holds: Holds
+  private var needs = NeedsGate()
+  private var queue: TurnQueue
+  /// Every transfer that works on, with or without the network.
+  private var active: [Int64: RunningTransfer] = [:]
+  /// Needs may have been met by what has ended.
+  private var needsMayBeMet = false
+  /// Transfers that were held in this turn of the loop.
+  private var heldInTurn = 0
+  /// How many groups of held transfers are on their way back into the queue.
+  private var releasing = 0
+  private var isApplying = false
+  private var ticker: Task<Void, Never>?
+  private var tickFault: (any Error)?
+  private let signal = WakeSignal()
+  /// Why the run ended early; nil where it came to its end.
+  package private(set) var stopped: StopCause?
+  /// Transfers that have their bytes and wait for a commit may be as many as this, and as many may be in flight.
+  private static let activeLimit = 256
+
+  /// - Parameter limit: what `haul limit` said, if it holds.
+  package init(
+    _ context: TransferContext, maintenance: MaintenanceContext, network: NetworkState, selected: RowSet?,
+    failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil,
+    renewRows: (@Sendable () async -> Void)? = nil
+  ) {
+    executor = context.client.transport.executor
+    self.context = context
+    self.maintenance = maintenance
+    self.renewRows = renewRows
+    self.selected = selected
+    queue = TurnQueue(isSelective: selected != nil)
+    self.failFast = failFast
+    self.waits = waits
+    began = context.client.clock.now()
+    groups = PolicyGroups(context, network, began: began, limit: limit)
+    holds = Holds(groups, RecordedCooldowns(), context)
+  }
+
+  /// Stops taking turns and requests; what is in flight is dropped to what was recorded.
+  package func stop(_ cause: StopCause) {
+    guard stopped == nil else { return }
+    stopped = cause
+    for running in active.values { running.end(.hold(cause.pause)) }
+    signal.wake()
+  }
+
+  /// Works until nothing is left to do now.
+  ///
+  /// - Throws: `LedgerError` where the plan can't be read or written.
+  package func run() async throws {
+    // A continuation resumes on the task's preferred executor before it goes back to its actor's.
+    try await withTaskExecutorPreference(executor) { try await work() }
+  }
+
+  private func work() async throws {
+    // Told amid a request; what it stops must not be pulled from under it.
+    groups.onSpent = { [weak self] in Task { await self?.look() } }
+    holds = Holds(groups, try RecordedCooldowns(context.run.ledger, context.run.writer, now: began), context)
+    defer { ticker?.cancel() }
+    await context.client.admission.recall(try context.run.ledger.hostRecords(now: began))
+    await context.client.admission.onOpening { [weak self] in self?.assumeIsolated { $0.signal.wake() } }
+    try await RetiredTransfers.clear(maintenance)
+    try StaleSnapshots.clear(maintenance)
+    try await settleNeeds()
+    var hasRequeued = false
+    while stopped == nil {
+      if let tickFault { throw tickFault }
+      try fill()
+      if active.isEmpty, !isApplying {
+        // Needs may have been met, or broken, by what ended last.
+        if try await settleNeeds() { continue }
+        guard stopped == nil else { break }
+        // What is still queued waits for its host: the admission queue says when it may go on.
+        if !isWaiting, queue.isEmpty {
+          // All that had no turn yet has had it: what failed in the run's earlier attempts is tried again, once.
+          guard !hasRequeued else { break }
+          hasRequeued = true
+          guard try context.run.ledger.requeueFailed(before: began, isSelective: selected != nil) else {
+            break
+          }
+          queue.reset()
+          try await settleNeeds()
+          continue
+        }
+      }
+      await signal.wait()
+      if needsMayBeMet { try await settleNeeds() }
+    }
+    while !active.isEmpty { await signal.wait() }
+    groups.save()
+    try await context.run.writer.barrier()
+    try await RetiredTransfers.clearIntended(maintenance) { stopped != nil }
+    try needs.holdRest(context.run.ledger)
+    if stopped == .failFast { try context.run.ledger.holdQueued(reason: .queued(.failFast)) }
+  }
+
+  /// Somebody is held for a time that this run waits for.
+  private var isWaiting: Bool { waits && (releasing > 0 || holds.areWaitedFor) }
+
+  /// Gives turns to queued transfers as far as the limits allow.
+  private func fill() throws {
+    heldInTurn = 0
+    let blocked = needs.blocked
+    let admission = context.client.admission
+    while stopped == nil, !isApplying,
+      active.count < Self.activeLimit + min(Self.activeLimit, admission.assumeIsolated { $0.held })
+    {
+      let next = try queue.next(
+        context.run.ledger, blocked: blocked,
+        key: { transfer in
+          guard active[transfer.seq] == nil, selected?.contains(transfer.seq) ?? true else { return nil }
+          return TurnQueue.Key(group: groups.key(of: transfer), host: origin(transfer))
+        },
+        state: { key in
+          guard let group = groups[key.group] else { return .free }
+          // What is held is read as well, a part at a time: it is to say so.
+          if group.hold != nil { return heldInTurn < Self.mostHeldInTurn ? .free : .full }
+          let policy = group.policy
+          return context.client.admission.assumeIsolated {
+            $0.outlook(group: key.group.number, host: key.host, policy)
+          }
+        })
+      guard let next else { break }
+      if try !keepBack(next) { try begin(next) }
+    }
+    // Others have their turn before a long plan is held to its end.
+    if heldInTurn >= Self.mostHeldInTurn { signal.wake() }
+  }
+
+  /// Pauses a queued transfer where something holds it.
+  private func keepBack(_ transfer: LedgerTransfer) throws -> Bool {
+    let watched = holds.watched
+    let hold = try holds.hold(transfer) { origin(transfer) }
+    if holds.watched != watched { watchTheClock() }
+    guard let hold else { return false }
+    guard let next = StateMachine.next(transfer.state, .hold(hold.reason)) else { return true }
+    heldInTurn += 1
+    context.run.writer.submit(.state(seq: transfer.seq, next.state))
+    context.run.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
+    return true
+  }
+
+  private func origin(_ transfer: LedgerTransfer) -> String? {
+    (try? RemotePlace(transfer.remote, endpoints: context.endpoints))?.url.origin
+  }
+
+  private static let mostHeldInTurn = 1000
+
+  private func begin(_ transfer: LedgerTransfer) throws {
+    let (group, key) = (try groups.group(of: transfer).group, groups.key(of: transfer))
+    // At once, so that nothing that is read behind a barrier still finds it queued.
+    context.run.writer.submit(.state(seq: transfer.seq, .running))
+    let (admission, policy) = (context.client.admission, group.policy)
+    let host = origin(transfer)
+    let mostConnections = RemotePlace.driver(transfer.remote, context.endpoints).abilities.mostConnections
+    let permit = admission.assumeIsolated {
+      $0.begin(
+        transfer.seq, group: key.number, host: host, mostConnections: mostConnections, policy
+      ) { [context] in
+        (try? RemotePlace(transfer.remote, endpoints: context.endpoints))?.url.origin
+      }
+    }
+    let release: @Sendable () -> Void = { admission.assumeIsolated { $0.end(permit) } }
+    let live = LiveTransfer(seq: transfer.seq, id: transfer.id, direction: transfer.settings.direction)
+    if let size = transfer.progress.size ?? transfer.knownSize { live.setSize(size) }
+    context.board.enter(live)
+    let stop = StopFlag()
+    let work: TransferWork
+    do {
+      work = try TransferWork(
+        transfer, context: context, throttle: group.throttle, permit: permit, renewRows: renewRows,
+        live: live, stop: stop)
+    } catch {
+      let state = TransferWork.fail(transfer, context: context, stop: stop, error)
+      release()
+      context.board.leave(transfer.seq)
+      count(state, group)
+      return
+    }
+    let task = Task(executorPreference: executor) { [self] in
+      let state = await work.run(release: release)
+      release()
+      await ended(transfer, state)
+    }
+    active[transfer.seq] = RunningTransfer(
+      task: task, stop: stop, group: key, cancelPermit: { admission.assumeIsolated { $0.cancel(permit) } })
+  }
+
+  /// Applies what a user asks from another terminal.
+  ///
+  /// - Returns: how many transfers it changed.
+  package func apply(_ control: Control) async throws -> Int {
+    var changed = 0
+    var last: Int64? = 0
+    // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
+    isApplying = true
+    defer { isApplying = false }
+    queue.reset()
+    // What is in flight is told at once; the rest is changed in the ledger, where nobody works on it.
+    try await context.run.writer.barrier()
+    while let seq = last {
+      let (page, next) = try context.run.ledger.matching(control.ids, after: seq, limit: 256)
+      for transfer in page {
+        if let running = active[transfer.seq] {
+          guard StateMachine.next(.running, control.event) != nil else { continue }
+          running.end(control.event)
+          changed += 1
+        } else if try await ControlApplier.apply(
+          control, to: transfer, context: maintenance)
+        {
+          changed += 1
+        }
+      }
+      last = next
+    }
+    try await context.run.writer.barrier()
+    queue.reset()
+    signal.wake()
+    return changed
+  }
+
+  private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
+    active[transfer.seq] = nil
+    if needs.waits(for: transfer.id) { needsMayBeMet = true }
+    context.board.leave(transfer.seq)
+    if let group = groups[groups.key(of: transfer)] {
+      count(state, group)
+      if case .paused(let reason) = state, let change = holds.add(transfer.seq, pausedFor: reason, group) {
+        take(change)
+      }
+    }
+    signal.wake()
+  }
+
+  /// Counts an end for what stops a run at failures.
+  private func count(_ state: TransferState, _ group: PolicyGroup) {
+    let isEnough = group.count(state)
+    if case .failed = state, isEnough || failFast { stop(.failFast) }
+  }
+
+  /// - Returns: whether somebody may have a turn now who could not before.
+  @discardableResult
+  private func settleNeeds() async throws -> Bool {
+    needsMayBeMet = false
+    try await context.run.writer.barrier()
+    let outcome = try needs.settle(context.run.ledger, now: context.client.clock.now())
+    if outcome.isNews { queue.reset() }
+    return outcome.hasOpened
+  }
+
+  /// Looks at the clock for as long as a hold may begin or end.
+  private func watchTheClock() {
+    ticker?.cancel()
+    ticker = Task(executorPreference: executor) { await self.tick() }
+  }
+
+  private func tick() async {
+    while let pause = holds.pause {
+      do { try await context.client.transport.sleep(seconds: pause) } catch { return }
+      look()
+    }
+  }
+
+  /// Brings all policies up to the moment.
+  private func look() { for change in holds.look() { take(change) } }
+
+  private func take(_ change: Holds.Change) {
+    switch change {
+    case .ended(let seqs, let reason):
+      releasing += 1
+      Task(executorPreference: executor) { await self.requeue(seqs, reason) }
+    case .began(let key, let hold):
+      do {
+        for transfer in try queue.remove(key, context.run.ledger) where try !keepBack(transfer) {
+          queue.reset()
+        }
+      } catch { tickFault = error }
+      for running in active.values where running.group == key { running.end(.hold(hold.reason)) }
+      signal.wake()
+    }
+  }
+
+  private func requeue(_ seqs: [Int64], _ reason: TransferState.PauseReason) async {
+    do {
+      // Behind the writes that paused them.
+      try await context.run.writer.barrier()
+      try context.run.ledger.requeue(seqs, pausedFor: reason)
+    } catch { tickFault = error }
+    releasing -= 1
+    queue.reset()
+    signal.wake()
+  }
+
+  /// Takes what `haul limit` says; nil goes back to the policies.
+  package func setLimit(_ limit: Bandwidth?) {
+    groups.set(limit: limit)
+    look()
+    context.run.events(.bandwidth(policy: nil, limit))
+  }
+}

@@ -1,0 +1,120 @@
+import Digests
+import Endpoints
+import JobLedger
+import JobModel
+import LocalFiles
+
+/// The file that a download makes: its folder and name, what is there already, and where its part file lies.
+struct DestinationFile {
+  let folder: Folder
+  let name: String
+  private let record: TransferRecord
+  private var claim: DestinationClaims.Claim?
+
+  /// Decides the name and opens the folder.
+  ///
+  /// - Parameter serverName: the name that the server gives the file, as sent.
+  init(of record: TransferRecord, source: any RemoteSource, serverName: String?) throws {
+    self.record = record
+    let (transfer, context) = (record.transfer, record.context)
+    var path = record.progress.resolvedDestination ?? transfer.destination.localPath ?? ""
+    if transfer.takesSourceName, record.progress.resolvedDestination == nil {
+      guard
+        let given = serverName.flatMap(ContentDisposition.sanitised)
+          ?? ContentDisposition.sanitised(source.name)
+      else {
+        throw Failure(.ioError, "\(source.place) gives no file name; write one in `to`")
+      }
+      path += given
+      record.note(.named(path))
+    }
+    let parts = PathParts(path)
+    name = parts.name
+    guard !PartPattern.matches(name) else {
+      throw Failure(.permissionDenied, PartPattern.refusal(name))
+    }
+    folder = try context.local.folder.making(
+      parts.parent, beneath: !transfer.settings.allowsOutside, sparing: context.local.protectedFolders)
+  }
+
+  /// For messages.
+  var path: String { "\(folder.path)/\(name)" }
+
+  /// Claims the name, so that no other transfer writes the file meanwhile.
+  mutating func take() throws {
+    claim = try record.context.local.claims.take(name, in: folder, for: record.id)
+  }
+
+  func release() {
+    if let claim { record.context.local.claims.release(claim) }
+  }
+
+  /// What has the name now; nil where nothing has.
+  func present() throws -> FileFacts? {
+    let present = try folder.facts(name)
+    if let present, record.context.local.protected.contains(present.inode) {
+      throw Failure(.destinationExists, "`\(path)` is the job's manifest: no download replaces it")
+    }
+    return present
+  }
+
+  /// Digests of the file that has the name.
+  nonisolated(nonsending) func digests(
+    of algorithms: some Sequence<DigestAlgorithm>
+  ) async throws -> [DigestAlgorithm: String] {
+    let file = try folder.reading(name)
+    let size = try file.facts().size
+    let digest = try IncrementalDigest(Set(algorithms.map(\.kind)), of: file, pool: record.context.local.pool)
+    return DigestAlgorithm.named(try await digest.finish(size: size))
+  }
+
+  func makingPart() throws -> PartFile {
+    try PartFile.making(in: folder, for: name, tag: record.context.run.partTag(record.transfer.seq))
+  }
+
+  /// The part file that an earlier attempt left with so many chunks; nil, and said so, where they are to be fetched again.
+  func leftPart(chunks: Int) throws -> PartFile? {
+    let lost: String
+    switch try LeftParts(record.transfer, record.context.run).find(of: name, in: folder) {
+    case .part(let part):
+      // A version that kept no record left it, or it was copied with the job.
+      record.noteMoved(part.record)
+      return part
+    case .nothing:
+      try expectFileSystem()
+      lost = "the part file is gone"
+    case .another: lost = "another file was put in the part file's place"
+    case .locked: lost = "another runner works on the part file"
+    }
+    record.warn("\(lost): its \(chunks) recorded chunks are fetched again")
+    return nil
+  }
+
+  /// Removes part files that earlier attempts left.
+  func removeLeftParts() { LeftParts(record.transfer, record.context.run).remove(of: name, in: folder) }
+
+  /// Records which file systems the job and the part file lie on, where they are two.
+  ///
+  /// - Returns: the part file's.
+  @discardableResult
+  func noteFileSystem() throws -> Folder.FileSystem {
+    let (home, away) = (try record.context.local.folder.fileSystem(), try folder.fileSystem())
+    if home.id != away.id {
+      record.context.run.writer.submit(.fileSystems(seq: record.transfer.seq, home: home.id, away: away.id))
+    }
+    return away
+  }
+
+  /// Refuses to begin anew where what was there lies on a file system of its own that is not mounted now: its mount point
+  /// is not an empty folder.
+  func expectFileSystem() throws {
+    guard let known = try record.context.run.ledger.fileSystems(of: record.transfer.seq) else { return }
+    let (home, away) = (try record.context.local.folder.fileSystem().id, try folder.fileSystem().id)
+    // A job that was copied elsewhere is on another file system itself: it goes on with what came along.
+    guard home == known.home, away == home else { return }
+    throw Failure(
+      .ioError,
+      "`\(folder.path)` was on a file system of its own, which is not mounted now; `haul retry --from-scratch` begins anew without it"
+    )
+  }
+}

@@ -1,0 +1,202 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+import LocalFiles
+
+/// One download, from wherever its record stands to the verified file at its destination: carries out the steps of its
+/// `DownloadMachine`, and is the one place that waits for them.
+actor Download {
+  nonisolated private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let record: TransferRecord
+  private let source: any RemoteSource
+  private let intake: Intake
+  /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
+  private var own: FileFacts?
+
+  init(
+    _ transfer: LedgerTransfer, source: any RemoteSource, requester: Requester, context: TransferContext,
+    live: LiveTransfer, stop: StopFlag
+  ) {
+    executor = context.client.transport.executor
+    record = TransferRecord(transfer, context: context, stop: stop)
+    self.source = source
+    intake = Intake(record, source: source, requester: requester, live: live)
+  }
+
+  var finalState: TransferState { record.state }
+  private var context: TransferContext { record.context }
+
+  /// Moves and verifies the bytes; `release` is called when the network is done with.
+  func run(release: @Sendable () -> Void) async {
+    record.begin()
+    var step = DownloadMachine.Step.settle
+    while let event = await event(of: step, release) {
+      step = intake.machine.next(event)
+      intake.carryOut()
+    }
+  }
+
+  private func event(
+    of step: DownloadMachine.Step, _ release: @Sendable () -> Void
+  ) async -> DownloadMachine.Event? {
+    do { return try await carryOut(step, release) } catch
+      where error is CancellationError || error is LedgerError
+    {
+      // What the state can't take ends the run, which says why, once.
+      return .stopped
+    } catch {
+      return .failed(Failure(error), hasBytes: !intake.staged.isEmpty)
+    }
+  }
+
+  /// - Returns: what came of it; nil at the end.
+  private func carryOut(
+    _ step: DownloadMachine.Step, _ release: @Sendable () -> Void
+  ) async throws -> DownloadMachine.Event? {
+    switch step {
+    case .settle: return .settled(try await settle())
+    case .resume: return try await resume()
+    case .describe(let object): return .described(try await source.describe(object))
+    case .probe: return .probed(try? await source.probe())
+    case .fetch(let run):
+      try await fetch(run)
+      return .fetched
+    case .fetchMissing(let size):
+      // Room is reserved before a byte is asked for.
+      try intake.openPart()
+      try await fetchMissing(size)
+      return .fetched
+    case .verify:
+      try await verify()
+      return .verified
+    case .inspect:
+      let records = try await recordedChunks()
+      return .inspected(
+        records, good: try await intake.staged.part?.vouched(records, on: context.local.pool) ?? records)
+    case .compare(let size):
+      let damaged = try await DamageSearch(chunkSize: intake.machine.fetch.chunkSize).ranges(of: size) {
+        range in
+        guard let told = try await source.digest(of: range, of: intake.machine.fetch.object) else {
+          return .unknown
+        }
+        return try await intake.hash(range, told.algorithm) == told.hex ? .same : .different
+      }
+      return .compared(try await recordedChunks(), damaged: damaged)
+    case .promote:
+      release()
+      return .promoted(try await promote())
+    case .end(let end):
+      finish(end)
+      return nil
+    }
+  }
+
+  private func finish(_ end: TransferEnd) {
+    record.count(intake.requester.takeTally())
+    intake.leave(dropsProgress: end.dropsProgress(record.stop.event), own: own)
+    record.end(end)
+    intake.destination?.release()
+  }
+
+  /// Decides where the file goes, and ends the work where nothing has to be moved.
+  private func settle() async throws -> TransferEnd? {
+    let transfer = record.transfer
+    if let obstacle = transfer.settings.obstacle { throw obstacle.failure(transfer.source.text) }
+    let isNamed = !transfer.takesSourceName || record.progress.resolvedDestination != nil
+    // Where the name is the server's to say, everything else depends on it.
+    let seen = isNamed ? RemoteObject() : try await source.probe()
+    intake.destination = try DestinationFile(
+      of: record, source: source, serverName: isNamed ? nil : seen.fileName)
+    try intake.destination?.take()
+    var settlement = Settlement(of: record, at: try intake.requireDestination(), source: source, seen: seen)
+    let end = try await settlement.end()
+    own = settlement.own
+    return end
+  }
+
+  /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
+  private func resume() async throws -> DownloadMachine.Event {
+    record.noteMove()
+    let records = record.hasChunks ? try context.run.ledger.chunks(of: record.transfer.seq) : []
+    guard !records.isEmpty,
+      let part = try intake.requireDestination().leftPart(chunks: records.count)
+    else { return .resumed(record.progress, records, good: nil) }
+    let good = try await part.vouched(records, on: context.local.pool)
+    // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
+    intake.staged.resume(part)
+    return .resumed(record.progress, records, good: good)
+  }
+
+  /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something.
+  private func fetchMissing(_ size: Int64) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var active = 0
+      while true {
+        while let run = intake.machine.fetch.takeRun(size: size, active: active) {
+          group.addTask { try await self.fetch(run) }
+          active += 1
+        }
+        guard try await group.next() != nil else { return }
+        active -= 1
+      }
+    }
+  }
+
+  /// Fetches a run until all of it is here; a chunk's tries are counted, and each gets the policy's number.
+  ///
+  /// - Parameter run: nil for everything in one answer.
+  private func fetch(_ run: Range<Int64>?) async throws {
+    defer { if let run { intake.machine.fetch.giveBack(run) } }
+    var before = intake.here
+    try await intake.requester.retrying { tries in
+      let wanted = run.flatMap { intake.machine.fetch.missing(in: $0) }
+      if run != nil, wanted == nil { return .done(()) }
+      record.note(.tried(tries))
+      before = intake.here
+      try await RangeReader(intake, wanted).read()
+      // A server may answer with less than was asked for; it must answer with something.
+      guard intake.here > before || intake.machine.fetch.object.size == 0 else {
+        throw Failure(.protocolViolation, "\(source.place) answered, and none of what was asked for came")
+      }
+      return run == nil ? .done(()) : .more
+    } recover: { failure, _ in
+      intake.decide { $0.broke(failure, run) }
+      return intake.here > before ? .progress : .none
+    }
+  }
+
+  private func verify() async throws {
+    if !intake.staged.isPassing { try intake.openPart() }
+    let verification = DownloadVerification(record, of: source.place)
+    let object = intake.machine.fetch.object
+    let size = try verification.checkSize(
+      try intake.staged.count(), told: object.size, in: try intake.requireDestination().path)
+    let found = try await intake.staged.takeDigest(size: size)()
+    record.note(.hashed(found))
+    try verification.checkDigests(found, promised: object.digests)
+    try await verification.checkType(size: size, on: context.local.pool, try intake.staged.reader())
+  }
+
+  private func recordedChunks() async throws -> [ChunkRecord] {
+    try await context.run.writer.barrier()
+    return try context.run.ledger.chunks(of: record.transfer.seq)
+  }
+
+  /// Every check has passed: puts the file in its place.
+  private func promote() async throws -> FileFacts {
+    guard !intake.staged.isEmpty else { throw Failure(.internal, "there is nothing to promote") }
+    // A doubt about the file that stands there outlives an intent that comes to nothing.
+    if !record.isUnverified { record.noteBoot() }
+    record.count(intake.requester.takeTally())
+    intake.noteProgress()
+    defer { intake.takeMade() }
+    let modified = record.transfer.settings.keepsSourceTime ? intake.machine.fetch.object.lastModified : nil
+    return try await Promotion(
+      record: record, destination: try intake.requireDestination(), staged: intake.staged, own: own,
+      time: modified.flatMap(HTTPDate.seconds)
+    ).run()
+  }
+}

@@ -1,0 +1,394 @@
+import Endpoints
+import JobModel
+
+/// What is here of a download's object and what is known of it: decides about each read, and does nothing itself.
+///
+/// What is to be carried out at once waits in order for `takeEffects`.
+struct Fetch {
+  enum Effect: Sendable, Hashable {
+    case note(ProgressEvent)
+    case save
+    case warn(String)
+    case startOver(RestartReason)
+    /// These records are of no use.
+    case forget([ChunkRecord])
+    case wrote(Range<Int64>, contiguous: Int64)
+    /// The only chunk is here.
+    case tellWhole
+    /// - Parameter completing: bytes of the whole chunk, where it is whole now.
+    case record(ChunkRecord, index: Int, completing: Int64?)
+    case promoted(FileFacts, chunks: Int)
+  }
+
+  /// What becomes of an answer, by its head.
+  enum Reception: Sendable, Hashable {
+    case take(Range<Int64>)
+    /// No bytes come.
+    case nothing
+    case refuse(Failure)
+  }
+
+  /// What is settled before the download begins.
+  struct Terms {
+    var chunkSize: ChunkSize
+    var chunksInFlight: Int
+    var verify = VerifyLevel.available
+    var expect = Expectation()
+    /// Of the host when the work began, in bytes per second.
+    var rate: Double?
+    /// Names the source in messages.
+    var place: String
+    var promisedDigests: Set<DigestAlgorithm> = []
+    /// As of `RemoteSource`.
+    var pinned: (RemoteObject) -> RemoteObject? = { _ in nil }
+  }
+
+  /// Of the progress on record, what decisions rest on.
+  struct Known {
+    var remote = RemoteObject()
+    var chunkSize: Int64?
+    var automaticChunk: Int64?
+    var chunksTotal = 0
+    var freshStarts = 0
+  }
+
+  /// What was tried last after a mismatch.
+  enum Repair { case none, chunks, ranges, everything }
+
+  let terms: Terms
+  private(set) var object = RemoteObject()
+  private(set) var map = RangeMap()
+  private(set) var recorded = Known()
+  var repair = Repair.none
+  /// False where everything comes in one answer, which can't be resumed.
+  private(set) var isRanged = true
+  /// Of the last read's time, the share that the network thread computed in.
+  private var busy = 0.0
+  /// Ranges come with digests of their own.
+  private var hasRangeDigests = true
+  /// An answer that told another size under the same ETag; a second one is believed.
+  private var contradiction: RemoteObject?
+  private var effects: [Effect] = []
+
+  /// A network thread that computes for so much of its time gains nothing from another connection.
+  private static var saturation: Double { 0.5 }
+  /// Chunks that are asked for at once, for a far server's sake.
+  private static var longestRun: Int64 { 16 }
+
+  init(_ terms: Terms) { self.terms = terms }
+
+  mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  /// Bytes a chunk.
+  var chunkSize: Int64 {
+    let configured = terms.chunkSize.bytes(
+      of: object.size, chosen: recorded.automaticChunk, rate: terms.rate)
+    // After a mismatch of unknown place, smaller chunks show it better.
+    return min(ChunkLayout.largestChunk, max(1, recorded.chunkSize ?? configured))
+  }
+
+  var isComplete: Bool { object.size.map { map.isComplete($0) } ?? false }
+
+  /// Ranges of one version can be put together only where something tells versions apart, or the whole is proved.
+  var canSplit: Bool {
+    guard object.servesRanges != false else { return false }
+    return object.rangeValidator != nil || object.version != nil || !terms.expect.digests.isEmpty
+      || !object.digests.isEmpty
+  }
+
+  /// Digests of ranges have found damage: each answer is proved by its own.
+  var provesRanges: Bool { repair == .ranges }
+
+  // MARK: Asking
+
+  /// What of a run is to be asked for next; nil where nothing is missing.
+  func missing(in run: Range<Int64>) -> Range<Int64>? {
+    guard object.size != 0 else { return nil }
+    return map.have.gaps(in: object.size.map { run.clamped(to: 0..<$0) } ?? run).first
+  }
+
+  /// Takes the next run of missing chunks; nil where enough are on their way.
+  mutating func takeRun(size: Int64, active: Int) -> Range<Int64>? {
+    let missing = Int((size - map.have.total + chunkSize - 1) / chunkSize)
+    var most = max(1, min(terms.chunksInFlight, missing))
+    if busy > Self.saturation { most = 1 }
+    guard active < most else { return nil }
+    // An answer that its own digest proves is recorded at its end: were it longer than a chunk, a kill would cost more
+    // than the chunks in flight.
+    let longest = provesRanges || isUnproved && hasRangeDigests ? 1 : Self.longestRun
+    return map.take(size: size, chunkSize: chunkSize, workers: most, longest: longest)
+  }
+
+  mutating func giveBack(_ run: Range<Int64>) { map.giveBack(run) }
+
+  // MARK: Judging answers
+
+  /// Nothing but answers' own digests can prove the bytes.
+  private var isUnproved: Bool {
+    terms.expect.digests.isEmpty && object.digests.isEmpty && terms.verify != .size
+  }
+
+  /// The digest that is to prove an answer's bytes: where nothing will prove the whole, or where that has failed.
+  mutating func promise(of opening: Opening) -> RangeDigest? {
+    guard case .bytes(let range) = opening.extent, provesRanges || isUnproved else { return nil }
+    // Everything in one answer says nothing of how ranges are answered.
+    if opening.digest == nil, range.lowerBound == 0, range.upperBound == opening.seen.size { return nil }
+    hasRangeDigests = opening.digest != nil
+    return opening.digest
+  }
+
+  /// Judges an answer by its head, before a byte of it is used.
+  mutating func opened(_ opening: Opening, wanted: Range<Int64>?) -> Reception {
+    var seen = opening.seen
+    guard opening.extent != .changed, object.isSameVersion(as: seen) else {
+      guard object.hasStrongETag, seen.etag == object.etag, contradiction == nil else {
+        return .refuse(changed(seen))
+      }
+      // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
+      contradiction = seen
+      return .refuse(
+        Failure(
+          .rangeInvalid, "\(terms.place) tells another size than before under the same ETag",
+          expected: object.size.map(String.init), actual: seen.size.map(String.init)))
+    }
+    let taken: Range<Int64>?
+    switch opening.extent {
+    case .changed, .nothing: taken = nil
+    case .bytes(let range):
+      guard seen.size != nil || object.size != nil else { return .refuse(noRanges) }
+      taken = range
+    case .whole(let length):
+      let end = length ?? object.size ?? .max
+      if let wanted {
+        if map.have.total > 0 || wanted.lowerBound > 0 { return .refuse(noRanges) }
+        // A file of one chunk has nothing to be resumed from.
+        stream(end, "the server answers a range with everything: one stream, which can't be resumed")
+      }
+      seen.servesRanges = object.servesRanges
+      taken = 0..<(length ?? seen.size ?? object.size ?? .max)
+    }
+    if let failure = learn(seen) { return .refuse(failure) }
+    return taken.map { .take($0) } ?? .nothing
+  }
+
+  /// Asks for everything in one answer from now on; warns of it where more than a chunk of `size` bytes is affected.
+  mutating func stream(_ size: Int64, _ warning: String) {
+    if size > chunkSize { warn(warning) }
+    isRanged = false
+    object.servesRanges = false
+  }
+
+  /// Asks for everything in one answer, as nothing tells whether ranges belong together.
+  mutating func streamUntied() {
+    isRanged = false
+    warn("no strong validator and no digest tells whether ranges belong together: one stream")
+    startOver(.streamBroke)
+  }
+
+  private var noRanges: Failure {
+    Failure(.rangeInvalid, "\(terms.place) does not serve ranges", class: .rangesUnserved)
+  }
+
+  /// What was recorded belongs to another object than the one that was seen now.
+  func changed(_ seen: RemoteObject) -> Failure {
+    Failure(
+      .remoteChanged, "\(terms.place) changed while it was read", class: .objectChanged,
+      expected: object.etag,
+      actual: seen.etag)
+  }
+
+  /// Takes in what is told of the object.
+  ///
+  /// - Returns: why it can't come out right.
+  mutating func learn(_ seen: RemoteObject) -> Failure? {
+    let (known, expect) = (object, terms.expect)
+    object.learn(seen)
+    guard known == RemoteObject() || recorded.remote != known || object != known else { return nil }
+    if let size = object.size {
+      if let wanted = expect.size, wanted != size {
+        return Failure(
+          .lengthMismatch, "\(terms.place) has \(size) bytes, \(wanted) are expected",
+          expected: String(wanted), actual: String(size))
+      }
+      layOut(size)
+    }
+    if let coding = object.contentEncoding, known.contentEncoding == nil {
+      warn("the server sends the file with Content-Encoding `\(coding)`; its bytes are kept as they come")
+    }
+    if object.digests.isEmpty, expect.digests.isEmpty {
+      if known == RemoteObject(), !terms.promisedDigests.isEmpty {
+        warn("the server gives no digest of this file: only its size can be checked")
+      }
+      if terms.verify == .required {
+        return Failure(
+          .digestUnavailable, "neither the manifest nor \(terms.place) gives a digest to verify against")
+      }
+    }
+    note(.learned(object))
+    // What comes in one chunk leaves no record that would need this one.
+    if recorded.chunksTotal != 1 { effects.append(.save) }
+    return nil
+  }
+
+  private mutating func layOut(_ size: Int64) {
+    chooseChunkSize(size)
+    note(.laidOut(chunks: ChunkLayout(size: size, chunkSize: chunkSize).count))
+    note(.sized(size))
+  }
+
+  /// What `auto` comes to is chosen anew where nothing is kept that came in other chunks.
+  private mutating func chooseChunkSize(_ size: Int64) {
+    guard terms.chunkSize == .auto, recorded.automaticChunk == nil || map.have.total == 0 else { return }
+    note(.chosen(chunk: terms.chunkSize.bytes(of: size, chosen: nil, rate: terms.rate)))
+  }
+
+  // MARK: Taking bytes in
+
+  /// A chunk is written, and proved as far as it can be.
+  mutating func received(_ chunk: ChunkRecord) {
+    map.add(chunk)
+    effects.append(.wrote(chunk.range, contiguous: map.have.contiguous))
+    // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
+    if chunk.length == object.size {
+      map.unrecorded = chunk
+      return effects.append(.tellWhole)
+    }
+    let (end, first) = (chunk.range.upperBound, chunk.offset / chunkSize * chunkSize)
+    let isWhole = (end % chunkSize == 0 || end == object.size) && map.have.contains(first..<end)
+    // A part of a file's only chunk, for which `learn` has saved nothing: of which object it is goes before it.
+    if recorded.chunksTotal == 1 { effects.append(.save) }
+    effects.append(
+      .record(chunk, index: Int(first / chunkSize), completing: isWhole ? end - first : nil))
+  }
+
+  /// A read is over, and all of it is here.
+  ///
+  /// - Parameters:
+  ///   - written: its bytes, where nobody told their number before.
+  ///   - busy: of its time, the share that the network thread computed in; nil where it was too short to tell.
+  mutating func finished(written: Int64?, busy: Double?) {
+    if let written, object.size == nil { object.size = written }
+    self.busy = busy ?? self.busy
+  }
+
+  /// A read failed, and may be tried again.
+  ///
+  /// - Parameter run: nil where everything was asked for.
+  mutating func broke(_ failure: Failure, _ run: Range<Int64>?) {
+    // All starts over, once nothing is on its way any more.
+    if failure.class == .rangesUnserved || failure.class == .objectChanged { return }
+    // A stream that can't be resumed keeps nothing, so nothing it got counts as progress; nor do bytes of an object
+    // that no version is told of, as those after the break may be another one's.
+    if run == nil || !isRanged || !canSplit { startOver(.streamBroke) }
+  }
+
+  // MARK: Beginning again
+
+  /// Takes up what an earlier attempt left.
+  ///
+  /// - Parameters:
+  ///   - records: of its chunks.
+  ///   - good: those that the part file holds; nil where it is gone.
+  mutating func resume(_ progress: TransferProgress, _ records: [ChunkRecord], good: [ChunkRecord]?) {
+    recorded = Known(
+      remote: progress.remote, chunkSize: progress.chunkSize, automaticChunk: progress.automaticChunk,
+      chunksTotal: progress.chunksTotal, freshStarts: progress.freshStarts)
+    object = records.isEmpty ? RemoteObject() : progress.remote
+    guard let good else { return startOver(.partGone) }
+    let lost = forget(records, but: good).count
+    if lost > 0 { warn("\(lost) of \(records.count) recorded chunks are damaged on disk and fetched again") }
+    note(.resumed(bytes: map.reused, chunks: good.count))
+  }
+
+  /// Forgets the chunks that are not among the good ones, and gives those.
+  private mutating func forget(_ records: [ChunkRecord], but good: [ChunkRecord]) -> [ChunkRecord] {
+    let kept = Set(good.map(\.offset))
+    let lost = records.filter { !kept.contains($0.offset) }
+    map = RangeMap()
+    map.restore(good)
+    effects.append(.forget(lost))
+    return lost
+  }
+
+  /// Fetches again what is not among the good chunks.
+  mutating func mend(_ records: [ChunkRecord], good: [ChunkRecord]) {
+    for chunk in forget(records, but: good) { note(.dropped(chunk.length)) }
+  }
+
+  mutating func startOver(_ reason: RestartReason) {
+    map = RangeMap()
+    effects.append(.startOver(reason))
+  }
+
+  /// Goes on with a version that is not the newest.
+  mutating func pin(_ version: RemoteObject) {
+    object = version
+    note(.learned(version))
+    effects.append(.save)
+    warn(
+      "the remote object changed: its version \(version.version ?? ""), which was begun with, is fetched on")
+  }
+
+  /// Begins with another object.
+  mutating func beginAnew() {
+    note(.startedAfresh(times: 1))
+    warn("the remote object changed: what was received of the old one is discarded")
+    object = RemoteObject()
+    startOver(.contentChanged)
+  }
+
+  /// Begins with smaller chunks.
+  mutating func beginSmaller(_ size: Int64, after mismatch: Failure) {
+    note(.startedAfresh(times: 2))
+    warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
+    note(.chunked(min(chunkSize, max(65_536, chunkSize / 4))))
+    startOver(.damaged)
+    note(.laidOut(chunks: ChunkLayout(size: size, chunkSize: chunkSize).count))
+  }
+
+  /// The file took its destination's name.
+  mutating func promoted(_ facts: FileFacts) {
+    chooseChunkSize(facts.size)
+    effects.append(.promoted(facts, chunks: ChunkLayout(size: facts.size, chunkSize: chunkSize).count))
+    map = RangeMap()
+  }
+
+  /// Nothing that came is of use any more.
+  mutating func dropBytes() { map = RangeMap() }
+
+  mutating func warn(_ message: String) { effects.append(.warn(message)) }
+
+  private mutating func note(_ event: ProgressEvent) {
+    switch event {
+    case .learned(let object): recorded.remote = object
+    case .chunked(let bytes): recorded.chunkSize = bytes
+    case .chosen(let bytes): recorded.automaticChunk = bytes
+    case .laidOut(let chunks): recorded.chunksTotal = chunks
+    case .startedAfresh(let times): recorded.freshStarts = times
+    default: break
+    }
+    effects.append(.note(event))
+  }
+}
+
+extension RemoteObject {
+  /// Takes in what a later answer says of the same version.
+  fileprivate mutating func learn(_ seen: RemoteObject) {
+    size = seen.size ?? size
+    etag = seen.etag ?? etag
+    if seen.lastModified != nil {
+      lastModified = seen.lastModified
+      lastModifiedIsStrong = lastModifiedIsStrong || seen.lastModifiedIsStrong
+    }
+    contentType = seen.contentType ?? contentType
+    contentEncoding = seen.contentEncoding ?? contentEncoding
+    version = seen.version ?? version
+    fileName = seen.fileName ?? fileName
+    servesRanges = seen.servesRanges ?? servesRanges
+    facts.merge(seen.facts) { _, new in new }
+    digests.merge(seen.digests) { old, _ in old }
+  }
+}

@@ -1,0 +1,49 @@
+import JobLedger
+import JobModel
+import LocalFiles
+
+/// Gives a verified file its destination's name: the intent is recorded first, then the file is renamed.
+struct Promotion {
+  let record: TransferRecord
+  let destination: DestinationFile
+  let staged: StagedFile
+  /// The transfer's own file at the destination, which it may replace.
+  let own: FileFacts?
+  /// The source's time for the file, in seconds since 1970; nil for now.
+  let time: Double?
+
+  /// - Returns: facts of the finished file.
+  nonisolated(nonsending) func run() async throws -> FileFacts {
+    let (transfer, home) = (record.transfer, record.context.local.folder)
+    let (folder, name, settings) = (destination.folder, destination.name, transfer.settings)
+    var making: (@Sendable () throws -> LedgerChange)?
+    if let part = staged.part {
+      try part.setTime(time)
+      record.note(.intended(part.record.inode))
+      record.save()
+    } else if let held = staged.held {
+      let (tag, free, time) = (record.context.run.partTag(transfer.seq), settings.policy.minFree, time)
+      let intent = record.intent()
+      making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
+    }
+    let (opened, held, own) = (staged.part, staged.held, own)
+    let promoted = try await record.context.run.writer.barrier(keepingStarts: true, making: making) {
+      guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
+      // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
+      let present = try folder.facts(name)
+      try home.expect(folder, beneath: !settings.allowsOutside)
+      try part.expectInPlace()
+      let mayReplace = settings.ifExists == .replace || present != nil && present?.isSame(as: own) == true
+      try folder.rename(part.name, to: name, keepingOld: !mayReplace)
+      try part.file.setMode(settings.mode)
+      guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
+        throw Failure(
+          .ioError,
+          "`\(folder.path)/\(name)` was replaced by somebody else as soon as it was put in its place")
+      }
+      return facts
+    }
+    record.noteRecorded()
+    return promoted
+  }
+}

@@ -1,0 +1,29 @@
+package import LocalFiles
+
+/// Where a run's local files are, and what its transfers share to read and write them.
+package struct LocalContext: Sendable {
+  /// The manifest's folder, opened: local paths are relative to it.
+  package let folder: Folder
+  /// The job's folder in the state, for snapshots.
+  package let stateFolder: String
+  /// Disk reads and hashes.
+  package let pool: BlockingPool
+  /// Inodes of files that no download may replace: the manifest.
+  let protected: Set<UInt64>
+  /// Where no transfer writes: the folders of haul's state.
+  let protectedFolders: ProtectedFolders
+  let claims = DestinationClaims()
+  let blocks = BlockPool()
+  package let writeback = Writeback()
+
+  package init(
+    folder: Folder, stateFolder: String, pool: BlockingPool, protected: Set<UInt64> = [],
+    protectedFolders: ProtectedFolders = ProtectedFolders()
+  ) {
+    self.folder = folder
+    self.stateFolder = stateFolder
+    self.pool = pool
+    self.protected = protected
+    self.protectedFolders = protectedFolders
+  }
+}

@@ -1,0 +1,8 @@
+/// What the uploads of a run share: memory for chunks, and what they have found out of servers.
+struct SharedUploads: Sendable {
+  let budget = BufferBudget()
+  let chunkLimits = ChunkLimits()
+  let adoptions = AdoptionWatch()
+  let intents = IntentCache()
+  let etags = ETagMeanings()
+}

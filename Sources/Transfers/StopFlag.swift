@@ -1,0 +1,12 @@
+package import JobModel
+import Locks
+
+/// What a transfer is to become when its task is cancelled.
+package final class StopFlag: Sendable {
+  private let wish = Locked<TransferEvent?>(nil)
+
+  var event: TransferEvent { wish.withLock { $0 ?? .hold(.interrupted) } }
+  package init() {}
+
+  package func set(_ event: TransferEvent) { wish.withLock { $0 = event } }
+}

@@ -1,0 +1,80 @@
+package import Admission
+import Endpoints
+import HTTPClient
+package import JobLedger
+package import JobModel
+
+/// One transfer's work, whichever way its bytes go.
+package struct TransferWork: Sendable {
+  private enum Runner {
+    case download(Download)
+    case upload(Upload)
+  }
+  private let runner: Runner
+
+  /// - Parameters:
+  ///   - throttle: of the policy's group.
+  ///   - renewRows: brings URLs that were renewed in row files into the ledger; nil where there are no rows.
+  /// - Throws: what its place or its kind of endpoint can't be.
+  package init(
+    _ transfer: LedgerTransfer, context: TransferContext, throttle: Throttle, permit: TransferPermit,
+    renewRows: (@Sendable () async -> Void)?, live: LiveTransfer, stop: StopFlag
+  ) throws(Failure) {
+    func requester(_ endpoint: Endpoint?, _ remote: any RemoteProtocol) -> Requester {
+      let signed = renewRows.flatMap { renewRows in
+        SignedURL(transfer.remote) { [ledger = context.run.ledger] in
+          await renewRows()
+          return try ledger.transfer(transfer.seq)?.remote
+        }
+      }
+      return Requester(
+        context.client, endpoint: endpoint, remote: remote, settings: transfer.settings, throttle: throttle,
+        transfer: permit, signed: signed
+      ) { delay, failure in
+        live.countRetry()
+        context.run.events(.retry(id: transfer.id, delay: delay, failure: failure))
+      }
+    }
+    let place = try RemotePlace(transfer.remote, endpoints: context.endpoints)
+    switch transfer.settings.direction {
+    case .download:
+      let remote = try place.download()
+      let requests = requester(place.endpoint, remote.refusals)
+      runner = .download(
+        Download(
+          transfer, source: remote.source(requests), requester: requests, context: context, live: live,
+          stop: stop))
+    case .upload:
+      let remote = try place.upload()
+      let requests = requester(place.endpoint, remote.refusals)
+      runner = .upload(
+        Upload(
+          transfer, sink: remote.sink(requests), requester: requests, context: context, live: live,
+          stop: stop))
+    }
+  }
+
+  /// - Returns: the state that the transfer ended in.
+  package func run(release: @Sendable () -> Void) async -> TransferState {
+    switch runner {
+    case .download(let download):
+      await download.run(release: release)
+      return await download.finalState
+    case .upload(let upload):
+      await upload.run(release: release)
+      return await upload.finalState
+    }
+  }
+
+  /// Records that a transfer could not be begun.
+  ///
+  /// - Returns: the state that it ended in.
+  package static func fail(
+    _ transfer: LedgerTransfer, context: TransferContext, stop: StopFlag, _ failure: Failure
+  ) -> TransferState {
+    let record = TransferRecord(transfer, context: context, stop: stop)
+    record.begin()
+    record.end(.failed(failure))
+    return record.state
+  }
+}

@@ -1,0 +1,67 @@
+import Admission
+import Endpoints
+import JobModel
+
+/// How large the chunks of an upload are: what the manifest asks for, as far as protocol, server and budget allow it.
+struct ChunkSizeChoice {
+  /// A budget makes chunks no smaller than this, in bytes.
+  private static let least: Int64 = 16 * 1024
+
+  let size: Int64
+  let settings: TransferSettings
+  let abilities: UploadAbilities
+  var limits = JobLimits()
+  /// The size that damage has led to.
+  var afterDamage: Int64?
+  /// The size of chunks that are there already.
+  var begun: Int64?
+  /// Bytes per second that the host was last measured at.
+  var rate: Double?
+  /// The largest chunks that the server has agreed to in this run.
+  var limit: Int64?
+
+  /// - Parameter warn: told what the manifest's size had to give way to.
+  /// - Throws: `POLICY_DENIED` where a budget would never let a chunk through.
+  func bytes(_ destination: Place, warn: (String, _ hint: String?) -> Void) throws(Failure) -> Int64 {
+    let taken = afterDamage.map { abilities.chunkSize(wanted: $0, of: size) } ?? chosen(warn)
+    if let budget, abilities.order != .byOffset, min(taken, size) > budget.bytes {
+      throw Failure(
+        .policyDenied,
+        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(min(taken, size)) bytes that `\(destination.text)` takes at once: it could never be sent; nothing was. Raise `budget`, or lower `chunk_size`"
+      )
+    }
+    return taken
+  }
+
+  private func chosen(_ warn: (String, String?) -> Void) -> Int64 {
+    var wanted = settings.chunkSize.bytes(
+      of: size, chosen: begun, rate: rate, least: abilities.minimumChunk, most: abilities.maximumChunks)
+    if settings.chunkSize == .auto, begun == nil, let limit { wanted = min(wanted, limit) }
+    if let most = mostUnderBudget, most < min(wanted, size) {
+      warn("chunks are \(most) bytes in place of \(wanted): a spent budget throws away those under way", nil)
+      wanted = most
+    }
+    let taken = abilities.chunkSize(wanted: wanted, of: size)
+    if taken != wanted, size > min(taken, wanted), abilities.minimumChunk < .max {
+      warn(
+        "chunks are \(taken) bytes, as the protocol demands, in place of \(wanted)",
+        "set `chunk_size: \(taken)` to say so yourself")
+    }
+    return taken
+  }
+
+  /// The smaller one of the policy's and the job's.
+  private var budget: Budget? {
+    [settings.policy.budget, limits.budget].compactMap(\.self).min { $0.bytes < $1.bytes }
+  }
+
+  /// A chunk is held whole or not at all: of those under way when a budget is spent nothing is left, so that they must
+  /// be a part of it together.
+  private var mostUnderBudget: Int64? {
+    guard let budget, abilities.order != .byOffset, abilities.minimumChunk < .max else { return nil }
+    let inFlight = Int64(abilities.isParallel ? max(1, settings.policy.chunksInFlight) : 1)
+    let own = settings.policy.transfers.number ?? ConcurrencyWindow.start
+    let transfers = Int64(max(1, min(own, limits.transfers?.number ?? .max)))
+    return max(Self.least, budget.bytes / (2 * inFlight * transfers))
+  }
+}

@@ -1,0 +1,102 @@
+import Endpoints
+import HTTPClient
+import JobModel
+
+/// What stands at an upload's destination, and whether it is the file that is uploaded.
+struct DestinationLook {
+  let scope: UploadScope
+  let source: SendingSource
+
+  /// What stands there before a byte is sent, where that is worth a request; nil where it is not, or nobody knows.
+  nonisolated(nonsending) func first() async throws -> FoundFile? {
+    let (sink, adoptions) = (scope.sink, scope.context.uploads.adoptions)
+    if scope.settings.ifExists != .replace || source.abilities.provesWholeFile {
+      return try await sink.look(.retried)
+    }
+    guard scope.traits.mayTellDigests, adoptions.isWorthAsking(sink.origin, size: source.request.size) else {
+      return nil
+    }
+    // Only an offer: what fails here is no reason not to send the file.
+    var found: FoundFile?
+    do { found = try await sink.look(.once) } catch  where error is Failure || error is TransportError {}
+    var tellsDigest = false
+    if case .object(let object, _)? = found { tellsDigest = !object.digests.isEmpty }
+    adoptions.note(sink.origin, tellsDigest: tellsDigest)
+    return found
+  }
+
+  /// What came to the destination while the upload was under way, which `if_exists` protects.
+  ///
+  /// - Returns: the file where it is this one: an answer was lost.
+  nonisolated(nonsending) func last(
+    _ session: RemoteSession, _ chunks: [ChunkRecord], _ mine: [DigestAlgorithm: String]
+  ) async throws -> UploadedFile? {
+    guard source.request.mustBeNew, scope.traits.looksBeforeItsEnd,
+      let found = try await scope.sink.look(.retried)
+    else { return nil }
+    switch found {
+    case .nothing, .hidden: return nil
+    // What can't be read may be a file.
+    case .failed(let failure): throw failure
+    case .object: break
+    }
+    if let file = try await uploaded(session, chunks, mine) { return file }
+    throw Failure(
+      .destinationExists,
+      "there is a file at \(scope.sink.lookedAt) already: it came while the upload was under way")
+  }
+
+  /// What stands there, where it is what this upload wanted there.
+  ///
+  /// - Parameter mine: the source's digests, where they are known.
+  nonisolated(nonsending) func uploaded(
+    _ session: RemoteSession?, _ chunks: [ChunkRecord], _ mine: [DigestAlgorithm: String]
+  ) async throws -> UploadedFile? {
+    guard case .object(let object, _)? = try await scope.sink.look(.retried),
+      object.size == nil || object.size == source.request.size
+    else { return nil }
+    let traits = scope.traits
+    var file = traits.file(object)
+    file.remoteID = file.remoteID ?? traits.closed(scope.record.progress.session, receipt: nil).remoteID
+    file.digests = ownWord(object)
+    let told = told(object)
+    if !told.isEmpty, object.size != nil, !mine.isEmpty {
+      let ours = try await source.digests.whole(also: told.keys)
+      guard told.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
+      if told[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
+      return file
+    }
+    if let session, object.size != nil, traits.matches(object, session: session, chunks: chunks) {
+      return file
+    }
+    // Where no digest tells, the bytes do.
+    guard told.isEmpty, !mine.isEmpty else { return nil }
+    do {
+      guard let there = try await readBack(file) else { return nil }
+      return there.digest == mine[.sha256] ? file : nil
+    } catch let failure as Failure where failure.code == .notFound {
+      return nil
+    }
+  }
+
+  /// What the server itself knows of what was found: what can't be an echo, nor an ETag of another kind.
+  func ownWord(_ object: RemoteObject) -> [DigestAlgorithm: String] {
+    object.digests.filter {
+      !scope.traits.echoes.contains($0.key) && ($0.key != .md5 || !scope.traits.etagsMayBeMD5)
+    }
+  }
+
+  /// What was told of it, without an MD5 where ETags are none.
+  func told(_ object: RemoteObject) -> [DigestAlgorithm: String] {
+    object.digests.filter { $0.key != .md5 || scope.context.uploads.etags[scope.endpointName] != .other }
+  }
+
+  nonisolated(nonsending) func readBack(_ file: UploadedFile) async throws -> ReadBack? {
+    let scope = scope
+    return try await scope.sink.readBack(file) { count in
+      scope.count(count)
+      // Compared, and of no use beyond.
+      scope.record.note(.discarded(Int64(count)))
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Digests
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+
+/// Opens a session: its intent is on record before the server is asked, and the session before a byte is sent.
+struct SessionOpening {
+  let scope: UploadScope
+  let source: SendingSource
+
+  /// - Parameters:
+  ///   - old: the session whose chunks the new one is asked to hold.
+  ///   - lost: how many sessions this upload has lost.
+  /// - Returns: the session, and whether the server had opened it before.
+  nonisolated(nonsending) func open(
+    renewing old: RemoteSession?, lost: Int
+  ) async throws -> (session: RemoteSession, isReplayed: Bool) {
+    let (context, record, requester) = (scope.context, scope.record, scope.requester)
+    let intents = SessionIntents(scope: scope)
+    // Who lists what is open knows each by its time: one in place of a lost one as well.
+    let isFoundAgain = old == nil || scope.traits.listsSessions
+    source.request.digests = source.known
+    source.request.key = isFoundAgain ? try key(lost) : nil
+    let facts = try await scope.sink.prepare(source.request)
+    var intent = try await intents.intend(source.request)
+    let retries = requester.tally.retries
+    var session: RemoteSession
+    let isReplayed: Bool
+    do {
+      var start = try await scope.sink.begin(source.request, renewing: old)
+      if case .limited(let limit, _) = start {
+        source.request.chunkSize = limit
+        context.uploads.chunkLimits.note(scope.sink.origin, limit, size: source.request.size)
+        source.request.key = isFoundAgain ? try key(lost) : nil
+        intent = try await intents.intend(source.request) ?? intent
+        start = try await scope.sink.begin(source.request, renewing: old)
+      }
+      switch start {
+      case .opened(let opened, let isKnown): (session, isReplayed) = (opened, isKnown)
+      case .limited(_, let failure): throw failure
+      }
+    } catch {
+      if let intent { intents.settle(intent, asked: 1 + requester.tally.retries - retries, failure: error) }
+      throw error
+    }
+    session.facts.merge(facts) { own, _ in own }
+    guard !session.holds(context.client.mask) else {
+      throw Failure(
+        .protocolViolation,
+        "\(scope.sink.place) named its session by a secret that it was sent, which is never recorded")
+    }
+    noteSize(session, isFirst: old == nil)
+    record.note(.opened(session, source.file.facts))
+    record.save()
+    if let intent { intents.settle(intent, asked: 1 + requester.tally.retries - retries) }
+    // One that an earlier attempt could not end, and that is gone on with now.
+    if isReplayed { context.run.writer.submit(.ended(seq: record.transfer.seq, session)) }
+    return (session, isReplayed)
+  }
+
+  /// The size that the server agreed to.
+  private func noteSize(_ session: RemoteSession, isFirst: Bool) {
+    let wanted = source.request.chunkSize
+    if isFirst, session.chunkSize < wanted {
+      scope.context.uploads.chunkLimits.note(scope.sink.origin, session.chunkSize, size: source.request.size)
+    }
+    if scope.settings.chunkSize == .auto {
+      scope.record.note(.chosen(chunk: session.chunkSize))
+    } else if session.chunkSize != wanted, isFirst {
+      scope.record.warn(
+        "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(wanted)",
+        hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
+    }
+  }
+
+  /// What this version of the source is known by when a session is opened for it; after a loss, and for chunks of
+  /// another size, another one: a key belongs to one request (draft-ietf-httpapi-idempotency-key-header, 2.2).
+  private func key(_ lost: Int) throws -> String? {
+    guard !scope.context.run.id.isEmpty else { return nil }
+    // A snapshot's own times say nothing: it is made anew by an attempt that knows of no session.
+    let request = source.request
+    let facts = "\(request.size) \(source.file.recorded.mtime) \(request.fingerprint ?? "")"
+    let count = "\(scope.record.progress.freshStarts) \(lost) \(request.chunkSize)"
+    let text = [scope.context.run.id, scope.record.id, facts, count].joined(separator: "\0")
+    return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
+  }
+}

@@ -1,0 +1,91 @@
+import CPosix
+import Digests
+import Glibc
+import JobLedger
+package import JobModel
+import LocalFiles
+
+/// The file that an upload sends, its source or a private copy of it, and what it was when it was opened.
+struct SourceFile {
+  let file: OpenFile
+  /// With the fingerprint.
+  let facts: FileFacts
+  /// What the source was when its copy was made: a later run compares the source with this.
+  let original: FileFacts?
+
+  init(_ file: OpenFile, original: FileFacts? = nil) throws {
+    (self.file, self.original) = (file, original)
+    var facts = try file.facts()
+    facts.fingerprint = try Fingerprint(size: facts.size, read: file.bytes).description
+    self.facts = facts
+  }
+
+  /// What counts as the source when it is on record.
+  var recorded: FileFacts { original ?? facts }
+
+  /// Opens the source, or the copy of it that `snapshot` asks for; the copy of an unfinished upload is kept.
+  nonisolated(nonsending) static func open(_ path: String, for record: TransferRecord) async throws
+    -> SourceFile
+  {
+    let (progress, rule) = (record.progress, record.transfer.settings.snapshot)
+    guard rule != .none else { return try SourceFile(.reading(path)) }
+    let copy = copyPath(of: record)
+    if progress.session != nil, let kept = try? OpenFile.reading(copy) { return try SourceFile(kept) }
+    let source = try OpenFile.reading(path)
+    let original = try source.facts()
+    if progress.completedAt != nil, let recorded = progress.source, original.size == recorded.size,
+      original.mtime == recorded.mtime
+    {
+      // Nothing may have to be sent: no copy is made before that is known to be otherwise.
+      return try SourceFile(source)
+    }
+    mkdir("\(record.context.local.stateFolder)/snapshots", 0o700)
+    try await record.context.local.pool.run { try Snapshot.make(source, rule, at: copy) }
+    return try SourceFile(.reading(copy), original: original)
+  }
+
+  private static func copyPath(of record: TransferRecord) -> String {
+    "\(record.context.local.stateFolder)/snapshots/\(record.context.run.tag(record.id))"
+  }
+
+  /// Removes the copy once it is on record that nothing will be sent from it again: without it, another attempt
+  /// would take what the source is by then for a change.
+  nonisolated(nonsending) static func dropCopy(of record: TransferRecord) async {
+    guard record.transfer.settings.snapshot != .none, (try? await record.context.run.writer.barrier()) != nil
+    else { return }
+    unlink(copyPath(of: record))
+  }
+
+  /// Opens what is under the same name now.
+  func reopened() throws -> SourceFile { try SourceFile(.reading(file.path), original: original) }
+
+  /// The fingerprint over a prefix and the content.
+  func fingerprint(prefix: String) throws -> String {
+    try Fingerprint(size: facts.size, prefix: Array(prefix.utf8), read: file.bytes).description
+  }
+
+  /// - Throws: `SOURCE_CHANGED`, `SOURCE_MISSING` where the file is no longer what it was when it was opened.
+  func check() throws(Failure) {
+    let now = try file.facts()
+    guard now.size == facts.size, now.mtime == facts.mtime else {
+      throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent")
+    }
+    // Most tools replace a file by renaming a new one over it: the open one would never show that.
+    var status = stat()
+    guard stat(file.path, &status) == 0 else {
+      throw Failure(.sourceMissing, "`\(file.path)` was removed while it was sent")
+    }
+    guard FileFacts(status).inode == facts.inode else {
+      throw Failure(.sourceChanged, "`\(file.path)` was replaced while it was sent")
+    }
+  }
+}
+
+extension FileFacts {
+  /// Whether a file is what it was: its times and inode, or else its fingerprint, say so.
+  package func isSameContent(as other: FileFacts) -> Bool {
+    guard size == other.size else { return false }
+    if mtime == other.mtime, ctime == other.ctime, inode == other.inode { return true }
+    return mtime == other.mtime && fingerprint != nil && fingerprint == other.fingerprint
+  }
+}

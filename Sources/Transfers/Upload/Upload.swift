@@ -1,0 +1,279 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+import LocalFiles
+
+/// One upload, from wherever its record stands to the file that the server has confirmed: carries out what the
+/// `UploadMachine` decides.
+actor Upload {
+  nonisolated private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let scope: UploadScope
+  private var machine: UploadMachine
+  private var source: SendingSource?
+  private var proofs: ChunkProofs?
+
+  init(
+    _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, context: TransferContext,
+    live: LiveTransfer, stop: StopFlag
+  ) {
+    executor = context.client.transport.executor
+    scope = UploadScope(
+      record: TransferRecord(transfer, context: context, stop: stop), sink: sink, requester: requester,
+      live: live)
+    let settings = transfer.settings
+    machine = UploadMachine(
+      UploadMachine.Limits(
+        attempts: settings.policy.retryAttempts, chunksInFlight: settings.policy.chunksInFlight,
+        keepsExisting: settings.ifExists == .keep, hadDamage: transfer.progress.chunkSize != nil,
+        freshStarts: transfer.progress.freshStarts), place: sink.place)
+  }
+
+  private var record: TransferRecord { scope.record }
+  private var now: Double { scope.context.client.clock.now() }
+  var finalState: TransferState { record.state }
+
+  func run(release: @Sendable () -> Void) async {
+    record.begin()
+    let end: TransferEnd
+    do {
+      let source = try await openSource()
+      end = await drive(source, ChunkProofs(scope, source))
+    } catch {
+      end = Self.isStop(error) ? .stopped : .failed(Failure(error))
+    }
+    release()
+    source?.digests.cancel()
+    if end.dropsProgress(record.stop.event) {
+      // The task may be cancelled, and its requests with it.
+      await Task { await self.abandon() }.value
+      record.note(.onlyHeld(0))
+    }
+    record.count(scope.requester.takeTally())
+    record.end(end)
+    if end.isOver(record.stop.event) { await SourceFile.dropCopy(of: record) }
+  }
+
+  /// What the state can't take ends the run, which says why, once.
+  private static func isStop(_ error: any Error) -> Bool {
+    error is CancellationError || error is LedgerError
+  }
+
+  /// Opens the source; a change since the last attempt ends the old session's use.
+  private func openSource() async throws -> SendingSource {
+    let path = record.transfer.source.localPath ?? ""
+    let full = RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
+    let file = try await SourceFile.open(full, for: record)
+    if let old = record.progress.source, !old.isSameContent(as: file.facts),
+      record.progress.completedAt == nil
+    {
+      record.warn("the source changed since the last attempt: the upload starts anew")
+      await abandon()
+      forget(.contentChanged)
+    }
+    let source = try SendingSource(file, path, scope)
+    self.source = source
+    return source
+  }
+
+  /// Does what the machine says until it says how the upload ended.
+  private func drive(_ source: SendingSource, _ proofs: ChunkProofs) async -> TransferEnd {
+    self.proofs = proofs
+    var actions = machine.handle(.begun, at: now)[...]
+    while true {
+      guard let action = actions.popFirst() else {
+        if case .ended(let end) = machine.phase { return end }
+        return .failed(Failure(.internal, "an upload has nothing to do, and has not ended"))
+      }
+      do {
+        guard let event = try await perform(action, source, proofs) else { continue }
+        actions = machine.handle(event, at: now)[...]
+      } catch {
+        let event: UploadMachine.Event =
+          Self.isStop(error) ? .stopped : .failed(Failure(error), session: record.progress.session)
+        actions = machine.handle(event, at: now)[...]
+      }
+    }
+  }
+
+  /// - Returns: the event that the action brings about; nil where the next action follows.
+  private func perform(
+    _ action: UploadMachine.Action, _ source: SendingSource, _ proofs: ChunkProofs
+  ) async throws -> UploadMachine.Event? {
+    let takeover = SessionTakeover(scope: scope, source: source)
+    switch action {
+    case .settle: return try await settle(source, proofs)
+    case .check: return .checked(try await check(source))
+    case .sendWhole: return .found(try await sendWhole(source))
+    case .create(let old, let lost):
+      let opening = SessionOpening(scope: scope, source: source)
+      let (session, isReplayed) = try await opening.open(renewing: old, lost: lost)
+      return .opened(session, isReplayed: isReplayed)
+    case .ask(let session):
+      return .told(try await scope.sink.holdings(of: session, source: source.request))
+    case .takeOver(let holdings, let session):
+      return .takenOver(try await takeover.held(holdings, session), expiresAt: holdings?.expiresAt)
+    case .requireProof(let session):
+      // Said before the bytes are sent, where `verify: required` could not be met behind them.
+      guard scope.settings.verify != .required || scope.traits.provesUpload(in: session) else {
+        throw Failure(
+          .digestUnavailable,
+          "\(scope.sink.place) neither checks nor gives a digest of what is uploaded to it")
+      }
+    case .send(let session, let workers):
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<workers { group.addTask { try await self.work(session) } }
+        try await group.waitForAll()
+      }
+      return .done
+    case .judgeReceipts: return .refuted(scope.traits.rejectedChunks(machine.held.sorted))
+    case .prepareToClose(let session): return try await prepareToClose(session, source)
+    case .close(let session):
+      return .found(
+        try await scope.sink.complete(session, source: source.request, chunks: machine.held.sorted))
+    case .look(let session):
+      return .found(
+        try await DestinationLook(scope: scope, source: source)
+          .uploaded(session, try sentChunks().sorted, try await source.digests.whole()))
+    case .prove(let file):
+      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, try sentChunks())
+      return .done
+    case .compare(let session):
+      let found = try await takeover.differing(machine.held, session)
+      return .compared(lost: found?.lost, isIncomplete: found?.isIncomplete ?? false)
+    case .wait(let failure, let lost):
+      try await scope.requester.wait(after: failure, lost: lost)
+      return .done
+    case .reopen:
+      try source.reopen()
+      return .done
+    case .shrinkChunks: source.shrinkChunks()
+    case .note(let event): record.note(event)
+    case .save: record.save()
+    case .drop(let lost): drop(lost)
+    case .warn(let message): record.warn(message)
+    case .end(let session): await SessionIntents(scope: scope).end(session)
+    case .abandon: await abandon()
+    case .forget(let reason): forget(reason)
+    }
+    return nil
+  }
+
+  private func abandon() async { await SessionIntents(scope: scope).abandon() }
+
+  private func forget(_ reason: RestartReason) {
+    proofs?.forget()
+    record.restart(reason)
+    scope.live.setDone(0)
+  }
+
+  /// What the server holds of these chunks is of no use.
+  private func drop(_ lost: [ChunkRecord]) {
+    for record in lost {
+      self.record.note(.dropped(record.length))
+      scope.live.add(-record.length)
+    }
+    scope.context.run.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: lost.map(\.offset)))
+  }
+
+  private func settle(_ source: SendingSource, _ proofs: ChunkProofs) async throws -> UploadMachine.Event {
+    switch try await UploadSettling(scope: scope, source: source).find() {
+    case .end(let end): return .settled(end)
+    case .uploaded(let file):
+      try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, HeldChunks())
+      return .settled(.finished)
+    case .mustMove:
+      record.noteMove()
+      return .done
+    }
+  }
+
+  /// What can be known before a session is asked for.
+  private func check(_ source: SendingSource) async throws -> UploadMachine.Pass {
+    if source.isHashed { try source.digests.begin() }
+    try await source.checkKnown()
+    if source.request.size == 0, source.abilities.emptyFile == .refused {
+      throw Failure(
+        .protocolViolation,
+        "`\(record.transfer.source.text)` has 0 bytes, and this service refuses empty files: leave it out (`exclude`)"
+      )
+    }
+    let needsSession = scope.traits.opensSession(for: source.request)
+    // Nothing comes after the only request that could still refuse bad bytes.
+    if !needsSession, !scope.expect.digests.isEmpty {
+      try source.checkExpected(try await source.digests.whole())
+    }
+    return UploadMachine.Pass(
+      needsSession: needsSession, session: record.progress.session,
+      isClosing: record.progress.sessionState == .finalizing, size: source.request.size,
+      abilities: source.abilities)
+  }
+
+  private func sendWhole(_ source: SendingSource) async throws -> UploadedFile {
+    record.note(.laidOut(chunks: 1))
+    if scope.settings.chunkSize == .auto { record.note(.chosen(chunk: source.request.chunkSize)) }
+    // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
+    if source.request.mustBeNew { try await recordIntent() }
+    record.save()
+    let chunk = UploadChunk(index: 0, range: 0..<source.request.size)
+    return scope.traits.closed(nil, receipt: try await sender(nil)?.send(chunk, mayHoldMore: false))
+  }
+
+  private func recordIntent() async throws {
+    record.note(.finalizing)
+    record.save()
+    try await scope.context.run.writer.barrier()
+  }
+
+  private func sender(_ session: RemoteSession?) -> ChunkSender? {
+    guard let source, let proofs else { return nil }
+    return ChunkSender(scope: scope, source: source, proofs: proofs, session: session) { event in
+      self.tell(event)
+    } coming: {
+      self.machine.comingChunks
+    }
+  }
+
+  private func tell(_ event: UploadMachine.Event) {
+    for case .note(let event) in machine.handle(event, at: now) { record.note(event) }
+  }
+
+  /// Sends what waits to be sent, one chunk after the other.
+  private func work(_ session: RemoteSession) async throws {
+    // A server that takes chunks in order and can't be asked is told only of the last one twice: what is before it
+    // must be on record, or a kill would leave the whole upload of no use.
+    let mustRecord = source?.abilities.order == .sequential && !scope.traits.tellsHoldings(of: session)
+    guard let sender = sender(session) else { return }
+    while let chunk = machine.nextChunk(at: now) {
+      if mustRecord { try await scope.context.run.writer.barrier() }
+      let began = now
+      _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
+      tell(.sent(chunk: chunk.index, seconds: now - began))
+    }
+  }
+
+  /// The chunks that the finished file is proved by: those of this attempt, or where it began behind the end, those on
+  /// record.
+  private func sentChunks() throws -> HeldChunks {
+    machine.held.isEmpty
+      ? HeldChunks(try scope.context.run.ledger.chunks(of: record.transfer.seq)) : machine.held
+  }
+
+  /// Records the intent to close the session: it is there before the file can appear, so that a kill in between never takes
+  /// our own file for a stranger's.
+  private func prepareToClose(
+    _ session: RemoteSession, _ source: SendingSource
+  ) async throws -> UploadMachine.Event {
+    let mine = source.isHashed ? try await source.digests.whole() : [:]
+    try source.checkExpected(mine)
+    try source.file.check()
+    source.request.digests = mine
+    try await recordIntent()
+    let look = DestinationLook(scope: scope, source: source)
+    guard let file = try await look.last(session, machine.held.sorted, mine) else { return .done }
+    if let session = record.progress.session { await SessionIntents(scope: scope).end(session) }
+    return .found(file)
+  }
+}

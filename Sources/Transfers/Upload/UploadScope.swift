@@ -1,0 +1,31 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+
+/// What belongs to one upload from its beginning to its end.
+struct UploadScope {
+  let record: TransferRecord
+  let sink: any RemoteSink
+  let requester: Requester
+  let live: LiveTransfer
+
+  var context: TransferContext { record.context }
+  var settings: TransferSettings { record.transfer.settings }
+  var expect: Expectation { record.transfer.expect }
+  var traits: any UploadTraits { sink.traits }
+
+  /// ETags are read in one way for all of an endpoint.
+  var endpointName: String {
+    switch record.transfer.destination {
+    case .remote(let name, _): name
+    case .url, .local: sink.origin
+    }
+  }
+
+  /// Bytes went over the network, or did not after all.
+  func count(_ bytes: Int) {
+    record.note(.moved(Int64(bytes)))
+    context.board.count(bytes)
+  }
+}

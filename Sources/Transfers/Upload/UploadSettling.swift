@@ -1,0 +1,133 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+
+/// What can be settled before a byte is sent: uploads that still stand, files that are there already.
+struct UploadSettling {
+  let scope: UploadScope
+  let source: SendingSource
+  private var record: TransferRecord { scope.record }
+  private var look: DestinationLook { DestinationLook(scope: scope, source: source) }
+
+  enum Finding {
+    case end(TransferEnd)
+    /// The file stands there, and only the record of that was lost.
+    case uploaded(UploadedFile)
+    case mustMove
+  }
+
+  nonisolated(nonsending) func find() async throws -> Finding {
+    let progress = record.progress
+    if progress.completedAt != nil {
+      if let end = try await standing() { return .end(end) }
+      forgetCompletion()
+      return .mustMove
+    }
+    if source.request.mustBeNew, progress.session == nil, progress.sessionState == .finalizing,
+      let file = try await look.uploaded(nil, [], try await source.digests.whole())
+    {
+      // Killed between the answer to the only request and its record.
+      return .uploaded(file)
+    }
+    guard progress.session == nil, let found = try await look.first() else { return .mustMove }
+    switch found {
+    case .nothing: return .mustMove
+    case .object(let object, _):
+      if try await adopts(object) { return .end(.settled(.adopted)) }
+    case .hidden(let failure), .failed(let failure):
+      // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
+      guard scope.settings.ifExists == .replace else { throw failure }
+      return .mustMove
+    }
+    switch scope.settings.ifExists {
+    case .replace: return .mustMove
+    case .keep: return .end(.skipped(.exists))
+    case .fail: throw Failure(.destinationExists, "there is a file at \(scope.sink.lookedAt) already")
+    }
+  }
+
+  /// Takes what stands there for the upload, where digests say that it is.
+  private nonisolated(nonsending) func adopts(_ object: RemoteObject) async throws -> Bool {
+    let told = look.told(object)
+    guard object.size == source.request.size, !told.isEmpty else { return false }
+    let mine = try await source.digests.whole(also: told.keys)
+    try source.checkExpected(mine)
+    guard told.allSatisfy({ mine[$0.key] == $0.value }) else { return false }
+    for algorithm in told.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      record.check(Verification(algorithm.rawValue, .server, .match))
+    }
+    source.complete(scope.traits.file(object), digests: mine)
+    record.note(.reused(source.request.size))
+    record.note(.completed(at: scope.context.client.clock.now()))
+    return true
+  }
+
+  /// How the transfer ends where its recorded completion still stands.
+  private nonisolated(nonsending) func standing() async throws -> TransferEnd? {
+    let (progress, now) = (record.progress, source.file.facts)
+    // One that another transfer has left is not this one's before its content was compared.
+    if record.refresh == .never, progress.source?.inode != 0 { return record.standing() }
+    guard record.refresh != .always, let recorded = progress.source else {
+      record.fallen = .asked
+      return nil
+    }
+    var reason: TransferState.UpToDateReason?
+    // Times say nothing of a record that another transfer has left.
+    if recorded.inode == 0 || !(recorded.size == now.size && recorded.mtime == now.mtime)
+      || scope.context.checksEverything
+    {
+      // Another fingerprint is another content; the same one is only a hint, and the digest is the proof.
+      guard recorded.size == now.size, recorded.fingerprint == nil || recorded.fingerprint == now.fingerprint,
+        let old = progress.digests[.sha256], try await source.digests.whole()[.sha256] == old
+      else {
+        record.fallen = .sourceChanged
+        return nil
+      }
+      reason = recorded.mtime == now.mtime ? nil : .duplicate
+    }
+    if scope.expect.digests.contains(where: { progress.digests[$0.key] == nil }) {
+      try source.checkExpected(try await source.digests.whole())
+    } else {
+      try source.checkExpected(progress.digests)
+    }
+    try await source.checkType()
+    let file = UploadedFile(
+      remoteID: progress.remoteID, version: progress.remote.version, etag: progress.remote.etag)
+    record.fallen = .destinationChanged
+    // What stands under the name now is what counts; a service that knows only ids is asked by id.
+    switch try await scope.sink.look(for: file) {
+    case nil, .hidden: break
+    case .nothing: return nil
+    case .failed(let failure): throw failure
+    case .object(let seen, _): guard isRecorded(seen) else { return nil }
+    }
+    record.fallen = nil
+    record.note(.source(now))
+    if !record.isCompletedInThisRun { record.note(.reused(source.request.size)) }
+    return record.standing(reason)
+  }
+
+  /// Nothing speaks against its being the file that is on record.
+  private func isRecorded(_ seen: RemoteObject) -> Bool {
+    if let size = seen.size, size != source.request.size { return false }
+    let known = record.progress.digests
+    let told = seen.digests.filter { known[$0.key] != nil }
+    if told.isEmpty, let old = record.progress.remote.etag, let new = seen.etag { return old == new }
+    return told.allSatisfy { known[$0.key] == $0.value }
+  }
+
+  private func forgetCompletion() {
+    let now = source.file.facts
+    // Bytes that were read, and are others, have other digests, whatever size and times say.
+    if record.fallen != .sourceChanged, let recorded = record.progress.source,
+      recorded.isSameContent(as: now), recorded.inode == now.inode, recorded.ctime == now.ctime
+    {
+      source.recorded = record.progress.digests
+    }
+    record.restart(.completionGone)
+    scope.live.setDone(0)
+    // What stands there is replaced, if by the same bytes.
+    record.note(.onlyHeld(0))
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The forms of a report, from a run and from its state, as the programs that they are for take them.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct FormsTests {
+  private func job(_ depot: Depot, more: String = "") -> String {
+    """
+    version: 1
+    job: forms
+    endpoints: { depot: \(depot.endpoint) }
+    transfers:
+      - { id: one, download: "depot:a.bin", to: "=<b>\\u202ea.bin" }
+      - { id: two, download: "depot:b.bin", to: in/b.bin }
+      - { id: up, upload: up.bin, to: "depot:up.bin" }
+    \(more)
+    """
+  }
+
+  private func file(_ bench: Bench, _ name: String) -> String {
+    FileManager.default.contents(atPath: bench.scratch.path + "/" + name).map {
+      String(decoding: $0, as: UTF8.self)
+    } ?? ""
+  }
+
+  private func value(_ metrics: String, _ name: String) -> Double? {
+    metrics.split(separator: "\n").first { $0.hasPrefix("haul_job_" + name) }?.split(separator: " ").last
+      .flatMap { Double($0) }
+  }
+
+  @Test func aRunWritesEachFormThatItIsAskedFor() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 100_000) }
+    try bench.source("up.bin", size: 50_000)
+    let names = ["r.csv", "r.html", "r.jsonl", "r.xml", "r.sha256sums", "r.txt", "r.odd"]
+    let options = names.flatMap { ["--report", bench.scratch.path + "/" + $0] }
+    let run = try await bench.run(
+      job(depot, more: "  - { id: gone, download: \"depot:none\", to: in/none }"),
+      options + ["--metrics", bench.scratch.path + "/haul.prom"])
+    #expect(run.status == 1 && run.faults == "", "\(run.errors) \(run.faults)")
+    for (name, form) in [
+      ("r.csv", "csv"), ("r.html", "html"), ("r.jsonl", "jsonl"), ("r.xml", "junit"),
+      ("r.sha256sums", "sha256sums"),
+      ("r.txt", "text"), ("r.odd", "json"), ("haul.prom", "prometheus"),
+    ] {
+      let printed = try await bench.haul(["report", "forms", "--format", form])
+      #expect(printed.status == 0 && printed.output == file(bench, name), "\(name): \(printed.errors)")
+    }
+    #expect(file(bench, "r.csv").contains(",'=<b>"))
+    #expect(file(bench, "r.jsonl").split(separator: "\n").count == 5)
+    #expect(file(bench, "r.xml").contains("failures=\"1\""))
+    let proved = try Sums.shell("sha256sum --strict -c ../r.sha256sums", in: bench.job)
+    #expect(proved.split(separator: "\n").count == 3, "\(proved)")
+    #expect(value(file(bench, "haul.prom"), "exit_code") == 1)
+    // An older run's forms come from its stored report; a suffix tells the form.
+    #expect(try await bench.run(job(depot)).status == 0)
+    let old = try await bench.haul(["report", "forms", "--run", "1", "--output", "../old.csv"])
+    #expect(old.status == 0 && old.output == "", "\(old.errors)")
+    #expect(file(bench, "old.csv").contains("NOT_FOUND") && file(bench, "old.csv").contains(",'=<b>"))
+  }
+
+  @Test func aRefusedRunTellsItsMetrics() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench, faults: Depot.slow(10_000))
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1_000_000) }
+    try bench.source("up.bin", size: 1_000_000)
+    try bench.writeJob(job(depot))
+    let first = try bench.start(["run", "job.yaml", "--no-progress"])
+    let metrics = bench.scratch.path + "/haul.prom"
+    for _ in 0..<200 {
+      let status = try await bench.haul(["status", "forms", "--json"])
+      if status.output.contains("\"state\": \"running\"") { break }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    let second = try await bench.haul(["run", "job.yaml", "--no-progress", "--metrics", metrics])
+    #expect(second.status == 76, "\(second.errors)")
+    #expect(value(file(bench, "haul.prom"), "exit_code") == 76)
+    #expect(value(file(bench, "haul.prom"), "last_success_timestamp_seconds") == 0)
+    #expect(value(file(bench, "haul.prom"), "transfers{job=\"forms\",state=\"running\"}") ?? 0 > 0)
+    // What a skipped run knows is not how the job does.
+    let skipped = try await bench.haul([
+      "run", "job.yaml", "--no-progress", "--metrics", metrics, "--if-running", "skip",
+    ])
+    #expect(skipped.status == 0 && value(file(bench, "haul.prom"), "exit_code") == 76)
+    first.signal(SIGINT)
+    #expect(try await first.wait().status == 75)
+  }
+
+  /// Notices have reports written twice, which a pipe can't be.
+  @Test func aPipeGetsItsReportOnce() async throws {
+    let bench = try Bench()
+    let yaml = """
+      version: 1
+      job: piped
+      on: { end: [ { command: ["true"] } ] }
+      transfers: [ { id: a, download: "http://127.0.0.1:1/x", to: x, enabled: false } ]
+
+      """
+    for (text, code) in [(yaml, 0), (yaml + "nokey: 1\n", 65)] {
+      try bench.writeJob(text)
+      let told = try Sums.shell(
+        """
+        rm -f p m; mkfifo p m; timeout 30 cat p > p.out & timeout 30 cat m > m.out &
+        umask 077; { timeout 20 '\(Programs.haul)' run job.yaml --no-progress --state-dir '\(bench.state)' \
+          --report p --metrics m --report haul.prom --report /dev/stdout 2>errors; echo $? >code; } | cat > out
+        cat code; wait; stat -c %a haul.prom
+        grep -c '"schema"' p.out out; grep -c '^haul_job_exit_code' m.out; grep -c '"delivered"' p.out || true
+        """, in: bench.job)
+      #expect(told == "\(code)\n644\np.out:1\nout:1\n1\n1\n", "\(told)")
+    }
+  }
+
+  @Test func metricsKeepTheirJob() async throws {
+    let bench = try Bench()
+    let metrics = bench.scratch.path + "/haul.prom"
+    func run(_ yaml: String) async throws -> Int32 {
+      try bench.writeJob(yaml)
+      return try await bench.haul(["run", "job.yaml", "--no-progress", "--metrics", metrics]).status
+    }
+    let broken = "version: 1\njob: [named"
+    // Nothing tells the name of this one.
+    #expect(try await run(broken) == 65 && !FileManager.default.fileExists(atPath: metrics))
+    let yaml = """
+      version: 1
+      job: named
+      transfers: [ { id: a, download: "http://127.0.0.1:1/x", to: x, enabled: false } ]
+      """
+    #expect(try await run(yaml) == 0 && value(file(bench, "haul.prom"), "exit_code{job=\"named\"}") == 0)
+    #expect(try await run(broken) == 65)
+    #expect(value(file(bench, "haul.prom"), "exit_code{job=\"named\"}") == 65)
+    // A report that is gone is said to be.
+    #expect(try await run(yaml) == 0)
+    try FileManager.default.removeItem(atPath: bench.state + "/named/reports")
+    let gone = try await bench.haul(["report", "named", "--run", "1", "--format", "json"])
+    #expect(
+      gone.status == 66 && gone.errors.contains("run 1 of the job `named` is no longer kept"), "\(gone)")
+    #expect(try await bench.haul(["report", "named", "--run", "1"]).status == 0)
+  }
+
+  @Test func theLastSuccessOutlivesWhatFollows() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1000) }
+    try bench.source("up.bin", size: 1000)
+    let metrics = bench.scratch.path + "/haul.prom"
+    func run(_ yaml: String) async throws -> (Int32, String) {
+      try bench.writeJob(yaml)
+      try? FileManager.default.removeItem(atPath: metrics)
+      let end = try await bench.haul([
+        "run", "job.yaml", "--no-progress", "--metrics", metrics, "--events", metrics + ".events",
+      ])
+      return (end.status, file(bench, "haul.prom"))
+    }
+    let (status, good) = try await run(job(depot))
+    let success = try #require(value(good, "last_success_timestamp_seconds"))
+    #expect(status == 0 && success > 1_600_000_000 && success == value(good, "last_run_timestamp_seconds"))
+    #expect(
+      value(good, "verified_transfers") == 3
+        && value(good, "transfers{job=\"forms\",state=\"completed\"}") == 3)
+    // Metrics are not the report.
+    let ended = try #require(JSON.lines(metrics + ".events").last)
+    #expect(ended["event"].string == "run_ended" && ended["report"].string?.hasSuffix(".json") == true)
+    let failing = job(depot, more: "  - { id: gone, download: \"depot:none\", to: in/none }")
+    for (yaml, code) in [(failing, 1.0), (job(depot, more: "nokey: 1"), 65)] {
+      let (status, bad) = try await run(yaml)
+      #expect(Double(status) == code && value(bad, "exit_code") == code, "\(bad)")
+      #expect(value(bad, "last_success_timestamp_seconds") == success)
+      #expect(try #require(value(bad, "last_run_timestamp_seconds")) > success)
+      #expect(value(bad, "transfers{job=\"forms\",state=\"up_to_date\"}") == 3)
+    }
+    #expect(try await bench.haul(["gc", "--keep", "1"]).status == 0)
+    let kept = try await bench.haul(["report", "forms", "--format", "prometheus"])
+    #expect(value(kept.output, "last_success_timestamp_seconds") == success, "\(kept.errors)")
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Manifests of several files, and one that comes by standard input.
+@Suite(.turns, .timeLimit(.minutes(15)))
+struct ImportsTests {
+  private static let yaml = """
+    version: 1
+    job: piped
+    imports: [lib/common.yaml]
+    transfers:
+      - { id: a, download: "web:x", to: x, enabled: false }
+    """
+  private static let common = """
+    endpoints: { web: { type: http, url: "http://127.0.0.1:1" } }
+    """
+
+  /// Runs haul in the bench's own folder with the manifest as its standard input.
+  private func piped(_ bench: Bench, _ words: String) async throws -> Finished {
+    try bench.scratch.write("in.yaml", Self.yaml)
+    return try await Running(
+      "/bin/sh", ["-c", "exec \(Programs.haul) \(words) --state-dir \(bench.state) < in.yaml"],
+      environment: bench.environment(), folder: bench.scratch.path, scratch: bench.scratch.path
+    ).wait(.seconds(30))
+  }
+
+  @Test func standardInputHasAFolder() async throws {
+    let bench = try Bench()
+    try bench.scratch.write("job/lib/common.yaml", Self.common)
+    let lost = try await piped(bench, "run -")
+    #expect(lost.status == 66, "\(lost.errors)")
+    #expect(lost.errors.contains("-:3:11: error: the imported file `lib/common.yaml` does not exist"))
+    for _ in 0..<2 {
+      let run = try await piped(bench, "run - --root job")
+      #expect(run.status == 0 && !run.errors.contains("warning"), "\(run.errors)")
+    }
+    // Commands without the manifest's path go by the state's own copy.
+    let gc = try await bench.haul(["gc", "piped"])
+    #expect(gc.status == 0 && !gc.errors.contains("can't be read"), "\(gc.errors)")
+    try bench.writeJob(Self.yaml)
+    let misused = try await bench.haul(["run", "job.yaml", "--root", "."])
+    #expect(misused.status == 64, "\(misused.errors)")
+  }
+
+  @Test func faultsOfImportsHaveTheirLine() async throws {
+    let bench = try Bench()
+    try bench.writeJob(Self.yaml)
+    try bench.scratch.write("job/lib/common.yaml", Self.common.replacing("type: http", with: "type: htp"))
+    let check = try await bench.haul(["check", "job.yaml"])
+    #expect(check.status == 65)
+    #expect(
+      check.errors.hasPrefix(
+        "lib/common.yaml:1:27: error: there is no endpoint type `htp`\n  endpoints: { web: { type: htp,"),
+      "\(check.errors)")
+    #expect(!FileManager.default.fileExists(atPath: bench.state + "/piped"))
+  }
+}

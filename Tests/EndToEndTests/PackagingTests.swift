@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `packaging/` holds, by the tools that own it where they are installed.
+@Suite(.timeLimit(.minutes(2)))
+struct PackagingTests {
+  private static let packaging = Programs.root + "/packaging"
+
+  private func run(_ bench: Bench, _ program: String, _ arguments: [String]) async throws -> Finished {
+    try await Running(
+      program, arguments, environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path
+    ).wait()
+  }
+
+  /// systemd reads the units without a complaint, and finds little that they may do.
+  @Test(.enabled(if: Programs.find("systemd-analyze") != nil, "systemd is not installed"))
+  func systemdReadsTheUnits() async throws {
+    let bench = try Bench()
+    for name in ["haul@.service", "haul@.timer", "haul-failed@.service"] {
+      let text = try String(contentsOfFile: Self.packaging + "/systemd/" + name, encoding: .utf8)
+        .replacing("/usr/bin/haul", with: Programs.haul)
+      try bench.writeJob(text, as: name)
+      try bench.writeJob(text, as: name.replacing("@", with: "@nightly"))
+    }
+    let analyze = try #require(Programs.find("systemd-analyze"))
+    let units = ["haul@nightly.service", "haul@nightly.timer", "haul-failed@nightly.service"]
+    let verify = try await run(
+      bench, analyze, ["verify", "--man=no", "--recursive-errors=one"] + units.map { "./" + $0 })
+    #expect(verify.status == 0 && verify.errors == "", "\(verify.errors)")
+    // Tenths: 1.6 of 10, for what uses the network; more is a unit that has lost a line.
+    let security = try await run(
+      bench, analyze,
+      ["security", "--offline=true", "--no-pager", "--threshold=20", "./haul@nightly.service"])
+    #expect(security.status == 0, "\(security.output)")
+  }
+
+  /// The unit's command line is understood (66, not 64), and what it says has the journal's priorities.
+  @Test func theUnitRunsHaul() async throws {
+    let bench = try Bench()
+    let unit = try String(contentsOfFile: Self.packaging + "/systemd/haul@.service", encoding: .utf8)
+    let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=/usr/bin/haul ") })
+    let words = line.split(separator: " ").dropFirst().map { String($0).replacing("%i", with: "not-there") }
+    let end = try await bench.haul(words)
+    #expect(end.status == 66 && end.errors.hasPrefix("<3>"), "\(end.errors)")
+  }
+
+  /// The manifest of the CronJob is valid, its command line is understood, and each exit code has one rule.
+  @Test func theCronJobIsHauls() async throws {
+    let bench = try Bench()
+    let script = """
+      import json, sys, yaml
+      parts = {(part["kind"], part["metadata"]["name"]): part for part in yaml.safe_load_all(open(sys.argv[1]))}
+      job = parts["CronJob", "haul-nightly"]["spec"]["jobTemplate"]["spec"]
+      rules = [code for rule in job["podFailurePolicy"]["rules"] for code in rule.get("onExitCodes", {}).get("values", [])]
+      assert job["template"]["spec"]["restartPolicy"] == "Never"
+      print(json.dumps({"manifest": parts["ConfigMap", "haul-nightly"]["data"]["nightly.yaml"], "codes": rules,
+        "arguments": job["template"]["spec"]["containers"][0]["args"]}))
+      """
+    let found = try JSON.parse(
+      try await Venv.run(script, [Self.packaging + "/kubernetes/cronjob.yaml"]))
+    try bench.writeJob(found["manifest"].string ?? "", as: "nightly.yaml")
+    let check = try await bench.haul(["check", "nightly.yaml"])
+    #expect(check.status == 0, "\(check.errors)")
+    let arguments = found["arguments"].array.compactMap(\.string)
+    #expect(arguments.prefix(2) == ["run", "/etc/haul/nightly.yaml"])
+    // Understood, and then without the secret's variable: 66, not 64.
+    let end = try await bench.haul(["run", "nightly.yaml"] + arguments.dropFirst(2))
+    #expect(end.status == 66, "\(end.errors)")
+    let help = try await bench.haul(["--help"]).output.replacing("\n", with: " ")
+    let told = help.matches(of: /(?:codes:|;)\s+(\d+)\s/).compactMap { Int64($0.1) }
+    #expect(told.count == 10 && found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
+  }
+
+  /// The man page names each command and its options, and roff takes it without a complaint.
+  @Test(arguments: ["haul", "depot"])
+  func manPages(_ name: String) async throws {
+    let bench = try Bench()
+    let program = Programs.haul.replacing(/[^\/]+$/, with: name)
+    let page = try await run(bench, Programs.python, [Programs.root + "/Scripts/manual", program])
+    #expect(page.status == 0, "\(page.errors)")
+    let file = try bench.scratch.write(name + ".1", page.output)
+    let words =
+      name == "haul" ? ["run", "completions", "\\-\\-if\\-running", "EXIT STATUS"] : ["\\-\\-listen"]
+    for word in words { #expect(page.output.contains(word)) }
+    for (tool, arguments) in [
+      ("mandoc", ["-Tlint", "-Wwarning"]), ("groff", ["-man", "-ww", "-z", "-Kutf8"]),
+    ] {
+      guard let path = Programs.find(tool) else { continue }
+      let end = try await run(bench, path, arguments + [file])
+      #expect(end.status == 0 && end.errors == "" && end.output == "", "\(end.errors)\(end.output)")
+    }
+  }
+}

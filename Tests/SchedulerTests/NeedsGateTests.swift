@@ -1,0 +1,74 @@
+import Foundation
+import JobLedger
+import JobModel
+import Testing
+import TestSupport
+
+@testable import Scheduler
+
+/// Who waits for whom, over a real ledger.
+struct NeedsGateTests {
+  private let scratch: Scratch
+  private let ledger: JobLedger
+
+  /// A plan: each transfer's id and what it needs.
+  private init(_ plan: [(String, needs: [String])]) throws {
+    scratch = try Scratch()
+    ledger = try JobLedger(folder: scratch.path, mayMigrate: true)
+    _ = try ledger.compile { add in
+      for (index, (id, needs)) in plan.enumerated() {
+        var settings = TransferSettings(direction: .download)
+        settings.needs = needs
+        let entry = PlannedTransfer(
+          id: id, source: Place("http://h/\(id)"), destination: Place(id), destinationIdentity: id,
+          settings: settings, expect: JobModel.Expectation(),
+          mark: SourceMark(file: "job", line: 1, column: 1), takesSourceName: false)
+        try add(entry, withUnsafeBytes(of: index) { Array($0) })
+      }
+    }
+  }
+
+  init() throws { try self.init([("a", []), ("b", ["a"]), ("c", ["b"])]) }
+
+  private func set(_ state: TransferState, of seq: Int64) async throws {
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    writer.submit(.state(seq: seq, state))
+    try await writer.barrier()
+    try writer.close()
+  }
+
+  private func states() throws -> [String] {
+    try ledger.page(after: 0, onlyTouched: false, limit: 9).map {
+      $0.state.word + ($0.state.reason.map { " " + $0 } ?? "")
+    }
+  }
+
+  @Test func eachWaitsForWhatItNeeds() async throws {
+    var gate = NeedsGate()
+    var outcome = try gate.settle(ledger, now: 0)
+    #expect(gate.blocked.count == 2 && !outcome.hasOpened && outcome.isNews)
+    #expect(gate.waits(for: "a") && gate.waits(for: "b") && !gate.waits(for: "c"))
+    outcome = try gate.settle(ledger, now: 0)
+    #expect(!outcome.hasOpened && !outcome.isNews, "nothing has changed")
+    try await set(.completed, of: 1)
+    outcome = try gate.settle(ledger, now: 0)
+    #expect(gate.blocked.count == 1 && outcome.hasOpened && outcome.isNews && !gate.waits(for: "a"))
+  }
+
+  @Test func whatCanNotBeHadSkipsAllBehindIt() async throws {
+    var gate = NeedsGate()
+    try await set(.failed, of: 1)
+    let outcome = try gate.settle(ledger, now: 7)
+    #expect(outcome.hasOpened && gate.blocked.isEmpty)
+    #expect(try states() == ["failed", "skipped needs:a", "skipped needs:b"])
+    let failure = try #require(try ledger.transfer(2)?.progress.failure)
+    #expect(failure.code == .needsFailed)
+  }
+
+  @Test func whatHadNoTurnSaysWhy() throws {
+    var gate = NeedsGate()
+    _ = try gate.settle(ledger, now: 0)
+    try gate.holdRest(ledger)
+    #expect(try states() == ["queued", "queued needs:a", "queued needs:b"])
+  }
+}

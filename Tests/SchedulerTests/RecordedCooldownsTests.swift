@@ -1,0 +1,51 @@
+import JobLedger
+import JobModel
+import Testing
+import TestSupport
+
+@testable import Scheduler
+
+struct RecordedCooldownsTests {
+  private let scratch: Scratch
+  private let ledger: JobLedger
+  private let one = PolicyGroup.Key(number: 1)
+  private let two = PolicyGroup.Key(number: 2)
+
+  init() throws {
+    scratch = try Scratch()
+    ledger = try JobLedger(folder: scratch.path, mayMigrate: true)
+  }
+
+  /// What a run that begins at second 1000 finds of these ends.
+  private func cooldowns(_ ends: [String: Double]) async throws -> RecordedCooldowns {
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for (origin, end) in ends { writer.submit(.rest(origin: origin, until: end)) }
+    try await writer.barrier()
+    let found = try RecordedCooldowns(ledger, writer, now: 1000)
+    try await writer.barrier()
+    try writer.close()
+    return found
+  }
+
+  @Test func pastOnesAreForgottenAndLongOnesCut() async throws {
+    let found = try await cooldowns(["past": 900, "soon": 1060, "never": 9e9])
+    #expect(found.end(of: "past", now: 1000) == nil && found.end(of: "soon", now: 1000) == 1060)
+    #expect(found.end(of: "soon", now: 1060) == nil)
+    #expect(found.end(of: "never", now: 1000) == 87_400.0)
+    #expect(try ledger.rests(now: 1000)["never"] == 87_400.0, "on record as well")
+  }
+
+  @Test func whoWaitsIsGivenBackOnce() async throws {
+    var found = try await cooldowns(["a": 1010, "b": 1020, "c": 1005])
+    #expect(found.nextEnd == nil && found.groups.isEmpty)
+    let areFirst = [found.wait(1, for: "a", one), found.wait(2, for: "a", two), found.wait(3, for: "b", one)]
+    #expect(areFirst == [true, false, true])
+    #expect(found.groups == [one, two] && found.nextEnd == 1010)
+    let unwaited = found.takeEnded(now: 1009)
+    #expect(unwaited.isEmpty, "nobody waits for the one that ended")
+    let ended = found.takeEnded(now: 1015)
+    #expect(ended.map(\.origin) == ["a"] && ended.first.map { $0.seqs.sorted() } == [1, 2])
+    let again = found.takeEnded(now: 1015)
+    #expect(again.isEmpty && found.groups == [one] && found.nextEnd == 1020)
+  }
+}

@@ -1,0 +1,36 @@
+import JobModel
+import Synchronization
+import Testing
+
+@testable import Scheduler
+
+struct SpendingTests {
+  private let day = BudgetPeriod(.day, at: 1_700_000_000, zone: .utc)
+  private let next = BudgetPeriod(.day, at: 1_700_000_000 + 86_400, zone: .utc)
+
+  @Test func tellsOnceAPeriodWhenTheLastByteIsSpent() {
+    let told = Atomic<Int>(0)
+    let spending = Spending(Budget(bytes: 100, period: .day), period: day, spent: 40) {
+      told.add(1, ordering: .relaxed)
+    }
+    spending.count(59)
+    #expect(spending.spentUntil == nil && told.load(ordering: .relaxed) == 0)
+    spending.count(1)
+    spending.count(5)
+    #expect(spending.spentUntil == day.end && told.load(ordering: .relaxed) == 1)
+    spending.begin(day)
+    #expect(spending.spentUntil == day.end, "the same period goes on")
+    spending.begin(next)
+    #expect(spending.spentUntil == nil && spending.end == next.end)
+    spending.count(100)
+    #expect(told.load(ordering: .relaxed) == 2)
+  }
+
+  @Test func whatIsUnsavedIsTakenOnce() {
+    let spending = Spending(Budget(bytes: 100, period: .day), period: day, spent: 0) {}
+    #expect(spending.takeUnsaved() == nil)
+    spending.count(7)
+    let taken = spending.takeUnsaved()
+    #expect(taken?.bytes == 7 && taken?.period == day.name && spending.takeUnsaved() == nil)
+  }
+}

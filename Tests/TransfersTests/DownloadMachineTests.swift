@@ -1,0 +1,240 @@
+import Endpoints
+import JobModel
+import Testing
+
+@testable import Transfers
+
+/// What follows each event in each phase of a download.
+struct DownloadMachineTests: FetchCase {
+  typealias Step = DownloadMachine.Step
+
+  /// Where a machine is before the event in question.
+  enum Point: CaseIterable, Sendable {
+    case settling, resuming, describing, sizing, identifying, moving, verifying, repairing, promoting, ended
+  }
+
+  private let damage = Failure(.integrityMismatch, "damaged")
+
+  /// A machine that has come so far with an object of 105 bytes, of which two chunks are here.
+  private func machine(_ place: Point, _ terms: Fetch.Terms? = nil) -> DownloadMachine {
+    var machine = DownloadMachine(terms ?? self.terms())
+    func told(_ events: DownloadMachine.Event...) -> DownloadMachine {
+      for event in events { _ = machine.next(event) }
+      _ = machine.fetch.takeEffects()
+      return machine
+    }
+    let records = [chunk(0..<10), chunk(10..<20)]
+    let resumed = DownloadMachine.Event.resumed(recorded(object()), records, good: records)
+    switch place {
+    case .settling: return machine
+    case .resuming: return told(.settled(nil))
+    case .describing: return told(.settled(nil), resumed)
+    case .sizing: return told(.settled(nil), .resumed(TransferProgress(), [], good: nil), .described(nil))
+    case .identifying:
+      return told(
+        .settled(nil), .resumed(TransferProgress(), [], good: nil), .described(object(0, etag: nil)))
+    case .moving: return told(.settled(nil), resumed, .described(nil))
+    case .verifying: return told(.settled(nil), resumed, .described(nil), .fetched)
+    case .repairing:
+      return told(.settled(nil), resumed, .described(nil), .fetched, .failed(damage, hasBytes: true))
+    case .promoting: return told(.settled(nil), resumed, .described(nil), .fetched, .verified)
+    case .ended: return told(.settled(.finished))
+    }
+  }
+
+  @Test func theStraightWay() {
+    var machine = DownloadMachine(terms())
+    #expect(machine.next(.settled(nil)) == .resume)
+    #expect(
+      machine.next(.resumed(TransferProgress(), [], good: nil)) == .describe(RemoteObject()))
+    #expect(machine.fetch.takeEffects() == [.startOver(.partGone)])
+    #expect(machine.next(.described(nil)) == .fetch(0..<10))
+    #expect(machine.fetch.opened(Opening(.bytes(0..<10), seen: object()), wanted: 0..<10) == .take(0..<10))
+    machine.fetch.received(chunk(0..<10))
+    #expect(machine.next(.fetched) == .fetchMissing(size: 105))
+    machine.fetch.received(chunk(10..<105))
+    #expect(machine.next(.fetched) == .verify)
+    #expect(machine.next(.verified) == .promote)
+    _ = machine.fetch.takeEffects()
+    let facts = FileFacts(size: 105, mtime: 1, ctime: 1, inode: 7)
+    #expect(machine.next(.promoted(facts)) == .end(.finished))
+    #expect(machine.fetch.takeEffects() == [.promoted(facts, chunks: 11)] && machine.phase == .ended)
+  }
+
+  struct Cell: Sendable, CustomTestStringConvertible {
+    var place: Point
+    var event: DownloadMachine.Event
+    var step: Step
+    var effects: [Fetch.Effect] = []
+    var testDescription: String { "\(place): \(event)" }
+  }
+
+  private static let object: RemoteObject = {
+    var object = RemoteObject()
+    object.size = 105
+    object.etag = "\"1\""
+    return object
+  }()
+  private static let transient = Failure(.timeout, "late")
+
+  static let cells: [Cell] = [
+    Cell(place: .settling, event: .settled(.skipped(.exists)), step: .end(.skipped(.exists))),
+    Cell(
+      place: .settling, event: .failed(transient, hasBytes: false), step: .end(.failed(transient))),
+    Cell(place: .resuming, event: .failed(transient, hasBytes: false), step: .end(.failed(transient))),
+    Cell(place: .describing, event: .described(nil), step: .fetchMissing(size: 105)),
+    Cell(place: .describing, event: .described(object), step: .fetchMissing(size: 105)),
+    Cell(place: .describing, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
+    Cell(place: .identifying, event: .probed(nil), step: .verify),
+    Cell(place: .identifying, event: .probed(object), step: .verify),
+    Cell(place: .moving, event: .fetched, step: .verify),
+    Cell(place: .moving, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
+    Cell(place: .verifying, event: .verified, step: .promote),
+    Cell(place: .verifying, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
+    Cell(place: .repairing, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
+    Cell(place: .promoting, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
+  ]
+
+  @Test(arguments: cells) func table(_ cell: Cell) {
+    var machine = machine(cell.place)
+    #expect(machine.next(cell.event) == cell.step)
+    #expect(machine.fetch.takeEffects() == cell.effects)
+  }
+
+  @Test(arguments: Point.allCases) func stoppedAnywhere(_ place: Point) {
+    var machine = machine(place)
+    #expect(machine.next(.stopped) == .end(.stopped) && machine.phase == .ended)
+  }
+
+  /// What a phase never waits for ends the download, and says so.
+  @Test(arguments: Point.allCases) func foreignEventsAreFaults(_ place: Point) {
+    for event in [.verified, .fetched, .described(nil), .probed(nil)] as [DownloadMachine.Event] {
+      switch (place, event) {
+      case (.verifying, .verified), (.sizing, .fetched), (.moving, .fetched), (.describing, .described),
+        (.identifying, .probed):
+        continue
+      case (_, _): break
+      }
+      var machine = machine(place)
+      guard case .end(.failed(let failure)) = machine.next(event) else {
+        Issue.record("\(place) takes \(event)")
+        continue
+      }
+      #expect(failure.code == .internal)
+    }
+  }
+
+  @Test func withoutRangesItIsOneStream() {
+    let unserved = Failure(.rangeInvalid, "no ranges", class: .rangesUnserved)
+    for place in [Point.describing, .sizing, .moving, .verifying] {
+      var machine = machine(place)
+      #expect(machine.next(.failed(unserved, hasBytes: true)) == .fetch(nil))
+      #expect(machine.fetch.takeEffects().last == .startOver(.streamBroke))
+      #expect(!machine.fetch.isRanged && machine.fetch.map.have.total == 0)
+    }
+  }
+
+  /// Ranges that nothing ties together are not joined; what is here is fetched again.
+  @Test func untiedRangesAreNotJoined() {
+    var machine = machine(.sizing)
+    _ = machine.fetch.opened(Opening(.bytes(0..<10), seen: object(etag: nil)), wanted: 0..<10)
+    machine.fetch.received(chunk(0..<10))
+    _ = machine.fetch.takeEffects()
+    #expect(machine.next(.fetched) == .fetch(nil))
+    #expect(machine.fetch.takeEffects().last == .startOver(.streamBroke))
+  }
+
+  @Test func anotherObjectIsBegunOnce() {
+    let changed = Failure(.remoteChanged, "changed", class: .objectChanged, actual: "\"2\"")
+    var machine = machine(.moving)
+    #expect(machine.next(.failed(changed, hasBytes: true)) == .describe(RemoteObject()))
+    let effects = machine.fetch.takeEffects()
+    #expect(effects.first == .note(.startedAfresh(times: 1)) && effects.last == .startOver(.contentChanged))
+    #expect(machine.next(.described(object(etag: "\"2\""))) == .fetchMissing(size: 105))
+    guard case .end(.failed(let failure)) = machine.next(.failed(changed, hasBytes: true)) else {
+      Issue.record("it begins for ever")
+      return
+    }
+    #expect(failure.code == .remoteChanged && failure.class == .permanent && failure.actual == "\"2\"")
+  }
+
+  /// What is recorded belongs to another object than the one that is described now.
+  @Test func itChangedSinceTheLastAttempt() {
+    var machine = machine(.describing)
+    #expect(machine.next(.described(object(etag: "\"2\""))) == .describe(RemoteObject()))
+    #expect(machine.fetch.takeEffects().last == .startOver(.contentChanged))
+  }
+
+  @Test func aVersionThatIsKeptIsFetchedOn() {
+    let old = object { $0.version = "1" }
+    var machine = machine(.moving, terms { $0.pinned = { _ in old } })
+    let changed = Failure(.remoteChanged, "changed", class: .objectChanged)
+    #expect(machine.next(.failed(changed, hasBytes: true)) == .describe(old))
+    let effects = machine.fetch.takeEffects()
+    #expect(effects.prefix(2) == [.note(.learned(old)), .save] && effects.count == 3)
+    #expect(machine.fetch.map.have.total == 20, "what is here is its own")
+  }
+
+  @Test func damageWithoutBytesIsNotRepaired() {
+    var machine = machine(.verifying)
+    #expect(machine.next(.failed(damage, hasBytes: false)) == .end(.failed(damage)))
+  }
+
+  /// First the disk is looked at, then the server asked, then everything fetched once more, and then it has failed.
+  @Test func repairsInTheirOrder() {
+    let size: Int64 = 40 << 20
+    let settings = terms { $0.chunkSize = .bytes(1 << 20) }
+    let records = [chunk(0..<20 << 20), chunk(20 << 20..<size)]
+    var machine = DownloadMachine(settings)
+    _ = machine.next(.settled(nil))
+    _ = machine.next(.resumed(recorded(object(size)), records, good: records))
+    #expect(machine.next(.described(nil)) == .verify)
+    _ = machine.fetch.takeEffects()
+    // The disk.
+    #expect(machine.next(.failed(damage, hasBytes: true)) == .inspect)
+    #expect(machine.next(.inspected(records, good: [records[0]])) == .describe(object(size)))
+    #expect(machine.fetch.takeEffects().suffix(2) == [.forget([records[1]]), .note(.dropped(20 << 20))])
+    #expect(machine.next(.described(nil)) == .fetchMissing(size: size))
+    machine.fetch.received(records[1])
+    #expect(machine.next(.fetched) == .verify && !machine.fetch.provesRanges)
+    // The server.
+    #expect(machine.next(.failed(damage, hasBytes: true)) == .compare(size: size))
+    #expect(machine.next(.compared(records, damaged: [0..<16 << 20])) == .describe(object(size)))
+    #expect(machine.fetch.provesRanges && machine.fetch.map.have.ranges == [20 << 20..<size])
+    _ = machine.next(.described(nil))
+    machine.fetch.received(records[0])
+    #expect(machine.next(.fetched) == .verify)
+    _ = machine.fetch.takeEffects()
+    // Everything, in smaller chunks.
+    #expect(machine.next(.failed(damage, hasBytes: true)) == .fetchMissing(size: size))
+    #expect(!machine.fetch.provesRanges && machine.fetch.chunkSize == 256 << 10)
+    let effects = machine.fetch.takeEffects()
+    #expect(effects.first == .note(.startedAfresh(times: 2)))
+    #expect(effects.suffix(2) == [.startOver(.damaged), .note(.laidOut(chunks: 160))])
+    machine.fetch.received(chunk(0..<size))
+    #expect(machine.next(.fetched) == .verify)
+    #expect(machine.next(.failed(damage, hasBytes: true)) == .end(.failed(damage)))
+  }
+
+  /// A step that finds nothing leads to the next one; a small file's are left out.
+  @Test func repairsThatFindNothing() {
+    var machine = machine(.repairing)
+    #expect(machine.phase == .repairing(damage))
+    let records = [chunk(0..<10), chunk(10..<20)]
+    #expect(machine.next(.inspected(records, good: records)) == .fetchMissing(size: 105))
+    #expect(machine.fetch.takeEffects().contains(.startOver(.damaged)))
+    // The server gives no digests of ranges.
+    var large = DownloadMachine(terms { $0.chunkSize = .bytes(1 << 20) })
+    let size: Int64 = 40 << 20
+    _ = large.next(.settled(nil))
+    _ = large.next(.resumed(recorded(object(size)), [chunk(0..<size)], good: [chunk(0..<size)]))
+    _ = large.next(.described(nil))
+    #expect(
+      large.next(.failed(damage, hasBytes: true)) == .compare(size: size), "one record, nothing to inspect")
+    for damaged in [nil, []] as [[Range<Int64>]?] {
+      var machine = large
+      #expect(machine.next(.compared([chunk(0..<size)], damaged: damaged)) == .fetchMissing(size: size))
+      #expect(!machine.fetch.provesRanges)
+    }
+  }
+}

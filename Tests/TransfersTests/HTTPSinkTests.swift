@@ -1,0 +1,160 @@
+import Endpoints
+import JobModel
+import LocalFiles
+import Testing
+
+@testable import HTTPClient
+@testable import Transfers
+
+/// The one adapter between uploads and HTTP: what answers mean to who uploads.
+struct HTTPSinkTests {
+  private let session = RemoteSession(id: "s1", chunkSize: 4)
+  private let source = UploadSource(size: 6, contentType: "text/plain", chunkSize: 4)
+
+  private func name(_ found: FoundFile?) -> String {
+    switch found {
+    case nil: "not asked"
+    case .nothing: "nothing"
+    case .object(let object, _): "object of \(object.size ?? -1)"
+    case .hidden(let failure): "hidden \(failure.httpStatus ?? 0)"
+    case .failed(let failure): "failed \(failure.httpStatus ?? 0)"
+    }
+  }
+
+  @Test(arguments: [
+    (200, "object of 6"), (404, "nothing"), (410, "nothing"), (401, "hidden 401"), (403, "hidden 403"),
+    (405, "hidden 405"), (501, "hidden 501"), (400, "failed 400"),
+  ])
+  func looking(_ status: Int, _ found: String) async throws {
+    let bench = try UploadBench(HTTPDriver()) { _ in .status(status, ["Content-Length": "6"]) }
+    // What can't be done at all counts as a fault where looks are retried.
+    if status != 501 { #expect(name(try await bench.sink.look(.retried)) == found) }
+    #expect(name(try await bench.sink.look(.once)) == found)
+    #expect(bench.sink.place == "http://h/api/a.txt" && bench.sink.origin == "http://h")
+  }
+
+  @Test func onlyARetriedLookIsRetried() async throws {
+    for (effort, requests) in [(LookEffort.once, 1), (.retried, 2)] {
+      let bench = try UploadBench(HTTPDriver()) { _ in .broken() }
+      await #expect(throws: (any Error).self) { _ = try await bench.sink.look(effort) }
+      #expect(bench.transport.sent.count == requests)
+    }
+  }
+
+  @Test func aFileThatWasTakenAndIsNotThere() async throws {
+    let bench = try UploadBench(HTTPDriver()) { _ in .status(404) }
+    let failure = try await UploadBench.failure {
+      _ = try await bench.sink.inspect(UploadedFile(), source: source, chunks: [])
+    }
+    #expect(failure?.code == .notFound && failure?.httpStatus == 404)
+  }
+
+  @Test func beginning() async throws {
+    let replies: [(Int, String, String)] = [
+      (201, #"{"sessionId":"s1","chunkSize":4}"#, "opened"), (200, #"{"sessionId":"s1"}"#, "replayed"),
+      (413, #"{"maxChunkSize":2}"#, "limited to 2"), (413, #"{"maxChunkSize":9}"#, "PROTOCOL_VIOLATION"),
+      (400, "", "PROTOCOL_VIOLATION"),
+    ]
+    for (status, text, expected) in replies {
+      let bench = try UploadBench { _ in .status(status, [:], text) }
+      var keyed = source
+      keyed.key = "k"
+      var outcome = ""
+      let failure = try await UploadBench.failure {
+        switch try await bench.sink.begin(keyed, renewing: nil) {
+        case .opened(let session, let isReplayed):
+          outcome = isReplayed ? "replayed" : "opened"
+          #expect(session.id == "s1" && session.chunkSize == 4)
+        case .limited(let limit, _): outcome = "limited to \(limit)"
+        }
+      }
+      #expect((failure?.code.rawValue ?? outcome) == expected)
+    }
+  }
+
+  @Test func holdings() async throws {
+    let told = #"{"receivedChunks":[1],"fileSize":6,"chunkSize":4}"#
+    let bench = try UploadBench { _ in .status(200, [:], told) }
+    let held = try await bench.sink.holdings(of: session, source: source)?.get()
+    #expect(held.map { Set($0.chunks.keys) } == [1])
+    let gone = try UploadBench { _ in .status(404, [:], #"{"code":"SESSION_EXPIRED"}"#) }
+    guard case .failure(let failure)? = try await gone.sink.holdings(of: session, source: source) else {
+      Issue.record("it is gone")
+      return
+    }
+    #expect(failure.class == .sessionGone)
+    let silent = try UploadBench(PresignedDriver())
+    #expect(try await silent.sink.holdings(of: session, source: source) == nil)
+    #expect(silent.transport.sent.isEmpty)
+  }
+
+  @Test func completing() async throws {
+    let bench = try UploadBench { _ in
+      .status(201, [:], #"{"remoteFileId":"f","fileHashSha256":"\#(FakeServer.sha256([1]))"}"#)
+    }
+    let file = try await bench.sink.complete(session, source: source, chunks: [])
+    #expect(file.remoteID == "f" && file.digests == [.sha256: FakeServer.sha256([1])])
+    // Its only request has closed it.
+    let put = try UploadBench(HTTPDriver())
+    _ = try await put.sink.complete(session, source: source, chunks: [])
+    #expect(put.transport.sent.isEmpty)
+  }
+
+  @Test(arguments: [(204, nil), (404, nil), (410, nil), (403, .forbidden)] as [(Int, ErrorCode?)])
+  func ending(_ status: Int, _ code: ErrorCode?) async throws {
+    let bench = try UploadBench { _ in .status(status) }
+    #expect(bench.sink.origin(ending: session) == "http://h")
+    #expect(try await bench.sink.abort(session)?.code == code)
+    #expect(bench.transport.sent.map(\.method) == ["DELETE"])
+    #expect(bench.requester.tally.requests == 1, "what cleans up counts as well")
+  }
+
+  @Test func readingBack() async throws {
+    let bench = try UploadBench(HTTPDriver()) { _ in
+      .status(200, ["Content-Length": "3"], "abc")
+    }
+    var moved = 0
+    let there = try await bench.sink.readBack(UploadedFile()) { moved += $0 }
+    #expect(there?.digest == FakeServer.sha256(Array("abc".utf8)) && moved == 3)
+    let part = try UploadBench(HTTPDriver()) { _ in .status(206, ["Content-Range": "bytes 0-2/9"], "abc") }
+    let failure = try await UploadBench.failure {
+      _ = try await part.sink.readBack(UploadedFile()) { _ in }
+    }
+    #expect(failure?.httpStatus == 206 || failure?.code == .protocolViolation)
+    #expect(try await UploadBench(PresignedDriver()).sink.readBack(UploadedFile()) { _ in } == nil)
+  }
+
+  @Test func chunks() async throws {
+    let bench = try UploadBench(PresignedDriver()) { sent in
+      guard sent.path.hasSuffix("getUploadUrls") else { return .status(200, ["ETag": "\"e\""]) }
+      return .status(200, [:], #"{"urls":{"1":"http://store/1","2":"http://store/2"}}"#)
+    }
+    let file = try OpenFile.reading(bench.source)
+    for index in 0...1 {
+      let chunk = UploadChunk(index: index, range: 0..<0)
+      let body = try ChunkBody(file: file, range: 0..<0, loan: nil, proof: nil) { _ in }
+      let receipt = try await bench.sink.put(chunk, body, session: session, source: source) { [1] }.get()
+      #expect(receipt.token == "e")
+    }
+    #expect(
+      bench.transport.sent.map(\.url.description) == [
+        "http://h/api/getUploadUrls", "http://store/1", "http://store/2",
+      ])
+    let chunk = UploadChunk(index: 2, range: 0..<0)
+    let failure = try await UploadBench.failure {
+      let body = try ChunkBody(file: file, range: 0..<0, loan: nil, proof: nil) { _ in }
+      _ = try await bench.sink.put(chunk, body, session: session, source: source) { [] }
+    }
+    #expect(failure?.message == "http://h/api/getUploadUrls gave no URL for part 3")
+  }
+
+  @Test func whoListsNothingHasNothingOpen() async throws {
+    let bench = try UploadBench()
+    guard case .sessions(let open, _) = try await bench.sink.sessions() else {
+      Issue.record("nobody is asked")
+      return
+    }
+    #expect(open.isEmpty && bench.transport.sent.isEmpty)
+    #expect(try await bench.sink.prepare(source) == [:])
+  }
+}

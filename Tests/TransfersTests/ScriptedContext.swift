@@ -1,0 +1,30 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+import LocalFiles
+import Transfers
+
+extension TransferContext {
+  /// A run's over a scripted network; local paths and state are in `folder`.
+  init(
+    _ transport: ScriptedTransport, _ writer: LedgerWriter, ledger: JobLedger, folder: Folder, run: Int = 1,
+    id: String = "", boot: String = "boot", endpoints: [String: Endpoint] = [:], protected: Set<UInt64> = [],
+    secrets: SecretSource = SecretSource { _ in Secret("token") },
+    clock: EngineClock = EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
+    limits: JobLimits = JobLimits(),
+    events: @escaping @Sendable (EngineEvent) -> Void = { _ in }
+  ) {
+    let run = RunContext(
+      ledger: ledger, writer: writer, job: "job", number: run, id: id, bootID: boot, events: events)
+    self.init(
+      client: ClientContext(
+        transport: transport, clock: clock, secrets: secrets, mask: writer.mask, remark: run.remark,
+        noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) }),
+      run: run,
+      local: LocalContext(
+        folder: folder, stateFolder: folder.path, pool: BlockingPool(label: "test", width: 2),
+        protected: protected),
+      endpoints: endpoints, board: ProgressRegistry(), limits: limits)
+  }
+}

@@ -1,0 +1,92 @@
+import Endpoints
+import JobModel
+import Testing
+
+@testable import Transfers
+
+/// What ends a download before a byte is moved.
+struct SettlementTests {
+  private func end(_ bench: DownloadBench) async throws -> (end: TransferEnd?, own: FileFacts?) {
+    var settlement = Settlement(
+      of: bench.record, at: try bench.destination(), source: bench.source, seen: RemoteObject())
+    return (try await settlement.end(), settlement.own)
+  }
+
+  /// Puts a file there as a completion of this transfer's.
+  private func complete(_ bench: DownloadBench, _ bytes: [UInt8]) throws {
+    try bench.write("out/a", bytes)
+    let facts = try #require(try bench.destination().present())
+    bench.record.note(.learned(bench.source.object))
+    bench.record.note(.hashed([.sha256: FakeServer.sha256(bytes)]))
+    bench.record.note(.promoted(facts, remoteID: nil, chunks: 1))
+    bench.record.noteBoot()
+    bench.record.note(.completed(at: 1))
+  }
+
+  @Test func whereNothingIsThere() async throws {
+    let bench = try DownloadBench()
+    let (end, own) = try await end(bench)
+    #expect(end == nil && own == nil && bench.source.probes == 0)
+  }
+
+  @Test(
+    arguments: [
+      (.replace, nil), (.keep, .skipped(.exists)), (.fail, nil),
+    ] as [(ExistsRule, TransferEnd?)]) func aStranger(_ rule: ExistsRule, _ expected: TransferEnd?)
+    async throws
+  {
+    let bench = try DownloadBench(change: { $0.ifExists = rule })
+    try bench.write("out/a", [1, 2])
+    do {
+      #expect(try await end(bench).end == expected && rule != .fail)
+    } catch let failure as Failure {
+      #expect(rule == .fail && failure.code == .destinationExists)
+    }
+  }
+
+  @Test func whatIsWantedIsAdopted() async throws {
+    let digest = FakeServer.sha256([1, 2])
+    let bench = try DownloadBench(expect: JobModel.Expectation(digests: [.sha256: digest]))
+    try bench.write("out/a", [1, 2])
+    #expect(try await end(bench).end == .settled(.adopted))
+    #expect(bench.source.probes == 0 && bench.record.progress.digests == [.sha256: digest])
+    #expect(bench.record.progress.verification == [Verification("sha256", .manifest, .match)])
+  }
+
+  @Test func aCompletionStands() async throws {
+    let bench = try DownloadBench([1, 2])
+    try complete(bench, [1, 2])
+    let (end, own) = try await end(bench)
+    #expect(end == .settled(nil) && own != nil && bench.source.probes == 1)
+    #expect(bench.record.progress.reused == 2)
+  }
+
+  @Test func theSourceHasChanged() async throws {
+    let bench = try DownloadBench([1, 2], change: { $0.ifExists = .fail })
+    try complete(bench, [1, 2])
+    bench.source.object.etag = "\"2\""
+    let (end, own) = try await end(bench)
+    #expect(end == nil && own != nil && bench.record.fallen == .sourceChanged)
+    #expect(bench.record.progress.completedAt == nil)
+  }
+
+  @Test func theFileHasChanged() async throws {
+    let bench = try DownloadBench([1, 2])
+    try complete(bench, [1, 2])
+    try bench.write("out/a", [3, 4, 5])
+    let (end, own) = try await end(bench)
+    #expect(end == nil && own == nil && bench.record.fallen == .destinationChanged)
+  }
+
+  /// Killed between the rename and its record.
+  @Test func whatWasRenamedIsOurs() async throws {
+    let bench = try DownloadBench([1, 2])
+    try bench.write("out/a", [1, 2])
+    let facts = try #require(try bench.destination().present())
+    bench.record.note(.sized(2))
+    bench.record.note(.hashed([.sha256: FakeServer.sha256([1, 2])]))
+    bench.record.note(.intended(facts.inode))
+    #expect(try await end(bench).end == .finished)
+    #expect(bench.record.progress.destination?.inode == facts.inode && bench.record.progress.reused == 2)
+  }
+}

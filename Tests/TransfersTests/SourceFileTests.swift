@@ -1,0 +1,107 @@
+import Digests
+import Foundation
+import JobModel
+import LocalFiles
+import Testing
+
+@testable import Transfers
+
+struct SourceFileTests {
+  @Test func itIsWhatItWas() async throws {
+    let bench = try UploadBench(source: pattern(1000))
+    let source = try await SourceFile.open(bench.source, for: bench.record)
+    try source.check()
+    #expect(source.facts.size == 1000 && source.recorded == source.facts && source.original == nil)
+    #expect(source.facts.fingerprint == (try source.fingerprint(prefix: "")))
+    #expect(try source.fingerprint(prefix: "t") != source.fingerprint(prefix: ""))
+    #expect(source.facts.isSameContent(as: try source.reopened().facts))
+  }
+
+  @Test func changes() throws {
+    let bench = try UploadBench(source: pattern(1000))
+    let changes: [(ErrorCode, () throws -> Void)] = [
+      (.sourceChanged, { try bench.write(pattern(999)) }),
+      (
+        .sourceChanged,
+        { try Data(pattern(1000, seed: 2)).write(to: URL(fileURLWithPath: bench.source), options: .atomic) }
+      ),
+      (.sourceMissing, { try FileManager.default.removeItem(atPath: bench.source) }),
+    ]
+    for (code, change) in changes {
+      let source = try SourceFile(.reading(bench.source))
+      try change()
+      do {
+        try source.check()
+        Issue.record("\(code) is not seen")
+      } catch { #expect(error.code == code) }
+    }
+  }
+
+  @Test func aCopyStandsForTheSource() async throws {
+    let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
+    let source = try await SourceFile.open(bench.source, for: bench.record)
+    #expect(source.file.path.hasPrefix(bench.path + "/snapshots/"))
+    #expect(source.original?.size == 1000 && source.recorded == source.original)
+    try bench.write(pattern(7))
+    try source.check()
+    #expect(try source.reopened().original == source.original)
+    // The copy of an unfinished upload is gone on with.
+    bench.record.note(.session(.init(id: "s", chunkSize: 1)))
+    let again = try await SourceFile.open(bench.source, for: bench.record)
+    #expect(again.facts.size == 1000 && again.original == nil)
+    await SourceFile.dropCopy(of: bench.record)
+    #expect(!FileManager.default.fileExists(atPath: source.file.path))
+  }
+
+  @Test func whatMayNotBeSentIsNotCopied() async throws {
+    let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
+    bench.record.note(.source(try OpenFile.reading(bench.source).facts()))
+    bench.record.note(.completed(at: 1))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).file.path == bench.source)
+    try bench.write(pattern(999))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).file.path != bench.source)
+  }
+
+  @Test(arguments: [0, 1, 16 << 10, (16 << 10) + 1, 3 << 20]) func digests(_ size: Int) async throws {
+    let bytes = pattern(size)
+    let bench = try UploadBench(source: bytes)
+    let digests = SourceDigests(
+      of: try OpenFile.reading(bench.source), size: Int64(size), wanted: [.sha256],
+      pool: bench.context.local.pool)
+    try digests.begin()
+    let sha256 = try Digest.hex(of: bytes, .sha256)
+    let md5 = try Digest.hex(of: bytes, .md5)
+    #expect(try await digests.whole() == [.sha256: sha256])
+    #expect(try await digests.whole(also: [.md5, .sha256]) == [.sha256: sha256, .md5: md5])
+    #expect(try await digests.whole() == [.sha256: sha256])
+    let half = Int64(size / 2)
+    #expect(
+      try await digests.of(half..<Int64(size), [.md5]) == [
+        .md5: Digest.hex(of: Array(bytes[Int(half)...]), .md5)
+      ])
+    #expect(try await digests.of(half..<Int64(size), [DigestAlgorithm]()).isEmpty)
+  }
+
+  @Test func aCancelledDigestFailsOrIsTheFile() async throws {
+    let bench = try UploadBench(source: pattern(3 << 20))
+    let digests = SourceDigests(
+      of: try OpenFile.reading(bench.source), size: 3 << 20, wanted: [.sha256], pool: bench.context.local.pool
+    )
+    try digests.begin()
+    digests.cancel()
+    // It may have been done before.
+    do {
+      let expected = try ChunkDigests.of(0..<(3 << 20), of: OpenFile.reading(bench.source), [.sha256])
+      #expect(try await digests.whole() == expected)
+    } catch { #expect(error is CancellationError, "\(error)") }
+  }
+
+  @Test func aFileThatEndsEarly() async throws {
+    for size in [100, 100_000] as [Int64] {
+      let bench = try UploadBench(source: [1])
+      let digests = SourceDigests(
+        of: try OpenFile.reading(bench.source), size: size, wanted: [.sha256], pool: bench.context.local.pool)
+      await #expect(throws: Failure.self) { _ = try await digests.whole() }
+    }
+  }
+}
