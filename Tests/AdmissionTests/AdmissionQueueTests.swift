@@ -5,7 +5,7 @@ import Testing
 @testable import Admission
 
 /// Who is let through to a host, and when, under a clock that the test moves.
-@Suite(.timeLimit(.minutes(5))) struct AdmissionQueueTests {
+@Suite(.timeLimit(.minutes(30))) struct AdmissionQueueTests {
   private let host = "http://h"
 
   private final class Notes: Sendable {

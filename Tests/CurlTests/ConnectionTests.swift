@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(30)))
 struct ConnectionTests {
   @Test func `one connection carries many requests`() async throws {
     let thread = try NetworkThread()

@@ -1,7 +1,7 @@
 import Curl
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(30)))
 struct AnswerTests {
   let thread: NetworkThread
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Against `openssl s_server` with a certificate made for the test.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(30)), .serialized)
 struct TLSTests {
   @Test func `trusts what it is told to trust`() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "haul-tls-\(UUID())").path

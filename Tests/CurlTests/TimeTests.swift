@@ -2,7 +2,7 @@ import Curl
 import Glibc
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(30)))
 struct TimeTests {
   let thread: NetworkThread
 

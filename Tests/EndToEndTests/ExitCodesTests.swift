@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The exit codes of wrong use, of refused runs, and what must not be left behind.
-@Suite(.turns, .timeLimit(.minutes(15)))
+@Suite(.turns, .timeLimit(.minutes(30)))
 struct ExitCodesTests {
   private let good = """
     version: 1
@@ -115,7 +115,7 @@ struct ExitCodesTests {
   @Test func alreadyRunning() async throws {
     let bench = try Bench()
     let depot = try await Depot(
-      bench, faults: [#"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "200KiB"}}"#])
+      bench, faults: [#"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "70KiB"}}"#])
     try bench.serve("a.bin", size: 700_000)
     let yaml = """
       version: 1

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads that take many times as long as their sessions live.
-@Suite(.turns, .timeLimit(.minutes(15)))
+@Suite(.turns, .timeLimit(.minutes(30)))
 struct SessionRenewalTests {
   private static let chunks = 40
 

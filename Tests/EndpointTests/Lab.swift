@@ -66,5 +66,5 @@ extension Trait where Self == EndpointServers {
 }
 
 /// What every kind of endpoint keeps to, whoever its server is: tests over `RemoteSource` and `RemoteSink`.
-@Suite(.endpointServers, .timeLimit(.minutes(5)))
+@Suite(.endpointServers, .timeLimit(.minutes(30)))
 enum EndpointContract {}
