@@ -9,10 +9,11 @@ import sys
 import time
 
 import rows
+import s3
 import scale
 import stage
 
-ALL = rows.ALL | scale.ALL
+ALL = rows.ALL | s3.ALL | scale.ALL
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--rounds", type=int, default=5, help="runs of every contender, alternating (5)")

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import statistics
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -18,10 +19,17 @@ class Sample:
     extra: dict = field(default_factory=dict)
 
 
+def settle():
+    """Before each run: dirty pages of the run before must not be paid by this one, nor free pages that the host of a
+    virtual machine took back and must give anew, so 2 GiB of them are written to once (by a process of their own: a child
+    begins with its parent's peak of resident memory)."""
+    os.sync()
+    subprocess.run([sys.executable, "-c", 'b"\\1" * (2 << 30)'], check=True)
+
+
 def run(command, *, cwd=None, env=None, check=True, sync=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE):
     """One run of a command; with `sync`, the file system's flush counts too."""
-    # Dirty pages of the run before must not be paid by this one.
-    os.sync()
+    settle()
     at = time.time()
     began = time.monotonic()
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout,
@@ -40,7 +48,7 @@ def run(command, *, cwd=None, env=None, check=True, sync=False, stdout=subproces
 
 def run_until(command, moment):
     """Runs a command until `moment()` gives a time, and kills it then: the sample is of all up to that time."""
-    os.sync()
+    settle()
     at = time.time()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     found = None

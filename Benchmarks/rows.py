@@ -191,7 +191,7 @@ def small_down(rounds, count=10_000):
 
     def rclone(sync):
         folder = stage.fresh("rclone", keep=True)
-        return measure.run(["rclone", "copy", "--transfers", "16", "--http-url", server.url, ":http:many", folder], sync=sync)
+        return measure.run([stage.RCLONE, "copy", "--transfers", "16", "--http-url", server.url, ":http:many", folder], sync=sync)
 
     def aria(sync):
         folder = stage.fresh("aria", keep=True)
@@ -207,6 +207,9 @@ def small_down(rounds, count=10_000):
         mine = median(samples["haul"])
         for peer, limit in (("curl --parallel", 1.5), ("rclone copy", 0.5), ("aria2c", 0.25)):
             row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
+        for name, found in samples.items():
+            row.figure(f"{name}, CPU", found, "cpu")
+        row.at_most("CPU / rclone copy", median(samples["haul"], "cpu") / median(samples["rclone copy"], "cpu"), 1.0)
         rss(row, samples["haul"])
         rows.append(row)
     rows.append(shared(server, list(sums), rounds))
@@ -340,11 +343,15 @@ def as_it_comes(nginx, data, delay, rounds):
     def curl():
         return measure.run(["curl", "-s", "--parallel", "-K", data / "thousands.curl"], cwd=stage.fresh("faras-curl"))
 
-    samples = measure.alternate({"haul": haul, "curl --parallel": curl}, rounds)
+    def rclone():
+        return measure.run([stage.RCLONE, "copy", "--http-url", link.url, ":http:thousands", stage.fresh("faras-rclone")])
+
+    samples = measure.alternate({"haul": haul, "curl --parallel": curl, "rclone copy": rclone}, rounds)
     row = Row(f"2,000 × 4 KiB as it comes, {2 * delay} ms round trip")
     for name, found in samples.items():
         row.figure(name, found)
     row.at_most("wall / curl --parallel", median(samples["haul"]) / median(samples["curl --parallel"]), 1.0)
+    row.at_most("wall / rclone copy", median(samples["haul"]) / median(samples["rclone copy"]), 0.15)
     rss(row, samples["haul"])
     link.end()
     return row

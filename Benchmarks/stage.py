@@ -15,6 +15,9 @@ BIN = pathlib.Path(os.environ.get("HAUL_BENCH_BIN", ROOT / ".build/release"))
 HAUL = BIN / "haul"
 DEPOT = BIN / "depot"
 PEERS = PLACE / "peers"
+# What `Scripts/setup-bench` takes from PyPI.
+VENV = PLACE / "venv/bin"
+RCLONE = VENV / "rclone"
 
 
 def build_peers():
@@ -104,6 +107,18 @@ http {{
         self.process.wait()
 
 
+class Process:
+    """A server that is ended by its process id, also where a row fails."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(self.end)
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
 class Listening:
     """A server of ours that says `listening on …` when it is ready."""
 
@@ -181,7 +196,7 @@ def versions():
             return "not found"
     return {name: first(command) for name, command in {
         "haul": [str(HAUL), "--version"], "nginx": ["nginx", "-v"], "curl": ["curl", "--version"],
-        "aria2": ["aria2c", "--version"], "rclone": ["rclone", "version"], "kernel": ["uname", "-sr"],
+        "aria2": ["aria2c", "--version"], "rclone": [RCLONE, "version"], "s5cmd": [VENV / "s5cmd", "version"], "seaweedfs": [VENV / "weed", "version"], "kernel": ["uname", "-sr"],
         "openssl": ["openssl", "version"]}.items()}
 
 
