@@ -2,7 +2,7 @@
 package struct CurlOptions: Sendable {
   /// For the name's resolution, the connection and TLS together.
   package var connectTimeout: Double = 30
-  /// From the request sent to the first byte of its answer; nil waits for ever.
+  /// From the request sent to the first byte of its answer's body, interim answers included; nil waits for ever.
   package var firstByteTimeout: Double? = 60
   /// How long fewer than `stallBytesPerSecond` may move; pauses of ours do not count. Nil waits for ever.
   package var stallTimeout: Double? = 60

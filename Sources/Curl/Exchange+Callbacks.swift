@@ -52,6 +52,13 @@ extension Exchange {
 
   private func header(_ line: UnsafeRawBufferPointer) -> Bool {
     receivedBytes = true
+    headBytes += line.count
+    guard headBytes <= Self.mostHeadBytes else {
+      failure = CurlError(
+        kind: .protocolViolation,
+        message: "the answer's heads and trailers exceed \(Self.mostHeadBytes) bytes", receivedBytes: true)
+      return false
+    }
     // What follows the head is a trailer.
     if isHeadDelivered { return true }
     if line.starts(with: "HTTP/".utf8) {
@@ -66,10 +73,8 @@ extension Exchange {
 
   private func headEnded() -> Bool {
     status = easy?.long(CURLINFO_RESPONSE_CODE) ?? 0
-    if status < 200 {
-      watch.begin(Monotonic.now)
-      return true
-    }
+    // An interim answer (RFC 9110, 15.2) is none yet: the time limits run on, however many come.
+    if status < 200 { return true }
     // libcurl answers a 417 to its own question by sending again: final only once its body comes.
     if status == 417, request.options.expectContinue { return true }
     return deliverHead()
@@ -77,7 +82,6 @@ extension Exchange {
 
   @discardableResult func deliverHead() -> Bool {
     isHeadDelivered = true
-    watch.isAnswering = true
     // nginx takes a handshake without the certificate that it asked for, and then refuses the request.
     if status == 400, let easy, haul_curl_was_asked_for_certificate(easy.pointer) != 0 {
       failure = CurlError(
@@ -91,6 +95,7 @@ extension Exchange {
   private func body(_ bytes: UnsafeRawBufferPointer) -> Int {
     receivedBytes = true
     if !isHeadDelivered, !deliverHead() { return Int(CURL_WRITEFUNC_ERROR) }
+    watch.answer(Monotonic.now)
     var taken = 0
     let done = kept {
       switch try sink.body(bytes) {

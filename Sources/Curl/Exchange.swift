@@ -4,6 +4,9 @@ import CCurl
 final class Exchange: @unchecked Sendable {
   typealias Outcome = Result<CurlResult, CurlError>
 
+  /// As many as libcurl takes itself from 8.3.0 on, interim heads included: without it a server's heads fill the memory.
+  static let mostHeadBytes = 300 * 1024
+
   let request: CurlRequest
   let sink: any CurlSink
   /// Called once, with what the request came to.
@@ -20,6 +23,8 @@ final class Exchange: @unchecked Sendable {
   var status = 0
   var isHeadDelivered = false
   var receivedBytes = false
+  /// Of all heads and trailers of the answer, interim ones included.
+  var headBytes = 0
   var bytesReceived: Int64 = 0
   var bytesGiven: Int64 = 0
   /// Of the body, by tries that ended in a rewind.

@@ -193,7 +193,7 @@ final class Multi {
   private static func text(_ phase: CurlError.Phase, _ options: CurlOptions) -> String {
     switch phase {
     case .connect: "no connection within \(options.connectTimeout) s"
-    case .firstByte: "no answer within \(options.firstByteTimeout ?? 0) s of the request"
+    case .firstByte: "no byte of an answer's body within \(options.firstByteTimeout ?? 0) s of the request"
     case .stall: "fewer than \(options.stallBytesPerSecond) bytes/s moved for \(options.stallTimeout ?? 0) s"
     }
   }

@@ -1,7 +1,7 @@
-/// Times a transfer from its request's sending on: the first byte of the answer, and bytes that stop moving.
+/// Times a transfer from its request's sending on: the first byte of the answer's body, and bytes that stop moving.
 struct Watch {
-  /// Whether the final head has come.
-  var isAnswering = false
+  /// Whether the final answer's body has begun.
+  private var isAnswering = false
   /// When the current wait began, and what had moved by then; nil before the request is sent.
   private var mark: (time: Double, moved: Int64)?
 
@@ -11,6 +11,13 @@ struct Watch {
   /// Connected and about to send, or told to go on.
   mutating func begin(_ now: Double) {
     mark = (now, mark?.moved ?? 0)
+  }
+
+  /// The first byte of the answer's body has come: from now on its speed counts.
+  mutating func answer(_ now: Double) {
+    guard !isAnswering else { return }
+    isAnswering = true
+    begin(now)
   }
 
   /// The time limit that has passed, if one has.

@@ -41,6 +41,85 @@ struct TimeTests {
     #expect(error?.receivedBytes == !response.isEmpty)
   }
 
+  /// Interim answers (RFC 9110, 15.2), and a head whose body does not come, are no answer yet.
+  @Test(arguments: [
+    ("HTTP/1.1 102 Processing\r\n\r\n", 50, 0), ("HTTP/1.1 100 Continue\r\n\r\n", 50, 2_000_000),
+    ("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 50, 10),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", 1, 0),
+  ])
+  func `what is no answer does not prolong the wait`(head: String, times: Int, upload: Int) async {
+    let server = ScriptedServer { connection in
+      _ = connection.head()
+      // Ten a second: before the body, while it comes, and behind it.
+      if times > 1 { connection.send(head) }
+      _ = connection.read(upload)
+      for _ in 0..<times {
+        connection.send(head)
+        usleep(100_000)
+      }
+      sleep(5)
+    }
+    defer { server.stop() }
+    defer { thread.shutdown() }
+    var options = CurlOptions()
+    options.firstByteTimeout = 0.5
+    // What is not begun can't stall.
+    options.stallTimeout = upload > 0 ? 30 : 0.2
+    options.expectContinue = true
+    var request = CurlRequest(url: server.url, options: options)
+    if upload > 0 {
+      request.method = "PUT"
+      request.body = .stream(length: Int64(upload), source: PausingSource(length: upload))
+    }
+    let error = await failure { [request] () async throws(CurlError) in
+      try await thread.perform(request, sink: Collector())
+    }
+    guard case .timedOut(.firstByte) = error?.kind else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(error?.receivedBytes == true)
+  }
+
+  /// Without any time limit: their bytes are counted.
+  @Test(arguments: ["HTTP/1.1 102 Processing\r\n\r\n", "X-More: and more\r\n"])
+  func `heads without end end the request`(part: String) async {
+    let server = ScriptedServer { connection in
+      _ = connection.head()
+      connection.send("HTTP/1.1 103 Early Hints\r\n" + (part.hasPrefix("H") ? "\r\n" : ""))
+      for _ in 0..<100 { connection.send(String(repeating: part, count: 1000)) }
+      sleep(5)
+    }
+    defer { server.stop() }
+    defer { thread.shutdown() }
+    var options = CurlOptions()
+    (options.firstByteTimeout, options.stallTimeout) = (nil, nil)
+    let sink = Collector()
+    let error = await failure { [options] () async throws(CurlError) in
+      try await thread.perform(CurlRequest(url: server.url, options: options), sink: sink)
+    }
+    #expect(error?.name == "protocolViolation", "\(String(describing: error))")
+    #expect(sink.heads.isEmpty)
+  }
+
+  /// A body that begins later than it may stall is not slow.
+  @Test func `a late answer is taken`() async throws {
+    let server = ScriptedServer { connection in
+      _ = connection.head()
+      usleep(700_000)
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+      usleep(700_000)
+      connection.send("hello")
+    }
+    defer { server.stop() }
+    defer { thread.shutdown() }
+    var options = CurlOptions()
+    (options.firstByteTimeout, options.stallTimeout) = (30, 0.3)
+    let sink = Collector()
+    _ = try await thread.perform(CurlRequest(url: server.url, options: options), sink: sink)
+    #expect(sink.text == "hello")
+  }
+
   @Test func `a slow connection is a timeout of its own`() async {
     // A listener whose queue is never emptied still connects; a blackhole address does not.
     var options = CurlOptions()

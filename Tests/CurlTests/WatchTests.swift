@@ -38,11 +38,30 @@ struct WatchTests {
     watch.begin(0)
     var faults: [CurlError.Phase?] = []
     for (time, moved, isSending, isAnswering, isPaused) in looks {
-      watch.isAnswering = isAnswering
+      if isAnswering { watch.answer(0) }
       faults.append(watch.fault(time, moved: moved, isSending: isSending, isPaused: isPaused, options))
     }
     #expect(faults.last == .some(expected))
     #expect(faults.dropLast().allSatisfy { $0 == nil })
+  }
+}
+
+struct AnswerWatchTests {
+  /// The wait for the first byte counts for no stall: the speed is that of the body.
+  @Test func `a late answer is not a slow one`() {
+    var options = CurlOptions()
+    options.firstByteTimeout = 60
+    options.stallTimeout = 20
+    var watch = Watch()
+    watch.begin(0)
+    func fault(_ now: Double, _ moved: Int64) -> CurlError.Phase? {
+      watch.fault(now, moved: moved, isSending: false, isPaused: false, options)
+    }
+    #expect(fault(50, 0) == nil)
+    watch.answer(50)
+    #expect(fault(51, 10) == nil)
+    watch.answer(69)
+    #expect(fault(70, 10) == .stall, "only the first byte begins it")
   }
 }
 

@@ -47,6 +47,21 @@ struct WireTests {
     }
   }
 
+  /// A server that only says that it is at work has not answered: the time limits hold, however often it says so.
+  @Test(arguments: [
+    ("102 Processing", 0.1, "TIMEOUT"), ("102 Processing", 0, "PROTOCOL_VIOLATION"),
+    ("100 Continue", 0.1, "TIMEOUT"),
+  ])
+  func interimAnswersWithoutEnd(_ status: String, _ pause: Double, _ code: String) async throws {
+    let bench = try Bench()
+    try bench.source("u", size: 500_000)
+    let url = try await bench.interimServer(status, pause: pause)
+    let policy = "{ timeouts: { request: 1s, stall: 1s }, retry: { attempts: 2, initial: 10ms, max: 10ms } }"
+    let run = try await bench.run(yaml(url, policy))
+    #expect(run.faults == "")
+    for id in ["down", "up"] { #expect(run.state(id).hasSuffix(code), "\(run.state(id)): \(run.errors)") }
+  }
+
   /// libcurl 7.88.1 can call a body whole that HTTP/2 broke off: haul counts.
   @Test(.enabled(if: Nginx.isInstalled, "needs nginx")) func aBrokenBodyOfVersion2() async throws {
     let bench = try Bench()

@@ -28,7 +28,10 @@ enum TransportFault {
         Failure(.networkUnreachable, "\(place): \(error.message); nothing was sent"), isOurs: true)
     case .timedOut(.connect):
       return unconnected(.timeout, "no connection within \(request.policy.connectTimeout) s")
-    case .timedOut(.firstByte): return fault(.timeout, "no answer within \(request.policy.requestTimeout) s")
+    case .timedOut(.firstByte):
+      // An interim answer, or a head alone, is no answer yet.
+      let what = error.receivedBytes ? "an answer began, and none of its body came" : "no answer"
+      return fault(.timeout, "\(what) within \(request.policy.requestTimeout) s")
     case .timedOut(.stall): return fault(.timeout, "under 1 KB/s for \(request.policy.stallTimeout) s")
     case .tls(let what): return fault(.tlsFailed, text(what, error, request))
     case .pinMismatch:
