@@ -45,6 +45,22 @@ struct UploadStepsTests {
     context.withLock { $0 = nil }
   }
 
+  /// A store that is asked what is open knows ours by its time, while it is empty: its record comes before its parts.
+  @Test func aListedSessionIsOnRecordBeforeItsParts() async throws {
+    var bucket = S3Settings()
+    (bucket.bucket, bucket.addressing, bucket.multipartThreshold) = ("b", .path, 1)
+    let bench = try UploadBench(S3Driver(bucket), source: content) { _ in
+      .status(
+        200, [:], "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+    }
+    let opening = SessionOpening(scope: bench.scope, source: try bench.sending())
+    let (session, _) = try await opening.open(renewing: nil, lost: 0)
+    #expect(session.id == "u" && bench.transport.sent.count == 1)
+    #expect(
+      try bench.context.run.ledger.hasSession("u"), "a kill behind this leaves nothing that is not known")
+    #expect(try bench.context.run.ledger.intents(of: 1).isEmpty)
+  }
+
   @Test func theServersLimitIsAskedForNext() async throws {
     let server = FakeServer { $0.maxChunk = 700 }
     let bench = try UploadBench(source: content) { server.response($0) }

@@ -4,7 +4,8 @@ import HTTPClient
 import JobLedger
 import JobModel
 
-/// Opens a session: its intent is on record before the server is asked, and the session before a byte is sent.
+/// Opens a session: its intent is on record before the server is asked, and where only its time would find it again, the
+/// session itself before a part is sent.
 struct SessionOpening {
   let scope: UploadScope
   let source: SendingSource
@@ -54,6 +55,8 @@ struct SessionOpening {
     record.note(.opened(session, source.file.facts))
     record.save()
     if let intent { intents.settle(intent, asked: 1 + requester.tally.retries - retries) }
+    // Looked for by its time, only an empty one is taken for ours: a kill behind the first part would leave it open.
+    if intent?.askedAt != nil { try await context.run.writer.barrier() }
     // One that an earlier attempt could not end, and that is gone on with now.
     if isReplayed { context.run.writer.submit(.ended(seq: record.transfer.seq, session)) }
     return (session, isReplayed)
