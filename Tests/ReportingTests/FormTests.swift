@@ -70,6 +70,27 @@ private typealias JSON = JobModel.JSON
     #expect(text.hasSuffix("\r\n") && text.hasPrefix("id,direction,state,"))
   }
 
+  /// Spreadsheets ask for the separator, or guess it: by each of them the cell behind it is text.
+  @Test func `no cell is a formula under another separator`() throws {
+    let texts = [
+      "a;=1+1", "a;=1+1;+2", "a; =1+1", "a;\"=1+1\"", "a\t=1+1", "a|@x", "a\n=1+1", "a\r\n-1", ";=1", "  =1",
+      "\"=1",
+      "a;＝1",
+    ]
+    let text = try written(.csv, GivenReport(items: texts.map(failed)))
+    for separator in [",", ";", "\t", "|"] {
+      let read = try python(
+        "import csv, io\nprint(json.dumps(list(csv.reader(io.StringIO(f.read().decode(), newline=''), delimiter='\(separator)'))))",
+        text)
+      let cells = read.array.flatMap { $0.array.map { $0.text ?? "" } }
+      for cell in cells {
+        let first = cell.unicodeScalars.first { $0 != " " && $0 != "\"" }
+        #expect(!(first.map { "=+-@＝".unicodeScalars.contains($0) } ?? false), "\(separator): \(cell)")
+      }
+      #expect(cells.contains { $0.contains("'=1+1") })
+    }
+  }
+
   /// A member that the report gains needs a column.
   @Test func `each member of a transfer has its column, and numbers stay numbers`() async throws {
     func paths(_ value: JSON, _ name: String) -> [String] {

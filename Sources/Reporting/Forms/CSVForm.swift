@@ -59,14 +59,34 @@ struct CSVForm: FormWriter {
     item.string ?? item.members?.map { words($0.value) }.joined(separator: "/") ?? item.text
   }
 
-  /// A text that a spreadsheet would run as a formula begins with `'` instead (OWASP, CSV injection).
+  /// A text that a spreadsheet would run as a formula gets a `'` before it (OWASP, CSV injection): at its start, and behind what
+  /// ends a cell where the file is opened with another separator than the comma.
   private static func disarmed(_ text: String) -> String {
-    guard let first = text.unicodeScalars.first, formulaStarts.contains(first) else { return text }
-    return "'" + text
+    guard let first = text.unicodeScalars.first else { return text }
+    let mayBegin = first == " " || first == "\"" || formulaStarts.contains(first)
+    guard mayBegin || text.utf8.contains(where: endsCell) else { return text }
+    var out = ["\t", "\r", "\n"].contains(first) ? "'" : ""
+    var isAtStart = true
+    for scalar in text.unicodeScalars {
+      if isAtStart, formulaStarts.contains(scalar) { out += "'" }
+      out.unicodeScalars.append(scalar)
+      // Blanks and quotes before a formula are dropped by some readers.
+      isAtStart =
+        scalar.isASCII && endsCell(UInt8(scalar.value)) || isAtStart && (scalar == " " || scalar == "\"")
+    }
+    return out
+  }
+
+  private static func endsCell(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: ";"), UInt8(ascii: "|"), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+      true
+    default: false
+    }
   }
 
   /// The last four are full-width forms of the first four, which spreadsheets read alike.
-  private static let formulaStarts = Set("=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
+  private static let formulaStarts = Set("=+-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
 
   private static func quoted(_ text: String) -> String {
     let needsQuotes = text.utf8.contains {
