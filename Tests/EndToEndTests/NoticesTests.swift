@@ -281,17 +281,24 @@ struct NoticesTests {
     #expect(states(ended) == ["start owed", "end owed"])
   }
 
-  /// Whenever haul is killed: each event on record is told, under one key, and none is missing.
-  @Test func killedAtAnyInstant() async throws {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let kills = environment["HAUL_NOTICE_KILLS"].flatMap { Int($0) } ?? 15
+  private static let seed = environment["HAUL_TORTURE_SEED"].flatMap { UInt64($0) } ?? 7
+
+  /// Whenever haul is killed, and whatever the receivers answer: each event on record arrives, under one key, and none is
+  /// missing. `HAUL_NOTICE_KILLS`: SIGKILLs (15). `HAUL_TORTURE_SEED`: what their instants follow from.
+  @Test(arguments: ["slow", "moody"])
+  func killedAtAnyInstant(_ receiver: String) async throws {
     let bench = try Bench()
     let hooks = try await HookServer(bench)
     try bench.serve("a.bin", size: 200_000)
     let server = try await PythonServer(bench)
     let transfer = "{ id: a, download: \"\(server.url)/a.bin\", to: a.bin, refresh: always }"
-    // Slow ones are met by kills on their way.
-    try bench.writeJob(job(pings(hooks.url + "/slow"), transfer))
-    var random = SeededRandom(7)
-    for _ in 0..<15 {
+    // Slow ones are met by kills on their way; moody ones fail, hang and close before they answer.
+    let yaml = job(pings(hooks.url + "/" + receiver), transfer)
+    try bench.writeJob(yaml.replacing("quick: {", with: "quick: { timeouts: { request: 500ms },"))
+    var random = SeededRandom(Self.seed)
+    for _ in 0..<Self.kills {
       let run = try bench.start(["run", "job.yaml", "--no-progress"])
       try await Task.sleep(for: .milliseconds(Int.random(in: 20..<900, using: &random)))
       run.signal(SIGKILL)
@@ -299,7 +306,13 @@ struct NoticesTests {
     }
     let last = try await bench.haul(["run", "job.yaml"])
     #expect(last.status == 0, "\(last.errors)")
-    let keys = Set(try hooks.requests().map(\.key))
+    // What is still owed goes with the next commands.
+    for _ in 0..<10 + Self.kills / 4 {
+      let state = try await bench.haul(["status", "told"])
+      if !state.errors.contains("not delivered") { break }
+    }
+    let requests = try hooks.requests()
+    let (keys, answered) = (Set(requests.map(\.key)), Set(requests.filter(\.isAnswered).map(\.key)))
     let state = try await bench.haul(["history", "told", "--json"])
     let runs = try JSON.parse(state.output)["runs"].array
     var wanted: Set<String> = []
@@ -315,6 +328,32 @@ struct NoticesTests {
       }
     }
     #expect(keys == wanted, "missing \(wanted.subtracting(keys)), unknown \(keys.subtracting(wanted))")
+    #expect(answered == wanted, "never answered with 200: \(wanted.subtracting(answered))")
     #expect(wanted.count > 3)
+    print(
+      "\(receiver): \(Self.kills) kills, \(runs.count) runs, \(wanted.count) events, \(requests.count) requests"
+    )
+  }
+
+  /// A state that can't be written any more tells nobody of a success.
+  @Test(.enabled(if: Mount.isAllowed))
+  func aFullDiskIsTold() async throws {
+    let bench = try Bench()
+    let hooks = try await HookServer(bench)
+    let disk = try Mount.small(3 << 20, at: bench.state)
+    defer { withExtendedLifetime(disk) {} }
+    let yaml = job(pings(hooks.url))
+    #expect(try await bench.run(yaml).status == 0)
+    let sent = try hooks.requests().count
+    _ = try? Sums.shell("head -c 8000000 /dev/zero > filler", in: bench.state)
+    let full = try await bench.haul(["run", "job.yaml"])
+    #expect(full.status == 73, "\(full.errors)")
+    let told = try hooks.requests().dropFirst(sent).map(\.path)
+    #expect(Set(told) == ["/failure/73", "/end/73"] && told.count == 2, "\(told) \(full.errors)")
+    try FileManager.default.removeItem(atPath: bench.state + "/filler")
+    let after = try await bench.run()
+    #expect(after.status == 0 && states(after) == ["start delivered", "success delivered", "end delivered"])
+    let keys = try hooks.requests().map(\.key)
+    #expect(Set(keys).count == keys.count, "\(keys)")
   }
 }

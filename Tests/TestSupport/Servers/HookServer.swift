@@ -1,13 +1,15 @@
 import Foundation
 
-/// Takes notices down. The path says how it answers: `/500`, `/404`, `/hang`, `/slow`, `/close`, `/redirect`; anything else is fine,
-/// unless it is down.
+/// Takes notices down. The path says how it answers: `/500`, `/404`, `/hang`, `/slow`, `/close`, `/redirect`, `/moody` (by
+/// turns 500, a hang, a close, 200); anything else is fine, unless it is down.
 package final class HookServer: Sendable {
   package struct Request: Sendable {
     package var method: String
     package var path: String
     package var headers: JSON
     package var body: String
+    /// Whether the answer is 200.
+    package var isAnswered: Bool
     package var key: String { headers["idempotency-key"].string ?? "" }
   }
 
@@ -41,13 +43,14 @@ package final class HookServer: Sendable {
         let json = try JSON.parse(String(line))
         return Request(
           method: json["method"].string ?? "", path: json["path"].string ?? "", headers: json["headers"],
-          body: json["body"].string ?? "")
+          body: json["body"].string ?? "", isAnswered: json["status"].int == 200)
       }
   }
 
   private static let script = #"""
-    import json, os, sys, threading, time
+    import itertools, json, os, sys, threading, time
     lock = threading.Lock()
+    moods = itertools.cycle(["500", "200", "hang", "200", "close", "200", "200"])
 
     class Handler(http.server.BaseHTTPRequestHandler):
       protocol_version = "HTTP/1.1"
@@ -57,10 +60,14 @@ package final class HookServer: Sendable {
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         isDown = os.path.exists(sys.argv[1] + ".down")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        line = json.dumps({"method": self.command, "path": self.path, "headers": headers, "body": body.decode()})
-        if not isDown:
-          with lock, open(sys.argv[1], "a") as log: log.write(line + "\n")
         word = self.path.split("?")[0].split("/")[1]
+        with lock:
+          if word == "moody": word = next(moods)
+          status = 503 if isDown else int(word) if word.isdigit() else 302 if word == "redirect" else 200
+          told = 0 if word in ("hang", "heads", "close") else status
+          line = json.dumps({"method": self.command, "path": self.path, "headers": headers, "body": body.decode(), "status": told})
+          if not isDown:
+            with open(sys.argv[1], "a") as log: log.write(line + "\n")
         if word == "hang": time.sleep(600)
         if word == "heads":
           while True:
@@ -70,8 +77,7 @@ package final class HookServer: Sendable {
         if word == "close":
           self.close_connection = True
           return self.connection.shutdown(2)
-        status = 503 if isDown else int(word) if word.isdigit() else 200
-        self.send_response(302 if word == "redirect" else status)
+        self.send_response(status)
         if word == "redirect": self.send_header("Location", "/landed")
         self.send_header("Content-Length", "1000" if word == "trickle" else "2")
         self.end_headers()
