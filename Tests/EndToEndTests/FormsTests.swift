@@ -139,6 +139,97 @@ struct FormsTests {
     #expect(try await bench.haul(["report", "named", "--run", "1"]).status == 0)
   }
 
+  /// Of a run that was asked for some transfers, CI servers and the page's verdict speak of those alone.
+  @Test func aSelectionIsJudgedByItself() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1000) }
+    try bench.source("up.bin", size: 1000)
+    let yaml = job(depot, more: "  - { id: gone, download: \"depot:none\", to: in/none }")
+    #expect(try await bench.run(yaml).status == 1)
+    let left = try JSON.parse(try await bench.haul(["report", "forms", "--failed", "--json"]).output)
+    #expect(left["transfers_scope"].string == "incomplete" && left["totals"]["transfers"].int == 4)
+    #expect(left["transfers"].array.map { $0["id"].string } == ["gone"])
+    let path = try bench.scratch.write(
+      "left.json", try await bench.haul(["report", "forms", "--failed", "--json"]).output)
+    #expect(try await Schema.faults(of: path, name: "report") == "")
+    func written(_ options: [String]) async throws -> (Int32, junit: String, page: String) {
+      let (junit, page) = (bench.scratch.path + "/s.xml", bench.scratch.path + "/s.html")
+      let end = try await bench.haul(
+        ["run", "job.yaml", "--no-progress", "--report", junit, "--report", page] + options)
+      return (end.status, file(bench, "s.xml"), file(bench, "s.html"))
+    }
+    let one = try await written(["--only", "t*"])
+    #expect(
+      one.0 == 0 && one.junit.contains("tests=\"1\" failures=\"0\"") && one.junit.contains("name=\"two\""))
+    #expect(!one.junit.contains("name=\"gone\""))
+    #expect(one.page.contains("<b>Completed.</b> 1 of 1 transfer in place"), "\(one.page.prefix(8000))")
+    #expect(one.page.contains("Only transfers that match <bdi>t*</bdi> were asked for."))
+    let failed = try await written(["--failed"])
+    #expect(failed.0 == 1 && failed.junit.contains("tests=\"1\" failures=\"1\""))
+    #expect(failed.page.contains("<b>Failed.</b> 1 of 1 transfer failed"))
+    #expect(failed.page.contains("Only what had not completed before was asked for."))
+    let ids = try bench.scratch.write("ids", "one\nup\n")
+    let listed = try await written(["--only-from", ids])
+    #expect(listed.0 == 0 && listed.junit.contains("tests=\"2\"") && !listed.junit.contains("name=\"two\""))
+    #expect(listed.page.contains("Only the transfers of a list were asked for."))
+  }
+
+  /// Whoever was refused may end last: its report leaves alone what the other has written since.
+  @Test func aRefusedRunLeavesTheNewerReport() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench, faults: Depot.slow(200_000))
+    try bench.serve("a.bin", size: 400_000)
+    // The first to be told waits; the other is told at once.
+    let wait = "mkdir once 2>/dev/null || exit 0; while [ ! -e go ]; do sleep 0.05; done"
+    try bench.writeJob(
+      """
+      version: 1
+      job: forms
+      endpoints: { depot: \(depot.endpoint) }
+      on: { failure: [ { command: [sh, -c, "\(wait)"] } ] }
+      transfers: [ { id: one, download: "depot:a.bin", to: a.bin } ]
+      """)
+    let first = try bench.start(bench.runArguments())
+    while !FileManager.default.fileExists(atPath: bench.state + "/forms/plan.sqlite") || bench.parts().isEmpty
+    {
+      try #require(first.isAlive)
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    let second = try bench.start(bench.runArguments())
+    func outcome() throws -> String? {
+      try JSON.parse(file(bench, "report.json"))["run"]["outcome"].string
+    }
+    while !bench.exists("once") {
+      try #require(second.isAlive)
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    #expect(try first.isAlive && outcome() == "refused")
+    #expect(try await first.wait().status == 0)
+    #expect(try outcome() == "completed")
+    try Data().write(to: URL(fileURLWithPath: bench.job + "/go"))
+    #expect(try await second.wait().status == 76)
+    #expect(try outcome() == "completed")
+  }
+
+  /// A state that can't be read keeps nobody from knowing it: the report and the metrics say so.
+  @Test func aDamagedStateIsReported() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1000) }
+    try bench.source("up.bin", size: 1000)
+    let metrics = bench.scratch.path + "/haul.prom"
+    #expect(try await bench.run(job(depot), ["--metrics", metrics]).status == 0)
+    #expect(value(file(bench, "haul.prom"), "exit_code") == 0)
+    try Data(repeating: 0x61, count: 100_000).write(
+      to: URL(fileURLWithPath: bench.state + "/forms/plan.sqlite"))
+    let run = try await bench.run(job(depot), ["--metrics", metrics])
+    #expect(run.status == 73 && run.faults == "", "\(run.errors) \(run.faults)")
+    #expect(run.report["run"]["outcome"].string == "failed" && run.report["run"]["exit_code"].int == 73)
+    #expect(run.report["diagnostics"][0]["message"].string?.contains("plan.sqlite") == true)
+    #expect(value(file(bench, "haul.prom"), "exit_code{job=\"forms\"}") == 73)
+  }
+
   @Test func theLastSuccessOutlivesWhatFollows() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

@@ -44,6 +44,7 @@ package struct JobRun: Sendable {
         throw End(.incomplete, message, hint: "run the same command again")
       }
     } catch let end as End {
+      if begun.value == nil { reports.writeEnd(of: end, job: file.read(overrides: [:]).readable, file: file) }
       if ended.value == nil { await early.tell(end.status, of: begun.value, stopper) }
       throw end
     }

@@ -116,6 +116,15 @@ struct ReportSink: Sendable {
     wroteEarly.set(())
   }
 
+  /// Writes the report of a run that never began, unless what ended it has.
+  func writeEnd(of end: End, job: Job?, file: ManifestFile) {
+    guard early.value == nil, end.status != .usage else { return }
+    // Where a report can't be written either, `end` says why the run ended.
+    try? writeEnd(
+      job: job, file: file, outcome: end.status == .incomplete ? .incomplete : .failed, status: end.status,
+      diagnostics: [Diagnostic(.error, end.message ?? "the run did not begin", hint: end.hint)])
+  }
+
   /// A manifest that can't be read does not tell the job: the state does, where that manifest has run.
   private func metricsJob(_ job: Job?, _ file: ManifestFile) -> String? {
     if let job { return job.name }
