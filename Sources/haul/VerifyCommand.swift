@@ -47,7 +47,8 @@ struct VerifyCommand: AsyncParsableCommand {
     }
     defer { withExtendedLifetime(signals) {} }
     let verification = JobVerification(
-      state, CurrentProcess.context, request, json: common.json, isQuiet: common.quiet)
+      state, CurrentProcess.context, request, json: common.json, isQuiet: common.quiet,
+      showsProgress: !common.noProgress)
     try await verification.run(name, stopper) { Signals.name(signal.value ?? SIGTERM) }
   }
 

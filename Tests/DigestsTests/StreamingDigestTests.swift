@@ -57,6 +57,22 @@ struct StreamingDigestTests {
     }
   }
 
+  @Test func `SHA-256 goes on from the end of any block`() throws {
+    let bytes = pattern(100_003)
+    let whole = try Digest.hex(of: bytes, .sha256)
+    for count in [0, 1, 63, 64, 65, 128, 6400, 99_968, 100_003] {
+      var first = ResumableSHA256()
+      bytes[..<count].withUnsafeBytes { first.update($0) }
+      #expect((first.state == nil) == (count == 0 || count % 64 != 0), "\(count)")
+      var second = ResumableSHA256(from: first.state)
+      bytes[(first.state == nil ? 0 : count)...].withUnsafeBytes { second.update($0) }
+      #expect(second.finishHex() == whole, "\(count)")
+    }
+    for (count, words) in [(0, 8), (63, 8), (-64, 8), (64, 7)] {
+      #expect(ResumableSHA256.State(count: Int64(count), words: Array(repeating: 1, count: words)) == nil)
+    }
+  }
+
   @Test(arguments: [DigestKind.sha256, .md5])
   func `one after another each is of its own bytes`(kind: DigestKind) throws {
     let digest = try RepeatedDigest(kind)

@@ -183,6 +183,73 @@ struct VerifyTests {
     #expect(!FileManager.default.fileExists(atPath: bench.state + "/kept/verify.jsonl"))
   }
 
+  /// A file that takes longer than a stop comes is not read from its start again, unless it has changed.
+  @Test(arguments: [SIGTERM, SIGKILL])
+  func goesOnInsideAFile(_ signal: Int32) async throws {
+    let bench = try Bench()
+    let server = try await PythonServer(bench)
+    let size = 40_000_000
+    try bench.serve("a.bin", size: size)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: kept
+      transfers: [ { id: a, download: "\(server.url)/a.bin", to: a.bin } ]
+      """)
+    #expect(run.status == 0, "\(run.errors)")
+    let journal = bench.state + "/kept/verify.jsonl"
+    func place() -> JSON? { JSON.lines(journal).last { !$0["reads"].array.isEmpty }?["reads"][0] }
+    func stop() async throws -> Finished {
+      let running = try bench.start(["verify", "kept", "--rate", "4MB/s"])
+      while signal == SIGKILL ? place() == nil : running.isAlive && place() == nil {
+        try #require(running.isAlive)
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      running.signal(signal)
+      return try await running.wait()
+    }
+    let stopped = try await stop()
+    if signal == SIGTERM { #expect(stopped.status == 75, "\(stopped.errors)") }
+    let read = try #require(place()?["read"].int)
+    #expect(read > 0 && read < size, "\(read)")
+    // What is on record decides, not what lies before it: another state comes to another digest.
+    let lines = try String(contentsOfFile: journal, encoding: .utf8)
+    let word = try #require(place()?["sha256"][0].int)
+    let forged = lines.replacing("\"sha256\":[\(word),", with: "\"sha256\":[\(word ^ 1),")
+    try #require(forged != lines)
+    try Data(forged.utf8).write(to: URL(fileURLWithPath: journal))
+    #expect(different(try await json(bench, status: 1)) == ["a": "sha256"])
+    try Data(lines.utf8).write(to: URL(fileURLWithPath: journal))
+    let rest = try await bench.haul(["verify", "kept"])
+    #expect(rest.status == 0 && rest.errors.contains("inside of 1 file"), "\(rest.errors)")
+    #expect(rest.output.contains("1 verified") && rest.output.contains("38.1 MiB read"), "\(rest.output)")
+    // A file that was written to since is read from its start.
+    try Data(forged.utf8).write(to: URL(fileURLWithPath: journal))
+    _ = try Sums.shell("printf '' >> a.bin; touch a.bin", in: bench.job)
+    #expect(try await json(bench, status: 0)["totals"]["verified"].int == 1)
+  }
+
+  /// The job's own limit holds for what is read back, whatever `--rate` allows.
+  @Test func theJobsLimitHolds() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.source("up.bin", size: 2_000_000)
+    let yaml = """
+      version: 1
+      job: kept
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [ { id: up, upload: up.bin, to: "depot:in/up.bin" } ]
+
+      """
+    #expect(try await bench.run(yaml).status == 0)
+    try bench.writeJob(yaml + "limits: { bandwidth: 1MB/s }\n")
+    let found = try await json(bench, ["--read", "--rate", "100MB/s"], status: 0)
+    #expect(found["totals"]["bytes_read"].int == 2_000_000)
+    // By the server's clock.
+    let read = try #require(try await depot.log().last { $0.isDownload && $0.sent == 2_000_000 })
+    #expect(read.line["ms"].double ?? 0 > 1000, "\(read.line)")
+  }
+
   @Test func objectsOfAStore() async throws {
     let bench = try Bench()
     let moto = try await Moto(bench)

@@ -9,16 +9,16 @@ package actor Prober {
   private let context: ClientContext
   private let endpoints: [String: Endpoint]
   /// What all reading shares, beside its policy's limit.
-  private let rate: RateLimit?
+  private let rates: [RateLimit]
   /// Requests under one policy share its limits.
   private var throttles: [EffectivePolicy: Throttle] = [:]
 
-  /// - Parameter rate: holds for all bytes that `readBack` reads.
-  package init(_ context: ClientContext, endpoints: [String: Endpoint], rate: RateLimit? = nil) {
+  /// - Parameter rates: each holds for all bytes that `readBack` reads.
+  package init(_ context: ClientContext, endpoints: [String: Endpoint], rates: [RateLimit] = []) {
     executor = context.transport.executor
     self.context = context
     self.endpoints = endpoints
-    self.rate = rate
+    self.rates = rates
   }
 
   /// What the server says of a download's source, without a byte of its body.
@@ -64,7 +64,7 @@ package actor Prober {
   private func throttle(_ policy: EffectivePolicy) -> Throttle {
     if let known = throttles[policy] { return known }
     let throttle = Throttle(
-      down: [RateLimit(policy.downloadRate)] + [rate].compactMap(\.self), up: [RateLimit(policy.uploadRate)])
+      down: rates + [RateLimit(policy.downloadRate)], up: [RateLimit(policy.uploadRate)])
     throttles[policy] = throttle
     return throttle
   }

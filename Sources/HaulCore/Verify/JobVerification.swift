@@ -17,15 +17,18 @@ package struct JobVerification: Sendable {
   private let request: VerifyRequest
   private let json: Bool
   private let isQuiet: Bool
+  private let showsProgress: Bool
 
   package init(
-    _ state: StateFolder, _ context: CommandContext, _ request: VerifyRequest, json: Bool, isQuiet: Bool
+    _ state: StateFolder, _ context: CommandContext, _ request: VerifyRequest, json: Bool, isQuiet: Bool,
+    showsProgress: Bool
   ) {
     self.state = state
     self.context = context
     self.request = request
     self.json = json
     self.isQuiet = isQuiet
+    self.showsProgress = showsProgress
   }
 
   /// - Parameter signal: names what the stop came from.
@@ -62,47 +65,59 @@ package struct JobVerification: Sendable {
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.shutDown() } }
     let rate = RateLimit(request.rate)
+    let reads = OpenReads()
     let pass = VerificationPass(
       ledger: ledger, request: request, completed: try span(name, ledger),
-      local: LocalCheck(folder: setUp.transfers.local.folder, rate: rate),
+      local: LocalCheck(folder: setUp.transfers.local.folder, rate: rate, reads: reads),
       uploads: UploadCheck(
-        prober: Prober(setUp.client, endpoints: job.endpoints, rate: rate),
+        prober: Prober(
+          setUp.client, endpoints: job.endpoints,
+          rates: [rate, RateLimit(job.limits.downloadRate ?? .unlimited)]),
         changed: try Self.changedEndpoints(of: job, ledger), readsBack: request.readsRemote),
-      pool: setUp.transfers.local.pool)
+      pool: setUp.transfers.local.pool, reads: reads)
     // Another run since then has made another record: what was found before it counts no more.
     let question = JSON.object([
       .init("selection", request.json), .init("run", .string(last.id)),
       .init("attempt", .int(last.attempts.count)),
     ])
     let journal = try VerifyJournal(in: state.folder(name), question: question) {
-      request.share == nil ? 0 : try pass.count()
+      request.share == nil ? 0 : try pass.count().transfers
     }
     try goOn(from: journal)
+    let watch = VerifyWatch(
+      context, isWanted: showsProgress && !isQuiet, from: journal.position.totals, reads: reads)
+    let drawing = Task { await watch.run { try pass.whole() } }
     let isLive = !json
     let work = Task {
       try await pass.run(journal) { finding in
-        if isLive, let text = finding.text { console.out(text) }
+        if isLive, let text = finding.text { watch.print { console.out(text) } }
+      } compared: {
+        watch.note($0)
       }
     }
     stopper.attach { _ in work.cancel() }
-    let isComplete: Bool
+    let result: Result<Bool, any Error>
     do {
-      isComplete = try await stopper.race(patience: .seconds(3)) { try await work.value }
+      result = .success(try await stopper.race(patience: .seconds(3)) { try await work.value })
     } catch is StopController.Stopped {
       // A read that hangs is left behind; what was found before is on record.
       isLeftBehind = true
-      isComplete = false
-    }
-    try finish(name, journal, isComplete: isComplete, signal)
+      result = .success(false)
+    } catch { result = .failure(error) }
+    drawing.cancel()
+    await drawing.value
+    try finish(name, journal, isComplete: try result.get(), signal)
   }
 
   /// Names again what the stopped verification had found.
   private func goOn(from journal: VerifyJournal) throws {
-    guard journal.position.last > 0 else { return }
-    let compared = Figures.count(journal.position.totals.compared, "transfer")
-    context.console.note("going on behind the \(compared) that were compared before the stop")
+    let (position, console) = (journal.position, context.console)
+    guard position.last > 0 || !position.reads.isEmpty else { return }
+    let compared = Figures.count(position.totals.compared, "transfer")
+    let inside = position.reads.isEmpty ? "" : ", inside of \(Figures.count(position.reads.count, "file"))"
+    console.note("going on behind the \(compared) that were compared before the stop\(inside)")
     guard !json else { return }
-    try journal.each { if let text = $0.text { context.console.out(text) } }
+    try journal.each { if let text = $0.text { console.out(text) } }
   }
 
   private func finish(

@@ -13,8 +13,9 @@ struct LocalCheck: Sendable {
   let folder: Folder
   /// What all reading shares.
   let rate: RateLimit
+  let reads: OpenReads
 
-  /// - Returns: also how many bytes were read.
+  /// - Returns: also how many bytes were read, those of a verification that was stopped in this file among them.
   /// - Throws: `Failure`; `CancellationError` once it is not wanted any more.
   func compare(
     _ transfer: LedgerTransfer, isCancelled: () -> Bool
@@ -33,19 +34,56 @@ struct LocalCheck: Sendable {
       let kind = DigestKind(rawValue: algorithm.rawValue)
     else { return (.unverifiable(.noDigest), 0) }
     let file = try place.reading(parts.name)
-    let digest = try StreamingDigest(kind)
-    var isWanted = true
-    let count = try file.scan(0..<present.size) { block in
-      isWanted = pace(block.count, isCancelled)
-      digest.update(block)
-      return isWanted
-    }
-    guard isWanted else { throw CancellationError() }
+    let (found, count) =
+      kind == .sha256
+      ? try sha256(of: file, transfer.seq, present, isCancelled)
+      : try digest(kind, of: file, present.size, isCancelled)
+    reads.end(transfer.seq)
     let now = try file.facts()
     guard now.size == present.size, now.mtime == present.mtime, now.inode == present.inode else {
       return (.unverifiable(.changedWhileRead), count)
     }
-    return (record.bytes(digest.finishHex(), algorithm), count)
+    return (record.bytes(found, algorithm), count)
+  }
+
+  /// Goes on where a stopped verification of the same file was.
+  private func sha256(
+    of file: OpenFile, _ seq: Int64, _ present: FileFacts, _ isCancelled: () -> Bool
+  ) throws -> (hex: String, bytes: Int64) {
+    let known = reads.place(of: seq, present)
+    let start = known?.state.count ?? 0
+    var digest = ResumableSHA256(from: known?.state)
+    let count = try scan(file, start..<present.size, isCancelled) { block in
+      digest.update(block)
+      reads.note(digest.state.map { OpenRead(seq: seq, file: present, state: $0) }, bytes: block.count)
+    }
+    return (digest.finishHex(), start + count)
+  }
+
+  private func digest(
+    _ kind: DigestKind, of file: OpenFile, _ size: Int64, _ isCancelled: () -> Bool
+  ) throws -> (hex: String, bytes: Int64) {
+    let digest = try StreamingDigest(kind)
+    let count = try scan(file, 0..<size, isCancelled) { block in
+      digest.update(block)
+      reads.note(nil, bytes: block.count)
+    }
+    return (digest.finishHex(), count)
+  }
+
+  /// - Throws: `CancellationError` once it is not wanted any more.
+  private func scan(
+    _ file: OpenFile, _ range: Range<Int64>, _ isCancelled: () -> Bool,
+    _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws -> Int64 {
+    var isWanted = true
+    let count = try file.scan(range) { block in
+      isWanted = pace(block.count, isCancelled)
+      if isWanted { body(block) }
+      return isWanted
+    }
+    guard isWanted else { throw CancellationError() }
+    return count
   }
 
   /// The file that a download has made, as the manifest's folder knows it.

@@ -12,8 +12,8 @@ struct VerificationPass: Sendable {
   /// their hosts' limits: more only keeps these busy behind a large file.
   private static let width = 64
   private static let page = 128
-  /// Seconds between two positions on record.
-  private static let pause = 0.2
+  /// Seconds between two positions on record: what a kill may cost.
+  private static let pause = 2.0
 
   let ledger: JobLedger
   let request: VerifyRequest
@@ -22,6 +22,7 @@ struct VerificationPass: Sendable {
   let local: LocalCheck
   let uploads: UploadCheck
   let pool: BlockingPool
+  let reads: OpenReads
 
   /// One transfer's turn in the order of the plan.
   private struct Turn: Sendable {
@@ -37,41 +38,76 @@ struct VerificationPass: Sendable {
     let bytesRead: Int64
   }
 
+  private enum Event: Sendable {
+    case compared(Result)
+    /// It is time to record the position, also while a large file is read.
+    case due
+  }
+
   /// Whether it is one that is to be compared, before a sample is drawn.
   func concerns(_ transfer: LedgerTransfer) -> Bool {
     guard let at = transfer.progress.completedAt, transfer.state != .running else { return false }
     return completed.contains(at) && request.ids?.includes(transfer.id) ?? true
   }
 
-  /// How many transfers are to be compared.
-  func count() throws -> Int {
-    var (count, last): (Int, Int64) = (0, 0)
+  /// How many transfers are to be compared, and how many bytes of local files.
+  func count() throws -> (transfers: Int, bytes: Int64) {
+    var (count, bytes, last): (Int, Int64, Int64) = (0, 0, 0)
     while true {
       let page = try ledger.page(after: last, onlyTouched: false, limit: 512, withFacts: false)
-      guard let end = page.last else { return count }
-      count += page.count(where: concerns)
+      guard let end = page.last else { return (count, bytes) }
+      for transfer in page where concerns(transfer) {
+        count += 1
+        guard transfer.settings.direction == .download, !transfer.progress.digests.isEmpty else { continue }
+        bytes = bytes.adding(clamping: transfer.progress.size ?? 0)
+      }
       last = end.seq
     }
   }
 
+  /// How much of that a sample takes.
+  func whole() throws -> (transfers: Int, bytes: Int64) {
+    let all = try count()
+    guard let share = request.share else { return all }
+    return (
+      SampleDraw(share: share, of: all.transfers, seed: 0).wanted,
+      Int64((Double(all.bytes) * share).rounded(.up))
+    )
+  }
+
   /// Compares what follows the journal's position.
   ///
-  /// - Parameter found: told of each finding, in order.
+  /// - Parameters:
+  ///   - found: told of each finding, in order.
+  ///   - compared: told of each step, with all that has been compared so far.
   /// - Returns: false where it was cancelled before the end.
-  func run(_ journal: VerifyJournal, found: @Sendable (VerifyFinding) -> Void) async throws -> Bool {
+  func run(
+    _ journal: VerifyJournal, found: @Sendable (VerifyFinding) -> Void,
+    compared: @Sendable (VerifyTotals) -> Void
+  ) async throws -> Bool {
     var position = journal.position
+    reads.restore(position.reads)
+    func record() throws {
+      position.reads = reads.all
+      try journal.record(position)
+    }
     var draw = request.share.map {
       SampleDraw(
         share: $0, of: journal.total, seed: journal.seed, passed: position.passed, drawn: position.drawn)
     }
-    var recordedAt = SystemClock.uptime
     do {
-      try await withThrowingTaskGroup(of: Result.self) { group in
+      try await withThrowingTaskGroup(of: Event.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await Self.due }
         var turns: [Int: Turn] = [:]
         var results: [Int: Result] = [:]
         var (begun, ended) = (0, 0)
         func settle() async throws {
-          guard let next = try await group.next() else { return }
+          guard let event = try await group.next() else { return }
+          guard case .compared(let next) = event else {
+            try record()
+            return group.addTask { try await Self.due }
+          }
           results[next.number] = next
           while let result = results.removeValue(forKey: ended), let turn = turns.removeValue(forKey: ended) {
             ended += 1
@@ -86,9 +122,7 @@ struct VerificationPass: Sendable {
               found(finding)
             }
           }
-          guard SystemClock.uptime - recordedAt >= Self.pause else { return }
-          try journal.record(position)
-          recordedAt = SystemClock.uptime
+          compared(position.totals)
         }
         var last = position.last
         while true {
@@ -102,18 +136,25 @@ struct VerificationPass: Sendable {
             let number = begun
             turns[number] = Turn(
               transfer: transfer, passed: draw?.passed ?? 0, drawn: draw?.drawn ?? 0)
-            group.addTask { try await compare(transfer, number) }
+            group.addTask { .compared(try await compare(transfer, number)) }
             begun += 1
           }
         }
         while ended < begun { try await settle() }
       }
     } catch is CancellationError {
-      try journal.record(position)
+      try record()
       return false
     }
-    try journal.record(position)
+    try record()
     return true
+  }
+
+  private static var due: Event {
+    get async throws {
+      try await Task.sleep(for: .seconds(pause))
+      return .due
+    }
   }
 
   private func compare(_ transfer: LedgerTransfer, _ number: Int) async throws -> Result {

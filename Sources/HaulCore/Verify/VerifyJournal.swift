@@ -16,6 +16,8 @@ final class VerifyJournal: @unchecked Sendable {
     /// Where the sample's draw stands.
     var passed = 0
     var drawn = 0
+    /// Files behind it that have been read in part.
+    var reads: [OpenRead] = []
   }
 
   static let name = "verify.jsonl"
@@ -67,7 +69,7 @@ final class VerifyJournal: @unchecked Sendable {
     position = now
     add([
       "last": .integer(now.last), "totals": now.totals.json, "passed": .int(now.passed),
-      "drawn": .int(now.drawn),
+      "drawn": .int(now.drawn), "reads": .array(now.reads.map(\.json)),
     ])
     try flush()
   }
@@ -96,7 +98,8 @@ final class VerifyJournal: @unchecked Sendable {
       } else if let last = line["last"].int64, let totals = VerifyTotals(line["totals"]) {
         position = Position(
           last: last, totals: totals, passed: Int(clamping: line["passed"].int64 ?? 0),
-          drawn: Int(clamping: line["drawn"].int64 ?? 0))
+          drawn: Int(clamping: line["drawn"].int64 ?? 0),
+          reads: (line["reads"].array ?? []).compactMap { OpenRead($0) })
         end = next
       }
     }
