@@ -54,7 +54,8 @@ private typealias JSON = JobModel.JSON
     var from = words.startIndex
     for told in [
       "nightly", "Failed. 1 of 9 transfers failed, 2 in place. 3 more wait.", "exit code 1", "What to do",
-      "INTEGRITY_MISMATCH", ErrorCode.integrityMismatch.hint, "Where it stands", "Over time",
+      "INTEGRITY_MISMATCH", ErrorCode.integrityMismatch.hint, "haul run jobs/nightly.yaml --failed",
+      "Where it stands", "Over time",
       "Sizes and times",
       "Evidence", "1 of 2 complete", "Not complete", "broken", "Complete", "done",
     ] {
@@ -163,6 +164,9 @@ private typealias JSON = JobModel.JSON
     }
     let text = try page(report)
     #expect(text.utf8.count < 5_000_000)
+    // A browser lays the lists out when they are scrolled to: it does so for a block, and not for a table.
+    #expect(text.ranges(of: "<div class=\"wide rows\"><table class=\"list\">").count == 2)
+    #expect(text.contains(".rows{content-visibility:auto;"))
     let words = try #require(try parsed(text)["text"].text)
     #expect(words.contains("others") && words.contains("more transfers"))
   }

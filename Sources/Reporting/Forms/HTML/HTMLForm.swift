@@ -35,7 +35,7 @@ struct HTMLForm: FormWriter {
       """
       <section id="\(id)" aria-labelledby="h-\(id)">
       <h2 id="h-\(id)">\(title) <small>\(Page.number(rows.count))</small></h2>
-      <div class="wide"><table class="list"><thead>\(TransferRows.head)</thead><tbody>
+      <div class="wide rows"><table class="list"><thead>\(TransferRows.head)</thead><tbody>
 
       """)
     for row in rows.rows { try out.add(row) }

@@ -7,7 +7,27 @@ struct PageAdvice {
 
   var html: String {
     let cards = faults + causes + waiting
-    return (cards.isEmpty ? "" : "<div class=\"cards\">\n\(cards.joined())</div>\n") + warnings
+    return (cards.isEmpty ? "" : "<div class=\"cards\">\n\(cards.joined())</div>\n") + again + warnings
+  }
+
+  /// The command that takes up what did not complete, and nothing else.
+  private var again: String {
+    guard report["run"]["outcome"].string == RunOutcome.failed.rawValue, facts.attention.count > 0,
+      let manifest = report["job"]["manifest"].string, manifest != "-", manifest.utf8.allSatisfy(Self.isPlain)
+    else { return "" }
+    return
+      "<p>Then <code>haul run \(Markup.text(manifest)) --failed</code> takes up what is not complete, and asks for nothing else.</p>\n"
+  }
+
+  /// Means nothing but itself to a shell.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "_"),
+      UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 
   private static let most = 50

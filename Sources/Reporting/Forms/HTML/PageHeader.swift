@@ -42,8 +42,8 @@ struct PageHeader {
       \(PageStyle.css)
       </style>
       </head>
-      <body>
-      <header class="\(tone)">
+      <body class="\(tone)">
+      <header>
       <h1>\(Page.text(name))</h1>
       <p class="verdict"><b>\(word).</b> \(told)</p>
       <p class="facts">\(facts)</p>

@@ -6,9 +6,9 @@ enum PageStyle {
     @media (prefers-color-scheme:dark){:root{--bg:#12161c;--card:#1a2029;--ink:#e4e8ee;--soft:#9aa5b3;--line:#2d3542;\
     --good:#45b35f;--same:#6fb3cf;--bad:#ff6b6b;--wait:#dba63a;--off:#8f99a6;--blue:#6ea3ff;--tint:#6ea3ff2e;--hatch:#8a93a044}}
     *{box-sizing:border-box}
-    body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+    body{margin:0;border-top:6px solid var(--tone);background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
     header,main,footer{max-width:1120px;margin:0 auto;padding:0 20px}
-    header{padding-top:28px;border-top:6px solid var(--tone)}
+    header{padding-top:28px}
     h1{font-size:15px;font-weight:600;color:var(--soft);margin:0;overflow-wrap:anywhere}
     .verdict{font-size:25px;line-height:1.3;margin:4px 0 8px}
     .verdict b{color:var(--tone)}
@@ -62,7 +62,7 @@ enum PageStyle {
     .bar::before{content:"";display:block;width:var(--w);height:12px;margin-top:5px;background:var(--blue);border-radius:0 3px 3px 0}
     .why b{color:var(--bad)}
     .way,.why{font-size:13px}
-    .list{content-visibility:auto;contain-intrinsic-size:auto 40000px}
+    .rows{content-visibility:auto;contain-intrinsic-size:auto 40000px}
     .list td:first-child{width:62%;min-width:240px}
     .list th[data-k]{cursor:pointer}
     input{font:inherit;width:100%;max-width:420px;margin:0 0 10px;padding:7px 12px;color:inherit;background:var(--card);\
