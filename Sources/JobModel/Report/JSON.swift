@@ -45,7 +45,8 @@ package enum JSON: Sendable, Hashable, ExpressibleByDictionaryLiteral, Expressib
 
   /// A member's value; null where there is none. Of several with one name, the last counts.
   package subscript(_ name: String) -> JSON {
-    members?.last { $0.name.utf8.elementsEqual(name.utf8) }?.value ?? .null
+    members?.last { $0.name.utf8.count == name.utf8.count && $0.name.utf8.elementsEqual(name.utf8) }?.value
+      ?? .null
   }
 
   package var members: [Member]? { if case .object(let members) = self { members } else { nil } }

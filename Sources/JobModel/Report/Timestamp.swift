@@ -57,17 +57,25 @@ package enum Timestamp {
 extension Timestamp {
   /// Seconds since 1970 of an RFC 3339 time; nil for anything else.
   package static func seconds(_ text: String) -> Double? {
-    let bytes = Array(text.utf8)
+    var text = text
+    return text.withUTF8 { seconds($0) }
+  }
+
+  private static func seconds(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     func number(_ range: Range<Int>) -> Int64? {
-      guard range.upperBound <= bytes.count, bytes[range].allSatisfy({ (48...57).contains($0) }) else {
-        return nil
+      guard range.upperBound <= bytes.count else { return nil }
+      var value: Int64 = 0
+      for byte in bytes[range] {
+        guard (48...57).contains(byte) else { return nil }
+        value = value * 10 + Int64(byte - 48)
       }
-      return Int64(String(decoding: bytes[range], as: UTF8.self))
+      return value
     }
     guard bytes.count >= 20, let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
       (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60,
-      [bytes[4], bytes[7], bytes[13], bytes[16]] == Array("--::".utf8)
+      bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[13] == UInt8(ascii: ":"),
+      bytes[16] == UInt8(ascii: ":")
     else { return nil }
     var position = 19
     var fraction = 0.0

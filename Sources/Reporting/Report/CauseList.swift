@@ -90,10 +90,12 @@ package struct CauseList {
 enum URLHost {
   /// Host and port of an http(s) URL.
   static func of(_ url: String) -> String? {
-    let rest = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    let slash = UInt8(ascii: "/")
+    let rest = url.utf8.split(separator: slash, maxSplits: 2, omittingEmptySubsequences: false)
     guard rest.count > 2, rest[1].isEmpty else { return nil }
-    let authority = rest[2].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-    return host.isEmpty ? nil : String(host)
+    let authority = rest[2].prefix { $0 != slash && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let host =
+      authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
+    return host.isEmpty ? nil : String(Substring(host))
   }
 }

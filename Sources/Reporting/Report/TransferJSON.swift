@@ -137,8 +137,10 @@ struct TransferJSON {
   ) -> Capabilities? {
     guard var ability = capabilities(transfer) else { return nil }
     let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
-    if let whole = url, case .remote(_, let path) = place, !path.isEmpty, whole.hasSuffix(path) {
-      ability.url = String(whole.dropLast(path.count))
+    if let whole = url?.utf8, case .remote(_, let path) = place, !path.isEmpty,
+      whole.suffix(path.utf8.count).elementsEqual(path.utf8)
+    {
+      ability.url = String(Substring(whole.dropLast(path.utf8.count)))
       if isOrdinary { url = nil }
     }
     return ability
