@@ -159,7 +159,7 @@ let package = Package(
         "Digests", "Endpoints", "HaulCore", "HTTPClient", "JobLedger", "JobManifest", "JobModel", "Locks",
         "Planner", "Reporting", "Scheduler", "TestSupport", "Transfers",
       ]),
-    tests("HTTPClientTests", ["Curl", "Endpoints", "HTTPClient", "JobModel"]),
+    tests("HTTPClientTests", ["Admission", "Curl", "Endpoints", "HTTPClient", "JobModel"]),
     tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),
     tests("LocksTests", ["Locks"]),
     tests("PosixTests", ["Posix"]),

@@ -1,0 +1,44 @@
+import JobLedger
+import JobModel
+import Testing
+
+@testable import Maintenance
+@testable import Transfers
+
+/// A user's wish at a transfer that nobody works on.
+struct ControlApplierTests {
+  @Test(
+    arguments: [
+      (.queued(nil), .init(.pause, ids: []), .paused(.user), false),
+      (.paused(.user), .init(.resume, ids: []), .queued(nil), false),
+      (.queued(nil), .init(.resume, ids: []), nil, false), (.completed, .init(.cancel, ids: []), nil, false),
+      (.paused(.retries), .init(.cancel, ids: []), .canceled, true),
+      (.failed, .init(.retry, ids: []), .queued(nil), false),
+      (.failed, .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
+      (.completed, .init(.retry, ids: []), nil, false),
+      (.completed, .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
+      // What waits already has its progress to forget.
+      (.queued(nil), .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
+      (.queued(nil), .init(.retry, ids: []), nil, false),
+    ] as [(TransferState, Control, TransferState?, Bool)])
+  func wishes(_ state: TransferState, _ control: Control, _ expected: TransferState?, _ drops: Bool)
+    async throws
+  {
+    let bench = try PlanBench([.init(id: "a", from: "a", to: "api:k")]) { _ in .status(204) }
+    try await bench.alter(1, state) { $0.session = RemoteSession(id: "s1", chunkSize: 5) }
+    try await bench.record(.chunk(seq: 1, ChunkRecord(offset: 0, length: 5, digest: "d")))
+    let told = bench.events.count
+    let changed = try await ControlApplier.applyAtRest(control, context: bench.maintenance)
+    #expect(changed == (expected == nil ? 0 : 1) && bench.events.count - told == changed)
+    let transfer = try bench.transfer(1)
+    #expect(transfer.state == expected ?? state)
+    #expect((transfer.progress.session == nil) == drops && transfer.hasChunks == !drops)
+    #expect(bench.methods == (drops ? ["DELETE"] : []))
+  }
+
+  @Test func onlyThoseThatAreMeant() async throws {
+    let bench = try PlanBench(["a1", "a2", "b"].map { .init(id: $0, to: "out/\($0)") })
+    #expect(try await ControlApplier.applyAtRest(.init(.pause, ids: ["a*"]), context: bench.maintenance) == 2)
+    #expect(try bench.transfer(3).state == .queued(nil))
+  }
+}

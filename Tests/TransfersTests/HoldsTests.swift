@@ -1,0 +1,127 @@
+import Admission
+import HTTPClient
+import JobLedger
+import JobModel
+import Synchronization
+import Testing
+import Transfers
+
+@testable import Scheduler
+
+/// What keeps queued transfers back, until when, and who is given back.
+struct HoldsTests {
+  /// Whether the interface `wwan` is up.
+  private final class Link: Sendable {
+    let isUp = Mutex(true)
+    var state: NetworkState {
+      NetworkState(isUp: { _ in self.isUp.withLock { $0 } }, isMetered: { nil }, isThere: { true })
+    }
+  }
+
+  private let link = Link()
+
+  /// Over a plan of two transfers under one policy.
+  private func holds(
+    cooldowns: [String: Double] = [:], _ change: @escaping @Sendable (inout EffectivePolicy) -> Void
+  ) async throws -> (PlanBench, Holds) {
+    let lines = ["a", "b"].map { id in
+      PlanBench.Line(id: id, to: "out/\(id)") {
+        $0.policyName = "p"
+        change(&$0.policy)
+      }
+    }
+    let bench = try PlanBench(lines)
+    for (origin, end) in cooldowns { try await bench.record(.rest(origin: origin, until: end)) }
+    let recorded = try RecordedCooldowns(bench.ledger, bench.context.run.writer, now: bench.now)
+    let groups = PolicyGroups(bench.context, link.state, began: PlanBench.began, limit: nil)
+    return (bench, Holds(groups, recorded, bench.context))
+  }
+
+  private func told(_ bench: PlanBench) -> [String] {
+    bench.events.compactMap { event in
+      switch event {
+      case .held(let name, let hold): "held \(name ?? "") \(hold.reason)"
+      case .released(let name, let reason): "released \(name ?? "") \(reason)"
+      default: nil
+      }
+    }
+  }
+
+  private func words(_ changes: [Holds.Change]) -> [String] {
+    changes.map { change in
+      switch change {
+      case .began(_, let hold): "began \(hold.reason)"
+      case .ended(let seqs, let reason): "ended \(reason) \(seqs)"
+      }
+    }
+  }
+
+  @Test func aDeadlineHoldsForGood() async throws {
+    let (bench, holds) = try await holds { $0.deadline = 100 }
+    #expect(try holds.hold(bench.transfer(1)) { nil } == nil && holds.watched == 1)
+    bench.pass(99)
+    #expect(holds.look().isEmpty && holds.pause == 1)
+    bench.pass(1)
+    #expect(words(holds.look()) == ["began deadline"] && told(bench) == ["held p deadline"])
+    #expect(try holds.hold(bench.transfer(2)) { nil }?.reason == .deadline)
+    #expect(!holds.areWaitedFor && holds.look().isEmpty, "told of once, waited for by nobody")
+  }
+
+  @Test func aBudgetEndsWithItsPeriod() async throws {
+    let (bench, holds) = try await holds { $0.budget = Budget(bytes: 10, period: .day) }
+    let spent = Atomic<Int>(0)
+    holds.groups.onSpent = { spent.add(1, ordering: .relaxed) }
+    let group = try holds.groups.group(of: bench.transfer(1)).group
+    group.throttle.count(10)
+    #expect(spent.load(ordering: .relaxed) == 1 && group.throttle.isSpent)
+    #expect(words(holds.look()) == ["began budget"])
+    #expect(
+      try holds.hold(bench.transfer(2)) { nil }?.until == BudgetPeriod(.day, at: bench.now, zone: .utc).end)
+    #expect(!holds.areWaitedFor, "another day is not waited for")
+    bench.pass(86_400)
+    #expect(words(holds.look()) == ["ended budget [2]"] && holds.look().isEmpty)
+    #expect(told(bench) == ["held p budget", "released p budget"])
+    try await bench.record()
+    let day = BudgetPeriod(.day, at: PlanBench.began, zone: .utc).name
+    #expect(try bench.ledger.spent(policy: "p", period: day) == 10, "on record for the next run")
+  }
+
+  @Test func aWindowOpens() async throws {
+    // It is 22:13.
+    let (bench, holds) = try await holds { $0.window = [TimeWindow(from: 23 * 60, to: 23 * 60 + 30)] }
+    let hold = try holds.hold(bench.transfer(1)) { nil }
+    #expect(hold?.reason == .window && holds.areWaitedFor)
+    bench.pass((hold?.until ?? 0) - bench.now - 1)
+    #expect(holds.look().isEmpty)
+    bench.pass(1)
+    #expect(words(holds.look()) == ["ended window [1]"] && !holds.areWaitedFor)
+  }
+
+  @Test func anInterfaceComesAndGoes() async throws {
+    let (bench, holds) = try await holds { $0.interface = "wwan" }
+    #expect(try holds.hold(bench.transfer(1)) { nil } == nil)
+    link.isUp.withLock { $0 = false }
+    #expect(words(holds.look()) == ["began interface"])
+    #expect(bench.remarks.contains { $0.contains("`wwan` is down") })
+    let group = try holds.groups.group(of: bench.transfer(1)).group
+    #expect(holds.add(1, pausedFor: .interface, group) == nil && holds.areWaitedFor)
+    #expect(holds.add(2, pausedFor: .user, group) == nil, "a user's pause is not the policy's to end")
+    link.isUp.withLock { $0 = true }
+    #expect(words(holds.look()) == ["ended interface [1]"])
+    // One whose work ends after that goes back at once.
+    #expect(holds.add(2, pausedFor: .interface, group).map { words([$0]) } == ["ended interface [2]"])
+  }
+
+  @Test func aServersCoolDownHoldsItsOwn() async throws {
+    let end = PlanBench.began + 30
+    let (bench, holds) = try await holds(cooldowns: ["http://h": end]) { _ in }
+    #expect(try holds.hold(bench.transfer(1)) { "http://other" } == nil)
+    for seq in [1, 2] as [Int64] {
+      #expect(try holds.hold(bench.transfer(seq)) { "http://h" } == Hold(.retries, until: end))
+    }
+    #expect(told(bench) == ["held http://h retries"] && holds.areWaitedFor && holds.pause == 30)
+    bench.pass(30)
+    #expect(words(holds.look()) == ["ended retries [1, 2]"] && !holds.areWaitedFor && holds.pause == nil)
+    #expect(bench.context.board.holds.isEmpty)
+  }
+}
