@@ -2,16 +2,20 @@ import Endpoints
 import TestSupport
 import Testing
 
-/// A kind of endpoint in the contract: how its server is started, and what the kind can't do. A kind that is registered
-/// and has no row fails.
+/// A kind of endpoint in the contract, over one server: how that is started, and what either can't do. A kind that is
+/// registered and has no row fails.
 struct EndpointCase: Sendable, CustomTestStringConvertible {
-  /// What some kinds can't do. Tests that need it leave those out; `DeclarationTests` shows that they say so themselves.
+  /// What some kinds, or servers, can't do. Tests that need it leave those out.
   enum Ability: Sendable, CaseIterable {
     /// It is reached by HTTP: a status can refuse, an answer can be lost.
     case http
     /// Its server asks for a credential.
     case credentials
+    /// What it holds can be read.
+    case downloads
     case uploads, emptyUploads, listings
+    /// A page of its listing ends where the server wants.
+    case shortPages
     /// Another object may take the name of one, and is told from it.
     case replacement
     /// Asking without reading tells the size.
@@ -20,6 +24,8 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
     case sessions
     /// A session tells what it holds, and can be ended.
     case holdings, abort
+    /// Who goes on with a session that was ended is told that it is gone.
+    case goneSessions
     /// A request of its own ends an upload.
     case closing
     /// What stands at a destination can be asked for.
@@ -30,12 +36,19 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
   }
 
   let word: String
+  /// Who made the server, where a kind has a row for more than one.
+  var product: String?
+  /// What the kind can't do: `DeclarationTests` shows that it says so itself.
   var lacks: Set<Ability> = []
+  /// What the kind can and this server does not.
+  var unserved: Set<Ability> = []
   /// Bytes a chunk of an upload.
   var chunk: Int64 = 64 << 10
   /// Makes an object that the kind can hold.
   var make: @Sendable (_ size: Int64, _ seed: UInt64) -> Content = { Content($0, seed: $1) }
   let start: @Sendable (Bench) async throws -> KindServer
+
+  private static let tus: Set<Ability> = [.listings, .replacement, .closing, .looks, .fileProof]
 
   static let all = [
     EndpointCase(
@@ -45,6 +58,11 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
       ], start: KindServer.http),
     EndpointCase(word: "session", lacks: [.listings], start: KindServer.session),
     EndpointCase(word: "s3", chunk: 5 << 20, start: KindServer.s3),
+    // It takes any signature, compares no checksum with the bytes, and answers 500 for an upload that is gone.
+    EndpointCase(
+      word: "s3", product: "moto",
+      unserved: [.credentials, .shortPages, .goneSessions, .chunkProof, .fileProof], chunk: 5 << 20,
+      start: KindServer.moto),
     EndpointCase(
       word: "presigned", lacks: [.listings, .holdings, .abort, .looks, .readBack, .fileProof],
       start: KindServer.presigned),
@@ -57,24 +75,32 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
         .uploads, .emptyUploads, .listings, .replacement, .sessions, .holdings, .abort, .closing, .looks,
         .readBack, .chunkProof, .fileProof,
       ], start: KindServer.salesforce),
+    EndpointCase(word: "tus", lacks: Self.tus, start: KindServer.tus),
+    // It asks for no token, knows no checksums, and serves no GET.
     EndpointCase(
-      word: "tus", lacks: [.listings, .replacement, .closing, .looks, .fileProof], start: KindServer.tus),
+      word: "tus", product: "tuspyserver", lacks: Self.tus,
+      unserved: [.credentials, .downloads, .readBack, .chunkProof], start: KindServer.tuspyserver),
     EndpointCase(
       word: "local", lacks: [.http, .credentials, .listings, .readBack, .fileProof],
       start: KindServer.local),
   ]
 
-  /// The rows of kinds that can do all of it.
+  /// The rows that can do all of it.
   static func able(_ abilities: Ability...) -> [EndpointCase] {
-    all.filter { $0.lacks.isDisjoint(with: abilities) }
+    all.filter { one in abilities.allSatisfy(one.can) }
   }
 
-  func can(_ ability: Ability) -> Bool { !lacks.contains(ability) }
+  func can(_ ability: Ability) -> Bool { claims(ability) && !unserved.contains(ability) }
+
+  /// The kind itself can, whatever this server does.
+  func claims(_ ability: Ability) -> Bool { !lacks.contains(ability) }
 
   /// An object to store or to send; another seed gives another one.
   func content(_ size: Int64, seed: UInt64 = 1) -> Content { make(size, seed) }
 
-  var testDescription: String { word }
+  /// No other row's.
+  var name: String { product.map { "\(word) on \($0)" } ?? word }
+  var testDescription: String { name }
 
   /// Around each border that chunks of this size have.
   static func sizes(around chunk: Int64) -> [Int64] { [0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk + 7] }

@@ -88,13 +88,8 @@ struct KindServer: Sendable {
       {"\(StrictS3.id)": {"secret": "\(StrictS3.secret)"}, "AKIDSTALE": {"secret": "\(StrictS3.secret)", "requests": 0}}
       """
     let store = try await StrictS3(bench, config: ["\"page\": 2"], keys: keys)
-    var settings = S3Settings()
-    settings.bucket = "bkt"
-    settings.multipartThreshold = 5 << 20
-    var server = try KindServer(
-      endpoint(S3Driver(settings), store.url, .aws(.environment)), folder: bench.scratch.path + "/none")
+    var server = try bucket(bench, store.url)
     server.takes(StrictS3.id, once: "AKIDSTALE")
-    (server.folder, server.store) = (nil, nil)
     server.digest = { path, _ in
       // It answers first, and writes its log then.
       for _ in 0..<200 {
@@ -105,6 +100,25 @@ struct KindServer: Sendable {
       }
       return nil
     }
+    return server
+  }
+
+  static func moto(_ bench: Bench) async throws -> KindServer {
+    let moto = try await Moto(bench)
+    var server = try bucket(bench, moto.url)
+    server.fresh = "testing"
+    server.digest = { path, _ in try moto.digest(path) }
+    return server
+  }
+
+  /// A bucket that keeps no files that could be looked at.
+  private static func bucket(_ bench: Bench, _ url: String) throws -> KindServer {
+    var settings = S3Settings()
+    settings.bucket = "bkt"
+    settings.multipartThreshold = 5 << 20
+    var server = try KindServer(
+      endpoint(S3Driver(settings), url, .aws(.environment)), folder: bench.scratch.path + "/none")
+    (server.folder, server.store) = (nil, nil)
     return server
   }
 
@@ -151,6 +165,16 @@ struct KindServer: Sendable {
     server.digest = { _, file in
       try file.remoteID.flatMap { try digest(folder + "/" + ($0.split(separator: "/").last ?? "none")) }
     }
+    return server
+  }
+
+  static func tuspyserver(_ bench: Bench) async throws -> KindServer {
+    let real = try await TusServer(bench, folder: bench.scratch.path + "/tuspy")
+    var server = try KindServer(endpoint(TusDriver(), real.url + "/files", bearer), folder: real.folder)
+    server.fresh = token
+    // An id is the server's to give.
+    server.store = nil
+    server.digest = { _, file in try digest(real.path(of: file.remoteID)) }
     return server
   }
 

@@ -6,13 +6,13 @@ import TestSupport
 
 @testable import HTTPClient
 
-/// What the tests of the suite share: a running server a kind, the network thread.
+/// What the tests of the suite share: a running server a row, the network thread.
 final class Lab: Sendable {
   @TaskLocal static var current: Lab?
 
   let bench: Bench
   let thread: NetworkThread
-  /// By the kind's word.
+  /// By the row's name.
   private let servers: [String: KindServer]
   private let names = Atomic<Int>(0)
 
@@ -25,7 +25,7 @@ final class Lab: Sendable {
     let bench = try Bench()
     let servers = try await withThrowingTaskGroup(of: (String, KindServer).self) { group in
       for kind in EndpointCase.all {
-        group.addTask { (kind.word, try await kind.start(bench)) }
+        group.addTask { (kind.name, try await kind.start(bench)) }
       }
       return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
@@ -37,7 +37,7 @@ final class Lab: Sendable {
     thread.shutdown()
   }
 
-  func server(_ kind: EndpointCase) throws -> KindServer { try #require(servers[kind.word]) }
+  func server(_ kind: EndpointCase) throws -> KindServer { try #require(servers[kind.name]) }
 
   /// A name that nothing has yet, for all kinds.
   func freshName() -> String { "x\(names.add(1, ordering: .relaxed).newValue)" }

@@ -23,6 +23,8 @@ struct Reading {
 
   /// Reads everything in ranges, as the engine does: the first one tells what is there.
   mutating func readAll(_ source: any RemoteSource, chunk: Int64) async throws {
+    // Of what is known to be empty nothing is asked for.
+    guard object.size != 0 else { return }
     repeat {
       let start = Int64(bytes.count)
       let wanted = start..<min(start + chunk, object.size.map { max($0, start + 1) } ?? .max)

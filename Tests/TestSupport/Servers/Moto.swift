@@ -32,6 +32,16 @@ package final class Moto: Sendable {
     return try await Venv.run(head + script, arguments, environment: Self.environment)
   }
 
+  /// SHA-256 of an object, as curl reads it; nil where there is none.
+  package func digest(_ key: String) throws -> String? {
+    // Any signature will do, and without one an object is nobody's to read.
+    let signed = "-H 'Authorization: AWS4-HMAC-SHA256 Credential=x/20200101/us-east-1/s3/aws4_request'"
+    let told = try Sums.shell(
+      "t=$(mktemp) && if curl -sf \(signed) -o $t \(url)/bkt/\(key); then sha256sum $t; fi; rm -f $t", in: "/"
+    )
+    return told.isEmpty ? nil : String(told.prefix(64))
+  }
+
   /// SHA-256 of every object below a prefix, by key, as boto3 reads them.
   package func sums(_ prefix: String = "") async throws -> [String: String] {
     let text = try await boto(

@@ -1,7 +1,7 @@
 import Foundation
 
 /// tuspyserver, a tus server that nobody here wrote (PyPI, FastAPI on uvicorn), from the environment that
-/// `Scripts/setup` makes. Uploads are made at `/files` and lie in `served/tus` under their ids.
+/// `Scripts/setup` makes. Uploads are made at `/files` and lie in its folder under their ids.
 ///
 /// It offers no checksums and no GET, and answers OPTIONS at `/files/` only.
 package final class TusServer: Sendable {
@@ -12,16 +12,18 @@ package final class TusServer: Sendable {
   /// Keeps the log's folder.
   private let scratch: Scratch
 
-  /// - Parameter port: one that it must have again after a restart.
-  package init(_ bench: Bench, port: Int? = nil) async throws {
+  /// - Parameters:
+  ///   - port: one that it must have again after a restart.
+  ///   - folder: `served/tus` where none is given.
+  package init(_ bench: Bench, port: Int? = nil, folder: String? = nil) async throws {
     scratch = bench.scratch
-    folder = bench.served + "/tus"
+    self.folder = folder ?? bench.served + "/tus"
     let stem = bench.scratch.path + "/tuspy-\(UUID().uuidString.prefix(6))"
     logPath = stem + ".log"
     try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
     let port = try port ?? Loopback.freePort()
     process = try bench.serve(
-      Venv.python(), ["-u", stem + ".py", folder, logPath, String(port)], folder: bench.served)
+      Venv.python(), ["-u", stem + ".py", self.folder, logPath, String(port)], folder: bench.served)
     url = "http://127.0.0.1:\(port)"
     try await Loopback.ready(process, port: port)
   }
