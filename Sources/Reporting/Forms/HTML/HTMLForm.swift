@@ -31,11 +31,14 @@ struct HTMLForm: FormWriter {
       rest > 0
       ? "<p class=\"note\">\(Page.count(rest, "more transfer")): <code>haul report --format csv</code> lists all.</p>\n"
       : ""
+    // A long list is laid out when it is scrolled to; a short one costs nothing, and has its true height at once.
+    let shown = rows.rows.count
+    let box = shown > 100 ? "class=\"wide rows\" style=\"--rows:\(shown)\"" : "class=\"wide\""
     try out.add(
       """
       <section id="\(id)" aria-labelledby="h-\(id)">
       <h2 id="h-\(id)">\(title) <small>\(Page.number(rows.count))</small></h2>
-      <div class="wide rows"><table class="list"><thead>\(TransferRows.head)</thead><tbody>
+      <div \(box)><table class="list"><thead>\(TransferRows.head)</thead><tbody>
 
       """)
     for row in rows.rows { try out.add(row) }

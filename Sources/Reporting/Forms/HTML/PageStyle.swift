@@ -62,7 +62,7 @@ enum PageStyle {
     .bar::before{content:"";display:block;width:var(--w);height:12px;margin-top:5px;background:var(--blue);border-radius:0 3px 3px 0}
     .why b{color:var(--bad)}
     .way,.why{font-size:13px}
-    .rows{content-visibility:auto;contain-intrinsic-size:auto 40000px}
+    .rows{content-visibility:auto;contain-intrinsic-size:auto calc(var(--rows)*60px)}
     .list td:first-child{width:62%;min-width:240px}
     .list th[data-k]{cursor:pointer}
     input{font:inherit;width:100%;max-width:420px;margin:0 0 10px;padding:7px 12px;color:inherit;background:var(--card);\
@@ -71,6 +71,6 @@ enum PageStyle {
     footer{padding-bottom:40px;overflow-wrap:anywhere}
     @media (max-width:560px){body{font-size:14px}header,main,footer{padding-left:12px;padding-right:12px}\
     .verdict{font-size:20px}th,td{padding:5px 8px}.axis span:nth-child(even){display:none}.list td:first-child{min-width:200px}}
-    @media print{body{background:#fff}input{display:none}}
+    @media print{body{background:#fff}input{display:none}.rows{content-visibility:visible}}
     """
 }
