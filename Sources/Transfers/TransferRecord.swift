@@ -13,6 +13,8 @@ final class TransferRecord {
   private(set) var state: TransferState
   private(set) var progress: TransferProgress
   private let began: Double
+  /// When what is under way is recorded.
+  let pace: RecordPace
   /// There may be records of its chunks.
   private(set) var hasChunks: Bool
   /// Says what becomes of the transfer when it is stopped.
@@ -33,6 +35,7 @@ final class TransferRecord {
     progress = transfer.progress
     before = transfer.progress.duration
     began = context.client.clock.now()
+    pace = RecordPace(began: began, last: began)
   }
 
   var id: String { transfer.id }
@@ -103,7 +106,8 @@ final class TransferRecord {
     dropChunkRecords()
   }
 
-  /// Records the progress as it is.
+  /// Records the progress as it is; with each record of bytes, so that counts are as true after a kill. Of several in one
+  /// commit group the last is written.
   func save() {
     stamp()(&progress)
     let isWhole = recorded.map { !progress.hasFacts(of: $0) } ?? true
@@ -134,11 +138,6 @@ final class TransferRecord {
 
   /// What `intent` made is on record.
   func noteRecorded() { recorded = progress }
-
-  /// Records the progress now and then while the transfer runs, for `status`, and for the counts after a kill.
-  func saveNowAndThen() {
-    if context.client.clock.now() - (progress.updatedAt ?? 0) >= 1 { save() }
-  }
 
   func check(_ verification: Verification) {
     note(.checked(verification))

@@ -26,12 +26,13 @@ struct ByteRangesTests {
     for _ in 0..<60 {
       let start = Int64.random(in: 0..<96, using: &random)
       let range = start..<min(96, start + Int64.random(in: 0..<14, using: &random))
-      ranges.insert(range)
-      for byte in range { model.here[Int(byte)] = true }
+      let isHere = Int.random(in: 0..<4, using: &random) > 0
+      if isHere { ranges.insert(range) } else { ranges.remove(range) }
+      for byte in range { model.here[Int(byte)] = isHere }
       let probe = Int64.random(in: 0..<48, using: &random)..<Int64.random(in: 48..<96, using: &random)
       #expect(ranges.gaps(in: probe) == model.gaps(probe))
       #expect(ranges.contains(probe) == model.gaps(probe).isEmpty)
-      #expect(ranges.contains(range))
+      #expect(ranges.contains(range) == (isHere || range.isEmpty))
       #expect(ranges.total == Int64(model.here.count { $0 }))
       #expect(ranges.contiguous == Int64(model.here.prefix { $0 }.count))
       for (left, right) in zip(ranges.ranges, ranges.ranges.dropFirst()) {

@@ -63,6 +63,8 @@ struct ProgressEventTests {
     #expect(progress(.onlyHeld(4)).discarded == 0, "an earlier run's are not this one's")
     let resumed = progress(.moved(10), .resumed(bytes: 4, chunks: 2))
     #expect(resumed.discarded == 6 && resumed.reused == 4 && resumed.chunksReused == 2)
+    let spoilt = progress(.spoilt(bytes: 3, chunks: 1, discarded: 2), from: resumed)
+    #expect(spoilt.discarded == 8 && spoilt.reused == 1 && spoilt.chunksReused == 1)
     #expect(progress(.tried(3), .tried(2)).maxChunkAttempts == 3)
     let counted = progress(
       .requested(count: 2, retries: 1, status: 200), .requested(count: 1, retries: 0, status: nil))

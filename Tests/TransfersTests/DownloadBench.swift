@@ -4,6 +4,7 @@ import Foundation
 import JobLedger
 import JobModel
 import LocalFiles
+import Synchronization
 import Testing
 
 @testable import HTTPClient
@@ -17,6 +18,12 @@ final class DownloadBench {
   let record: TransferRecord
   let intake: Intake
   private let writer: LedgerWriter
+  private let ticking = TickingClock()
+  /// Seconds that pass each time that somebody asks for the time.
+  var tick: Double {
+    get { ticking.tick }
+    set { ticking.tick = newValue }
+  }
 
   init(
     _ bytes: [UInt8] = [], to destination: String = "out/a", chunkSize: Int64 = 10,
@@ -29,7 +36,8 @@ final class DownloadBench {
     writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     let folder = try Folder.open(path)
     context = TransferContext(
-      ScriptedTransport { _ in .broken() }, writer, ledger: ledger, folder: folder, protected: protected)
+      ScriptedTransport { _ in .broken() }, writer, ledger: ledger, folder: folder, protected: protected,
+      clock: EngineClock(now: { [ticking] in ticking.now() }, random: { 0.5 }))
     var settings = TransferSettings(direction: .download)
     settings.chunkSize = .bytes(chunkSize)
     change(&settings)
@@ -71,10 +79,29 @@ final class DownloadBench {
     ((try? FileManager.default.contentsOfDirectory(atPath: path + "/out")) ?? []).sorted()
   }
 
-  /// The chunks on record.
-  func chunks() async throws -> [Range<Int64>] {
+  func records() async throws -> [ChunkRecord] {
     try await writer.barrier()
-    return try context.run.ledger.chunks(of: 1).map(\.range)
+    return try context.run.ledger.chunks(of: 1)
+  }
+
+  /// The chunks on record.
+  func chunks() async throws -> [Range<Int64>] { try await records().map(\.range) }
+}
+
+/// Time that passes as it is asked for.
+final class TickingClock: Sendable {
+  private let state = Mutex((now: 1_700_000_000.0, tick: 0.0))
+
+  var tick: Double {
+    get { state.withLock { $0.tick } }
+    set { state.withLock { $0.tick = newValue } }
+  }
+
+  func now() -> Double {
+    state.withLock { state in
+      state.now += state.tick
+      return state.now
+    }
   }
 }
 
@@ -84,6 +111,10 @@ final class MemorySource: RemoteSource {
   var object: RemoteObject
   /// The next reads break off after so many bytes; nil: they do not.
   var breaks: [Int?] = []
+  /// How they break off.
+  var fault = Failure(.networkUnreachable, "broken")
+  /// Bytes that come at once; nil for all.
+  var pieces: Int?
   /// What the reads come with.
   var digest: RangeDigest?
   private(set) var reads: [Range<Int64>?] = []
@@ -118,8 +149,12 @@ final class MemorySource: RemoteSource {
       Opening(range == nil ? .whole(length: size) : .bytes(wanted), seen: self.object, digest: digest))
     let broken = breaks.isEmpty ? nil : breaks.removeFirst()
     let given = bytes[Int(wanted.lowerBound)..<Int(wanted.upperBound)].prefix(broken ?? .max)
-    try Array(given).withUnsafeBytes { try receiver.take($0) }
-    if broken != nil { throw Failure(.networkUnreachable, "broken") }
+    var rest = given
+    while !rest.isEmpty {
+      try Array(rest.prefix(pieces ?? .max)).withUnsafeBytes { try receiver.take($0) }
+      rest = rest.dropFirst(pieces ?? .max)
+    }
+    if broken != nil { throw fault }
   }
 
   nonisolated(nonsending) func digest(

@@ -24,15 +24,16 @@ struct DownloadMachineTests: FetchCase {
       return machine
     }
     let records = [chunk(0..<10), chunk(10..<20)]
-    let resumed = DownloadMachine.Event.resumed(recorded(object()), records, good: records)
+    let resumed = DownloadMachine.Event.resumed(recorded(object()), records, hasPart: true)
     switch place {
     case .settling: return machine
     case .resuming: return told(.settled(nil))
     case .describing: return told(.settled(nil), resumed)
-    case .sizing: return told(.settled(nil), .resumed(TransferProgress(), [], good: nil), .described(nil))
+    case .sizing:
+      return told(.settled(nil), .resumed(TransferProgress(), [], hasPart: false), .described(nil))
     case .identifying:
       return told(
-        .settled(nil), .resumed(TransferProgress(), [], good: nil), .described(object(0, etag: nil)))
+        .settled(nil), .resumed(TransferProgress(), [], hasPart: false), .described(object(0, etag: nil)))
     case .moving: return told(.settled(nil), resumed, .described(nil))
     case .verifying: return told(.settled(nil), resumed, .described(nil), .fetched)
     case .repairing:
@@ -46,7 +47,7 @@ struct DownloadMachineTests: FetchCase {
     var machine = DownloadMachine(terms())
     #expect(machine.next(.settled(nil)) == .resume)
     #expect(
-      machine.next(.resumed(TransferProgress(), [], good: nil)) == .describe(RemoteObject()))
+      machine.next(.resumed(TransferProgress(), [], hasPart: false)) == .describe(RemoteObject()))
     #expect(machine.fetch.takeEffects() == [.startOver(.partGone)])
     #expect(machine.next(.described(nil)) == .fetch(0..<10))
     #expect(machine.fetch.opened(Opening(.bytes(0..<10), seen: object()), wanted: 0..<10) == .take(0..<10))
@@ -59,6 +60,25 @@ struct DownloadMachineTests: FetchCase {
     let facts = FileFacts(size: 105, mtime: 1, ctime: 1, inode: 7)
     #expect(machine.next(.promoted(facts)) == .end(.finished))
     #expect(machine.fetch.takeEffects() == [.promoted(facts, chunks: 11)] && machine.phase == .ended)
+  }
+
+  /// What earlier attempts left is compared with the disk beside the fetching; before the verification where it is all there is.
+  @Test func whatWasLeftIsVouchedFor() {
+    let records = [chunk(0..<10), chunk(10..<105)]
+    var machine = machine(.resuming)
+    #expect(machine.next(.resumed(recorded(object()), records, hasPart: true)) == .describe(object()))
+    #expect(machine.next(.described(nil)) == .vouch)
+    var spoilt = machine
+    spoilt.fetch.vouched([records[1]])
+    #expect(spoilt.next(.vouched) == .fetchMissing(size: 105))
+    machine.fetch.vouched(records)
+    #expect(machine.next(.vouched) == .verify)
+    // Without a version, a part of it can't be gone on with.
+    var untold = self.machine(.resuming)
+    _ = untold.next(.resumed(recorded(object(etag: nil)), records, hasPart: true))
+    _ = untold.next(.described(nil))
+    untold.fetch.vouched([records[0]])
+    #expect(untold.next(.vouched) == .fetch(nil) && untold.fetch.map.have.total == 0)
   }
 
   struct Cell: Sendable, CustomTestStringConvertible {
@@ -187,8 +207,10 @@ struct DownloadMachineTests: FetchCase {
     let records = [chunk(0..<20 << 20), chunk(20 << 20..<size)]
     var machine = DownloadMachine(settings)
     _ = machine.next(.settled(nil))
-    _ = machine.next(.resumed(recorded(object(size)), records, good: records))
-    #expect(machine.next(.described(nil)) == .verify)
+    _ = machine.next(.resumed(recorded(object(size)), records, hasPart: true))
+    #expect(machine.next(.described(nil)) == .vouch)
+    machine.fetch.vouched(records)
+    #expect(machine.next(.vouched) == .verify)
     _ = machine.fetch.takeEffects()
     // The disk.
     #expect(machine.next(.failed(damage, hasBytes: true)) == .inspect)
@@ -227,8 +249,10 @@ struct DownloadMachineTests: FetchCase {
     var large = DownloadMachine(terms { $0.chunkSize = .bytes(1 << 20) })
     let size: Int64 = 40 << 20
     _ = large.next(.settled(nil))
-    _ = large.next(.resumed(recorded(object(size)), [chunk(0..<size)], good: [chunk(0..<size)]))
+    _ = large.next(.resumed(recorded(object(size)), [chunk(0..<size)], hasPart: true))
     _ = large.next(.described(nil))
+    large.fetch.vouched([chunk(0..<size)])
+    _ = large.next(.vouched)
     #expect(
       large.next(.failed(damage, hasBytes: true)) == .compare(size: size), "one record, nothing to inspect")
     for damaged in [nil, []] as [[Range<Int64>]?] {

@@ -14,7 +14,8 @@ struct FetchTests: FetchCase {
     var fetch = Fetch(terms ?? self.terms())
     let records = here.map(chunk)
     fetch.resume(
-      recorded(known, change), records.isEmpty ? [chunk(0..<1)] : records, good: records)
+      recorded(known, change), records.isEmpty ? [chunk(0..<1)] : records, hasPart: true)
+    fetch.vouched(records)
     _ = fetch.takeEffects()
     return fetch
   }
@@ -229,6 +230,36 @@ struct FetchTests: FetchCase {
       ])
   }
 
+  /// The record of a chunk that is coming grows with it, and is no chunk of its own.
+  @Test func aChunkIsRecordedWhileItComes() {
+    var fetch = fetch(object()) { $0.chunksTotal = 11 }
+    fetch.begun(chunk(10..<13))
+    fetch.begun(chunk(10..<16))
+    #expect(fetch.takeEffects() == [.keep(chunk(10..<13)), .keep(chunk(10..<16))])
+    #expect(fetch.missing(in: 10..<20) == 16..<20 && fetch.map.records == 1)
+    fetch.received(chunk(10..<20))
+    #expect(fetch.takeEffects().last == .record(chunk(10..<20), index: 1, completing: 10))
+    #expect(fetch.map.records == 1)
+    // Of a file's only chunk, of which object it is goes before it.
+    var small = self.fetch(object(7)) { $0.chunksTotal = 1 }
+    small.begun(chunk(0..<3))
+    small.begun(chunk(0..<4))
+    #expect(small.takeEffects() == [.save, .keep(chunk(0..<3)), .keep(chunk(0..<4))])
+  }
+
+  /// What earlier attempts left counts until it is compared with the disk.
+  @Test func onlyWholeChunksAreReused() {
+    var fetch = Fetch(terms())
+    fetch.resume(recorded(object()), [chunk(0..<10), chunk(10..<14), chunk(20..<23)], hasPart: true)
+    #expect(fetch.takeEffects().last == .note(.resumed(bytes: 17, chunks: 1)))
+    // A part is made whole by another record; its bytes on the disk are checked apart.
+    fetch.received(chunk(14..<20))
+    _ = fetch.takeEffects()
+    fetch.vouched([chunk(0..<10), chunk(20..<23)])
+    #expect(fetch.map.have.ranges == [0..<10, 14..<23] && fetch.map.arrived == 6)
+    #expect(fetch.takeEffects().last == .note(.spoilt(bytes: 4, chunks: 0, discarded: 0)))
+  }
+
   /// What broke off is gone on with where ranges are served of one version; else it starts over.
   @Test func whatABreakLeaves() {
     let fault = Failure(.networkUnreachable, "broken")
@@ -249,10 +280,16 @@ struct FetchTests: FetchCase {
 
   @Test func damagedChunksAreForgotten() {
     var fetch = Fetch(terms())
-    fetch.resume(recorded(object()), [chunk(0..<10), chunk(10..<20)], good: [chunk(0..<10)])
+    let run = recorded(object()) { ($0.transferred, $0.discarded) = (22, 5) }
+    fetch.resume(run, [chunk(0..<10), chunk(10..<20)], hasPart: true)
+    #expect(fetch.takeEffects() == [.forget([]), .note(.resumed(bytes: 20, chunks: 2))])
+    #expect(fetch.object == object() && fetch.map.unvouched.count == 2)
+    fetch.vouched([chunk(0..<10)])
     let effects = fetch.takeEffects()
     #expect(effects.first == .forget([chunk(10..<20)]) && effects.count == 3)
-    #expect(effects.last == .note(.resumed(bytes: 10, chunks: 1)) && fetch.object == object())
+    // Of 17 bytes that this run had moved and that counted, 10 are left.
+    #expect(effects.last == .note(.spoilt(bytes: 10, chunks: 1, discarded: 7)))
+    #expect(fetch.map.have.ranges == [0..<10] && fetch.map.unvouched.isEmpty)
     fetch.mend([chunk(0..<10), chunk(20..<30)], good: [chunk(20..<30)])
     #expect(fetch.takeEffects() == [.forget([chunk(0..<10)]), .note(.dropped(10))])
     #expect(fetch.map.have.ranges == [20..<30])

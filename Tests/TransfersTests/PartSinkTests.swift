@@ -12,6 +12,7 @@ struct PartSinkTests {
   /// What a sink did. Used by one test alone.
   private final class Log: @unchecked Sendable {
     var chunks: [ChunkRecord] = []
+    var parts: [ChunkRecord] = []
     var moved = 0
   }
 
@@ -50,6 +51,36 @@ struct PartSinkTests {
       #expect(chunk.digest == Hex.encode(sum.bytes))
     }
     #expect(digest.finish() == [.sha256: FakeServer.sha256(content)])
+  }
+
+  /// What is there of a chunk is recorded when it is time, with the checksum so far; what is recorded is not pending.
+  @Test func partsAreRecordedWhenItIsTime() throws {
+    let (content, held, log) = (pattern(25), InMemoryFile(size: 25), Log())
+    var now = 0.0
+    let sink = PartSink(
+      blocks: BlockPool(),
+      decide: { _ in
+        FileBody(
+          target: .held(held), digest: .none, start: 0, end: 25, chunkSize: 20,
+          pace: RecordPace(began: 0, last: 0))
+      }, moved: { log.moved += $0 }, record: { log.chunks.append($0) }, recordPart: { log.parts.append($0) },
+      now: { now })
+    try sink.open(opening)
+    // Moments of a 32nd of a second.
+    for (moment, bytes) in [(0.01, 3), (0.04, 4), (0.05, 5), (0.07, 2), (0.075, 6), (0.08, 1)] {
+      now = moment
+      let start = Int(sink.reached)
+      try content[start..<(start + bytes)].withUnsafeBytes { try sink.take($0) }
+    }
+    #expect(log.parts.map(\.range) == [0..<7, 0..<14] && log.chunks.map(\.range) == [0..<20])
+    for part in log.parts + log.chunks {
+      var sum = CRC32C()
+      sum.update(Array(content.prefix(Int(part.length))))
+      #expect(part.digest == Hex.encode(sum.bytes))
+    }
+    #expect(sink.pending == 1, "the next chunk has begun")
+    try sink.end()
+    #expect(log.chunks.map(\.range) == [0..<20, 20..<21] && held.bytes == Array(content.prefix(21)))
   }
 
   /// What came of a chunk that broke off is a record of its own, or lost.

@@ -58,6 +58,27 @@ struct RangeMapTests {
     #expect(map.take(size: 40, chunkSize: 10, workers: 2, longest: 16) == 10..<20)
   }
 
+  /// A record that grows is one.
+  @Test func aPartThatGrows() {
+    var map = RangeMap()
+    for end in [3, 7, 10] as [Int64] { map.add(chunk(0..<end)) }
+    #expect(map.have.ranges == [0..<10] && map.records == 1 && map.arrived == 10)
+  }
+
+  /// What was taken up counts at once; what the disk does not hold of it is missing again, wherever the rest has got by then.
+  @Test func whatIsTakenUpIsSettled() {
+    var map = RangeMap()
+    map.takeUp([chunk(0..<10), chunk(10..<13), chunk(20..<30)])
+    #expect(map.unvouched.count == 3 && map.reused == 23)
+    #expect(map.take(size: 30, chunkSize: 10, workers: 8, longest: 16) == 13..<20)
+    map.add(chunk(13..<20))
+    map.giveBack(13..<20)
+    #expect(map.settle([chunk(20..<30)]) == [chunk(0..<10), chunk(10..<13)])
+    #expect(map.have.ranges == [13..<30] && map.reused == 10 && map.arrived == 7 && map.records == 2)
+    #expect(map.unvouched.isEmpty && map.settle([]).isEmpty)
+    #expect(map.take(size: 30, chunkSize: 10, workers: 8, longest: 16) == 0..<10)
+  }
+
   /// A broken connection leaves half a chunk: the rest of it is the next run.
   @Test func theRestOfAChunkIsARunOfItsOwn() {
     var map = map(0..<13)

@@ -1,3 +1,4 @@
+import Digests
 import Endpoints
 import JobModel
 import Testing
@@ -16,7 +17,7 @@ struct RangeReaderTests {
     let bench = try DownloadBench(content, chunkSize: chunkSize, change: change)
     _ = try bench.destination()
     _ = bench.intake.machine.next(.settled(nil))
-    _ = bench.intake.machine.next(.resumed(bench.record.progress, [], good: nil))
+    _ = bench.intake.machine.next(.resumed(bench.record.progress, [], hasPart: false))
     bench.intake.carryOut()
     return bench
   }
@@ -40,6 +41,40 @@ struct RangeReaderTests {
     #expect(try await read(bench, 0..<30)?.code == .networkUnreachable)
     #expect(try await bench.chunks() == [0..<10, 10..<14] && bench.record.progress.discarded == 0)
     #expect(bench.intake.machine.fetch.missing(in: 0..<30) == 14..<30)
+  }
+
+  /// Of a chunk that takes long, what is there is on record, and stays so whatever the rest of the answer does.
+  @Test func aChunkIsRecordedWhileItComes() async throws {
+    let bench = try bench(chunkSize: 30)
+    bench.source.pieces = 7
+    bench.source.breaks = [20]
+    bench.source.fault = Failure(.protocolViolation, "nonsense")
+    bench.tick = 0.1
+    #expect(try await read(bench, 0..<30)?.code == .protocolViolation)
+    let records = try await bench.records()
+    #expect(records.map(\.range) == [0..<20] && records.first?.digest == Hex.encode(crc(content.prefix(20))))
+    #expect(bench.record.progress.discarded == 0 && bench.intake.machine.fetch.missing(in: 0..<30) == 20..<30)
+    #expect(try await read(bench, 20..<30) == nil)
+    #expect(try await bench.chunks() == [0..<20, 20..<30])
+    #expect(try bench.intake.staged.reader()(0, 30) == Array(content.prefix(30)))
+  }
+
+  /// Neither a stream nor what its own digest is to prove is recorded in parts.
+  @Test(arguments: [true, false]) func whatIsNotRecordedInParts(isStream: Bool) async throws {
+    let bench = try bench(chunkSize: 30)
+    bench.source.pieces = 7
+    bench.source.breaks = [20]
+    bench.source.fault = Failure(.protocolViolation, "nonsense")
+    bench.tick = 0.1
+    if !isStream { bench.source.digest = RangeDigest(.sha256, FakeServer.sha256(Array(content.prefix(30)))) }
+    #expect(try await read(bench, isStream ? nil : 0..<30) != nil)
+    #expect(try await bench.chunks().isEmpty && bench.record.progress.discarded == 20)
+  }
+
+  private func crc(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    var sum = CRC32C()
+    sum.update(Array(bytes))
+    return sum.bytes
   }
 
   /// A stream that can't be resumed records nothing of the chunk that broke off.

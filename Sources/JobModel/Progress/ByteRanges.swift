@@ -36,6 +36,17 @@ package struct ByteRanges: Sendable, Hashable {
     ranges = kept.sorted { $0.lowerBound < $1.lowerBound }
   }
 
+  package mutating func remove(_ range: Range<Int64>) {
+    guard !range.isEmpty else { return }
+    ranges = ranges.flatMap { old in
+      old.overlaps(range)
+        ? [
+          old.lowerBound..<max(old.lowerBound, range.lowerBound),
+          min(old.upperBound, range.upperBound)..<old.upperBound,
+        ].filter { !$0.isEmpty } : [old]
+    }
+  }
+
   package func contains(_ range: Range<Int64>) -> Bool {
     if range.isEmpty { return true }
     var low = 0

@@ -31,6 +31,8 @@ package enum ProgressEvent: Sendable, Hashable {
 
   /// What earlier attempts left is gone on with.
   case resumed(bytes: Int64, chunks: Int)
+  /// Of what is gone on with, the disk does not hold so much as it was recorded; `discarded` bytes of it this run had moved.
+  case spoilt(bytes: Int64, chunks: Int, discarded: Int64)
   case held(contiguous: Int64, chunks: Int)
   /// Of the chunks that are held at most so many are earlier attempts'.
   case reusedAtMost(chunks: Int)
@@ -92,6 +94,10 @@ extension TransferProgress {
       apply(.onlyHeld(bytes))
       reused = bytes
       chunksReused = chunks
+    case .spoilt(let bytes, let chunks, let lost):
+      reused = max(0, reused - bytes)
+      chunksReused = max(0, chunksReused - chunks)
+      discarded += lost
     case .held(let contiguous, let chunks):
       contiguousBytes = contiguous
       chunksCompleted = chunks

@@ -64,6 +64,9 @@ actor Download {
     case .fetch(let run):
       try await fetch(run)
       return .fetched
+    case .vouch:
+      try await vouch()
+      return .vouched
     case .fetchMissing(let size):
       // Room is reserved before a byte is asked for.
       try intake.openPart()
@@ -117,30 +120,45 @@ actor Download {
     return end
   }
 
-  /// Takes up what earlier attempts left: the part file, as far as its chunks' checksums vouch for it.
+  /// Takes up what earlier attempts left.
   private func resume() async throws -> DownloadMachine.Event {
     record.noteMove()
     let records = record.hasChunks ? try context.run.ledger.chunks(of: record.transfer.seq) : []
     guard !records.isEmpty,
       let part = try intake.requireDestination().leftPart(chunks: records.count)
-    else { return .resumed(record.progress, records, good: nil) }
-    let good = try await part.vouched(records, on: context.local.pool)
-    // Not before: a part file without good chunks is removed when the work ends, also in the middle of this.
+    else { return .resumed(record.progress, records, hasPart: false) }
     intake.staged.resume(part)
-    return .resumed(record.progress, records, good: good)
+    return .resumed(record.progress, records, hasPart: true)
   }
 
-  /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something.
+  /// Compares what was taken up with the part file: what its checksums do not vouch for is missing.
+  private func vouch() async throws {
+    let records = intake.machine.fetch.map.unvouched
+    let good = try await intake.staged.part?.vouched(records, on: context.local.pool)
+    intake.decide { $0.vouched(good ?? []) }
+  }
+
+  /// Fetches what is missing in runs of chunks, as many at once as the policy allows and as bring something. What was taken up
+  /// is compared with the part file beside it: a large one takes longer than a short run has.
   private func fetchMissing(_ size: Int64) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    try await withThrowingTaskGroup(of: Range<Int64>?.self) { group in
       var active = 0
+      if !intake.machine.fetch.map.unvouched.isEmpty {
+        group.addTask {
+          try await self.vouch()
+          return nil
+        }
+      }
       while true {
         while let run = intake.machine.fetch.takeRun(size: size, active: active) {
-          group.addTask { try await self.fetch(run) }
+          group.addTask {
+            try await self.fetch(run)
+            return run
+          }
           active += 1
         }
-        guard try await group.next() != nil else { return }
-        active -= 1
+        guard let ended = try await group.next() else { return }
+        if ended != nil { active -= 1 }
       }
     }
   }
@@ -150,21 +168,21 @@ actor Download {
   /// - Parameter run: nil for everything in one answer.
   private func fetch(_ run: Range<Int64>?) async throws {
     defer { if let run { intake.machine.fetch.giveBack(run) } }
-    var before = intake.here
+    var before = intake.arrived
     try await intake.requester.retrying { tries in
       let wanted = run.flatMap { intake.machine.fetch.missing(in: $0) }
       if run != nil, wanted == nil { return .done(()) }
       record.note(.tried(tries))
-      before = intake.here
+      before = intake.arrived
       try await RangeReader(intake, wanted).read()
       // A server may answer with less than was asked for; it must answer with something.
-      guard intake.here > before || intake.machine.fetch.object.size == 0 else {
+      guard intake.arrived > before || intake.machine.fetch.object.size == 0 else {
         throw Failure(.protocolViolation, "\(source.place) answered, and none of what was asked for came")
       }
       return run == nil ? .done(()) : .more
     } recover: { failure, _ in
       intake.decide { $0.broke(failure, run) }
-      return intake.here > before ? .progress : .none
+      return intake.arrived > before ? .progress : .none
     }
   }
 

@@ -16,14 +16,17 @@ struct DownloadMachine {
     case ended
   }
 
-  /// What a fetch asks for, in this order: facts of the object, its size, its version, its bytes.
-  enum Stage: Sendable, Hashable { case describing, sizing, identifying, moving }
+  /// What a fetch asks for, in this order: facts of the object, its size, its version, what the disk holds where that is all
+  /// of it, its bytes.
+  enum Stage: Sendable, Hashable { case describing, sizing, identifying, vouching, moving }
 
   enum Event: Sendable {
     /// nil: bytes are to be moved.
     case settled(TransferEnd?)
-    /// An earlier attempt left these records, of which the part file holds the good ones; nil where it is gone.
-    case resumed(TransferProgress, [ChunkRecord], good: [ChunkRecord]?)
+    /// An earlier attempt left these records, and their part file or not.
+    case resumed(TransferProgress, [ChunkRecord], hasPart: Bool)
+    /// The part file was compared with what was taken up.
+    case vouched
     case described(RemoteObject?)
     case probed(RemoteObject?)
     /// All that was asked for is here.
@@ -45,6 +48,9 @@ struct DownloadMachine {
     case probe
     /// One range, or everything in one answer.
     case fetch(Range<Int64>?)
+    /// Compares what was taken up with the part file.
+    case vouch
+    /// Everything that is missing, and beside it what `vouch` does.
     case fetchMissing(size: Int64)
     case verify, inspect
     case compare(size: Int64)
@@ -62,8 +68,8 @@ struct DownloadMachine {
     case (_, .stopped): return end(.stopped)
     case (.settling, .settled(let settled?)): return end(settled)
     case (.settling, .settled(nil)): return enter(.resuming, .resume)
-    case (.resuming, .resumed(let progress, let records, let good)):
-      fetch.resume(progress, records, good: good)
+    case (.resuming, .resumed(let progress, let records, let hasPart)):
+      fetch.resume(progress, records, hasPart: hasPart)
       return begin()
     case (.fetching(.describing), .described(let seen)):
       if let seen, fetch.map.have.total > 0, !fetch.recorded.remote.isSameVersion(as: seen) {
@@ -77,6 +83,7 @@ struct DownloadMachine {
       }
       return goOn(after: .identifying)
     case (.fetching(.sizing), .fetched): return goOn(after: .sizing)
+    case (.fetching(.vouching), .vouched): return goOn(after: .identifying)
     case (.fetching(.moving), .fetched): return goOn(after: .moving)
     case (.verifying, .verified): return enter(.promoting, .promote)
     case (.repairing(let mismatch), .inspected(let records, let good)):
@@ -129,11 +136,13 @@ struct DownloadMachine {
       // A 416 for an empty file names no version, and the next run wants to know which one this was.
       return enter(.fetching(.identifying), .probe)
     case .identifying:
+      guard !fetch.isOnlyUnvouched else { return enter(.fetching(.vouching), .vouch) }
       if fetch.isRanged, !fetch.canSplit, !fetch.isComplete { fetch.streamUntied() }
       guard !fetch.isComplete else { return goOn(after: .moving) }
       guard fetch.isRanged else { return enter(.fetching(.moving), .fetch(nil)) }
       guard let size = fetch.object.size else { return goOn(after: .moving) }
       return enter(.fetching(.moving), .fetchMissing(size: size))
+    case .vouching: return goOn(after: .identifying)
     case .moving: return enter(.verifying, .verify)
     }
   }

@@ -13,6 +13,8 @@ struct Fetch {
     /// These records are of no use.
     case forget([ChunkRecord])
     case wrote(Range<Int64>, contiguous: Int64)
+    /// A part of a chunk that is still coming.
+    case keep(ChunkRecord)
     /// The only chunk is here.
     case tellWhole
     /// - Parameter completing: bytes of the whole chunk, where it is whole now.
@@ -50,6 +52,8 @@ struct Fetch {
     var automaticChunk: Int64?
     var chunksTotal = 0
     var freshStarts = 0
+    /// Bytes of this run that were of use when the work began.
+    var useful: Int64 = 0
   }
 
   /// What was tried last after a mismatch.
@@ -91,6 +95,9 @@ struct Fetch {
   }
 
   var isComplete: Bool { object.size.map { map.isComplete($0) } ?? false }
+
+  /// What earlier attempts left is all of it, and was not compared with the disk yet.
+  var isOnlyUnvouched: Bool { isComplete && !map.unvouched.isEmpty }
 
   /// Ranges of one version can be put together only where something tells versions apart, or the whole is proved.
   var canSplit: Bool {
@@ -247,6 +254,14 @@ struct Fetch {
 
   // MARK: Taking bytes in
 
+  /// A chunk has begun to come, and so much of it is written: its record grows until it is whole.
+  mutating func begun(_ part: ChunkRecord) {
+    // Of which object it is goes before it, where `learn` has saved nothing.
+    if recorded.chunksTotal == 1, map.have.total == 0 { effects.append(.save) }
+    map.add(part)
+    effects.append(.keep(part))
+  }
+
   /// A chunk is written, and proved as far as it can be.
   mutating func received(_ chunk: ChunkRecord) {
     map.add(chunk)
@@ -291,16 +306,33 @@ struct Fetch {
   ///
   /// - Parameters:
   ///   - records: of its chunks.
-  ///   - good: those that the part file holds; nil where it is gone.
-  mutating func resume(_ progress: TransferProgress, _ records: [ChunkRecord], good: [ChunkRecord]?) {
+  ///   - hasPart: the part file is there; what it holds of them is told by `vouched`.
+  mutating func resume(_ progress: TransferProgress, _ records: [ChunkRecord], hasPart: Bool) {
     recorded = Known(
       remote: progress.remote, chunkSize: progress.chunkSize, automaticChunk: progress.automaticChunk,
       chunksTotal: progress.chunksTotal, freshStarts: progress.freshStarts)
     object = records.isEmpty ? RemoteObject() : progress.remote
-    guard let good else { return startOver(.partGone) }
-    let lost = forget(records, but: good).count
-    if lost > 0 { warn("\(lost) of \(records.count) recorded chunks are damaged on disk and fetched again") }
-    note(.resumed(bytes: map.reused, chunks: good.count))
+    guard hasPart else { return startOver(.partGone) }
+    map.takeUp(records)
+    recorded.useful = min(map.reused, progress.transferred - progress.discarded)
+    effects.append(.forget([]))
+    note(.resumed(bytes: map.reused, chunks: wholeChunks ?? records.count))
+  }
+
+  /// Chunks that are here whole; nil where the size is unknown.
+  private var wholeChunks: Int? { object.size.map { map.chunks(size: $0, chunkSize: chunkSize) } }
+
+  /// The part file holds these of the records that were taken up: the others are fetched again.
+  mutating func vouched(_ good: [ChunkRecord]) {
+    let records = map.unvouched
+    let lost = map.settle(good)
+    guard !lost.isEmpty else { return }
+    effects.append(.forget(lost))
+    warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")
+    note(
+      .spoilt(
+        bytes: lost.reduce(0) { $0 + $1.length }, chunks: lost.count { $0.length == chunkSize },
+        discarded: max(0, recorded.useful - map.reused)))
   }
 
   /// Forgets the chunks that are not among the good ones, and gives those.

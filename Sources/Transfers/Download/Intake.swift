@@ -41,6 +41,8 @@ final class Intake {
   var context: TransferContext { record.context }
   /// Bytes of the file that are here.
   var here: Int64 { machine.fetch.map.have.total }
+  /// Bytes that came in this attempt and are here.
+  var arrived: Int64 { machine.fetch.map.arrived }
   private var minFree: Int64 { record.transfer.settings.policy.minFree }
 
   /// Asks the fetch, and carries out what it has decided.
@@ -68,16 +70,18 @@ final class Intake {
     case .forget(let lost):
       if !lost.isEmpty {
         context.run.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: lost.map(\.offset)))
+        staged.forgetHash()
       }
       live.setDone(here)
     case .wrote(let range, let contiguous):
       staged.wrote(range, contiguous: contiguous, context.local.writeback)
     case .tellWhole: if staged.held == nil { tellWhole() }
+    case .keep(let part):
+      record.keep(part, in: staged.part?.record)
+      noteRecorded()
     case .record(let chunk, let index, let completing):
       record.record(chunk, in: staged.part?.record, index: index, completing: completing)
-      noteProgress()
-      record.count(requester.takeTally())
-      record.saveNowAndThen()
+      noteRecorded()
     case .promoted(let facts, let chunks):
       record.noteBoot()
       record.note(.promoted(facts, remoteID: source.remoteID(of: machine.fetch.object), chunks: chunks))
@@ -106,8 +110,15 @@ final class Intake {
       guard let target else { throw Failure(.internal, "no part file was made") }
       return FileBody(
         target: target, digest: staged.digest, start: range.lowerBound, end: range.upperBound,
-        chunkSize: machine.fetch.chunkSize)
+        chunkSize: machine.fetch.chunkSize, pace: recordsParts(wanted, proof) ? record.pace : nil)
     }
+  }
+
+  /// Parts of chunks are recorded where a later attempt can ask for the rest; not where a small file is hashed as it
+  /// passes, nor where an answer's own digest, which is of all of it, is to prove them.
+  private func recordsParts(_ wanted: Range<Int64>?, _ proof: RangeDigestCheck) -> Bool {
+    if case .inline = staged.digest { return false }
+    return wanted != nil && proof.promise == nil && machine.fetch.isRanged && machine.fetch.canSplit
   }
 
   /// Holds a small file that comes in one piece; not where opening its part file will show, before a byte moves, why there
@@ -188,6 +199,13 @@ final class Intake {
     guard let inode = staged.takeMade() else { return }
     tellWhole()
     record.note(.intended(inode))
+  }
+
+  /// Bytes were put on record: the counts go with them.
+  private func noteRecorded() {
+    noteProgress()
+    record.count(requester.takeTally())
+    record.save()
   }
 
   func noteProgress() {

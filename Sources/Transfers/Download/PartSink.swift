@@ -12,6 +12,8 @@ struct FileBody {
   var start: Int64
   var end: Int64
   var chunkSize: Int64
+  /// When a part of a chunk is recorded; nil where only whole chunks are.
+  var pace: RecordPace?
 }
 
 /// What takes the bytes.
@@ -27,13 +29,18 @@ enum BodyDigest {
   case none
 }
 
-/// Writes what a source gives into the part file and records its chunks as they pass.
+/// Writes what a source gives into the part file and records its chunks as they pass, and of a chunk that takes long what is
+/// there of it.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
 final class PartSink: ByteReceiver, @unchecked Sendable {
   private let decide: (Opening) throws -> FileBody?
   private let moved: (Int) throws -> Void
   private let record: (ChunkRecord) -> Void
+  /// Told of what is there of a chunk that is not whole.
+  private let recordPart: (ChunkRecord) -> Void
+  /// Seconds since 1970.
+  private let now: () -> Double
   private let blocks: BlockPool
   /// Where the bytes go; nil where none come.
   private var body: FileBody?
@@ -48,15 +55,20 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
   private var hashed: Int64 = 0
   private var begun: Busy?
   private static let leastForShare: Int64 = 4 << 20
+  /// Bytes of one chunk that are recorded, however fast they came.
+  private static let mostUnrecorded: Int64 = 4 << 20
 
   init(
     blocks: BlockPool, decide: @escaping (Opening) throws -> FileBody?,
-    moved: @escaping (Int) throws -> Void, record: @escaping (ChunkRecord) -> Void
+    moved: @escaping (Int) throws -> Void, record: @escaping (ChunkRecord) -> Void,
+    recordPart: @escaping (ChunkRecord) -> Void = { _ in }, now: @escaping () -> Double = { 0 }
   ) {
     self.blocks = blocks
     self.decide = decide
     self.moved = moved
     self.record = record
+    self.recordPart = recordPart
+    self.now = now
     chunk = OpenChunk(offset: 0)
   }
 
@@ -68,11 +80,11 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
   /// Up to here the body has come.
   var reached: Int64 { position + buffered }
 
-  /// Bytes of the chunk that is not complete: lost when the request ends here.
-  var pending: Int64 { reached - chunk.offset + refused }
+  /// Bytes that are not on record: lost when the request ends here.
+  var pending: Int64 { reached - chunk.frontier + refused }
 
   /// A digest has seen bytes that no record stands for.
-  var hasHashedPending: Bool { hashed > chunk.offset }
+  var hasHashedPending: Bool { hashed > chunk.frontier }
 
   /// The length was not known beforehand: it is what came.
   var isOpen: Bool { body?.end == .max }
@@ -109,6 +121,7 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
       try take(UnsafeRawBufferPointer(rebasing: piece), of: body, isLast: Int64(piece.count) == room)
       rest = rest.dropFirst(piece.count)
     }
+    try recordPartIfDue()
   }
 
   func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool {
@@ -126,6 +139,15 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
     guard let body else { return }
     try flush(body)
     if pending > refused { closeChunk() }
+  }
+
+  /// Records what is there of the chunk where it is time.
+  private func recordPartIfDue() throws {
+    guard body?.pace != nil, reached > chunk.frontier else { return }
+    let isDue = body?.pace?.isDue(at: now()) == true
+    guard isDue || reached - chunk.frontier >= Self.mostUnrecorded, let body else { return }
+    try flush(body)
+    recordPart(chunk.advance())
   }
 
   private func boundary(of body: FileBody) -> Int64 {
@@ -172,13 +194,13 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
     case .held(let held): held.append(bytes)
     }
     if case .inline(let digest) = body.digest { digest.update(bytes) }
-    chunk.sum.update(bytes)
+    chunk.wrote(bytes)
     position += Int64(bytes.count)
     written += Int64(bytes.count)
   }
 
   private func closeChunk() {
-    record(ChunkRecord(offset: chunk.offset, length: position - chunk.offset, digest: chunk.digest))
+    record(chunk.advance())
     chunk = OpenChunk(offset: position)
   }
 }

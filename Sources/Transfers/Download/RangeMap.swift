@@ -6,10 +6,33 @@ struct RangeMap {
   private var taken: [Range<Int64>] = []
   /// Bytes that were here when this attempt began.
   private(set) var reused: Int64 = 0
+  /// Bytes that came in this attempt.
+  var arrived: Int64 { have.total - reused }
   /// Records of what is here; a chunk that came in two pieces has two.
   private(set) var records = 0
+  /// Records that were taken up and not compared with the disk yet; their bytes count until then.
+  private(set) var unvouched: [ChunkRecord] = []
   /// The one chunk of a small file, which is recorded only where its verification does not follow at once.
   var unrecorded: ChunkRecord?
+
+  /// Takes up the records of an earlier attempt.
+  mutating func takeUp(_ records: [ChunkRecord]) {
+    restore(records)
+    unvouched = records
+  }
+
+  /// The disk holds these of the records that were taken up.
+  ///
+  /// - Returns: those that it does not hold, which are missing from now on.
+  mutating func settle(_ good: [ChunkRecord]) -> [ChunkRecord] {
+    let kept = Set(good.map(\.offset))
+    let lost = unvouched.filter { !kept.contains($0.offset) }
+    unvouched = []
+    for record in lost { have.remove(record.range) }
+    records -= lost.count
+    reused -= lost.reduce(0) { $0 + $1.length }
+    return lost
+  }
 
   mutating func restore(_ records: [ChunkRecord]) {
     for record in records { have.insert(record.range) }
@@ -18,8 +41,9 @@ struct RangeMap {
   }
 
   mutating func add(_ record: ChunkRecord) {
+    // One of a part of the chunk has grown.
+    if !have.contains(record.offset..<record.offset + 1) { records += 1 }
     have.insert(record.range)
-    records += 1
   }
 
   /// Takes the next run of missing chunks: several at once for a far server's sake, but not so many that the

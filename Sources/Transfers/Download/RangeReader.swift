@@ -21,7 +21,8 @@ struct RangeReader {
       blocks: intake.context.local.blocks,
       decide: { try intake.open($0, wanted: wanted, proof) },
       moved: { try intake.moved($0) },
-      record: { if !proof.keeps($0) { received($0) } })
+      record: { if !proof.keeps($0) { received($0) } },
+      recordPart: { part in intake.decide { $0.begun(part) } }, now: intake.context.client.clock.now)
     do {
       try await intake.source.read(
         wanted, of: intake.machine.fetch.object, wantsDigest: intake.machine.fetch.provesRanges, into: sink)

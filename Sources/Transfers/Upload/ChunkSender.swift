@@ -131,7 +131,7 @@ struct ChunkSender {
     let whole = session.map { Int64(source.layout($0).range(chunk.index).count) } ?? kept.length
     record.record(kept, index: chunk.index, completing: completes ? whole : nil)
     record.count(scope.requester.takeTally())
-    record.saveNowAndThen()
+    record.save()
   }
 
   // MARK: What arrived although its request failed
