@@ -20,6 +20,7 @@ enum SettingsRow {
     case .auto: members.append(.init("chunk_size", .string("auto")))
     case .bytes(let size): members.append(.init("chunk_size", .integer(size)))
     }
+    if settings.policy.keepsChunksInFlight { members.append(.init("keeps_chunks_in_flight", .bool(true))) }
     if let mode = settings.mode { members.append(.init("mode", .integer(Int64(mode)))) }
     if let type = settings.contentType { members.append(.init("content_type", .string(type))) }
     if let obstacle = settings.obstacle { members.append(.init("obstacle", .string(obstacle.rawValue))) }
@@ -42,6 +43,7 @@ enum SettingsRow {
     settings.headers = (json.objects("headers") ?? []).compactMap(PolicyJSON.readHeader)
     settings.policy = json.object("policy").map(PolicyJSON.read) ?? EffectivePolicy()
     settings.chunkSize = json.int64("chunk_size").map(ChunkSize.bytes) ?? .auto
+    settings.policy.keepsChunksInFlight = json.bool("keeps_chunks_in_flight") ?? false
     settings.mode = json.int("mode").map { UInt16($0) }
     settings.contentType = json.string("content_type")
     settings.obstacle = json.string("obstacle").flatMap(PlacementObstacle.init(rawValue:))

@@ -2,6 +2,7 @@
 struct SharedUploads: Sendable {
   let budget = BufferBudget()
   let chunkLimits = ChunkLimits()
+  let chunkTurns = ChunkTurns()
   let adoptions = AdoptionWatch()
   let intents = IntentCache()
   let etags = ETagMeanings()

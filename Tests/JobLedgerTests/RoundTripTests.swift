@@ -9,6 +9,7 @@ struct RoundTripTests {
     var policy = EffectivePolicy()
     policy.transfers = 7
     policy.chunksInFlight = 9
+    policy.keepsChunksInFlight = true
     policy.connectionsTotal = 21
     policy.connectionsPerHost = 3
     policy.downloadRate = .bytesPerSecond(12_345)

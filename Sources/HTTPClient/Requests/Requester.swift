@@ -65,6 +65,9 @@ package final class Requester {
     return hasty
   }
 
+  /// Bytes a second of the tightest rate limit that its requests stand under; nil where there is none.
+  package func rate(_ direction: Direction) -> Double? { throttle.rate(direction) }
+
   /// For kinds that do not speak HTTP.
   var services: EngineServices {
     EngineServices(

@@ -2,6 +2,8 @@
 package struct EffectivePolicy: Sendable, Hashable {
   package var transfers = FlightLimit.auto
   package var chunksInFlight = 4
+  /// `chunks_in_flight` is written: so many are begun at once.
+  package var keepsChunksInFlight = false
   package var connectionsTotal = FlightLimit.auto
   package var connectionsPerHost = FlightLimit.auto
   package var downloadRate = Rate.unlimited
@@ -52,6 +54,7 @@ package struct EffectivePolicy: Sendable, Hashable {
     }
     take(\.transfers, level.transfers)
     take(\.chunksInFlight, level.chunksInFlight)
+    if level.chunksInFlight != nil { keepsChunksInFlight = true }
     take(\.connectionsTotal, level.connectionsTotal)
     take(\.connectionsPerHost, level.connectionsPerHost)
     take(\.downloadRate, level.downloadRate)

@@ -246,12 +246,32 @@ actor Upload {
     // must be on record, or a kill would leave the whole upload of no use.
     let mustRecord = source?.abilities.order == .sequential && !scope.traits.tellsHoldings(of: session)
     guard let sender = sender(session) else { return }
-    while let chunk = machine.nextChunk(at: now) {
-      if mustRecord { try await scope.context.run.writer.barrier() }
-      let began = now
-      _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
-      tell(.sent(chunk: chunk.index, seconds: now - began))
+    while let size = machine.nextSize(at: now) {
+      try await takeTurn(size) {
+        guard let chunk = machine.nextChunk(at: now) else { return false }
+        if mustRecord { try await scope.context.run.writer.barrier() }
+        let began = now
+        _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
+        tell(.sent(chunk: chunk.index, seconds: now - began))
+        return true
+      }
     }
+  }
+
+  /// Sends a chunk of so many bytes once it may begin: at once where the server keeps a part of it, or the user has said how
+  /// many are to be in flight.
+  private func takeTurn(_ bytes: Int64, _ send: () async throws -> Bool) async throws {
+    guard source?.abilities.order != .byOffset, !scope.settings.policy.keepsChunksInFlight else {
+      _ = try await send()
+      return
+    }
+    let (turns, origin, clock) = (
+      scope.context.uploads.chunkTurns, scope.sink.origin, scope.context.client.clock
+    )
+    try await turns.begin(bytes, at: origin, limit: scope.requester.rate(.upload), now: clock.now)
+    var isTaken = false
+    defer { turns.end(bytes, at: origin, isTaken: isTaken, now: clock.now()) }
+    isTaken = try await send()
   }
 
   /// The chunks that the finished file is proved by: those of this attempt, or where it began behind the end, those on

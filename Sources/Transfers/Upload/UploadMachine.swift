@@ -361,6 +361,12 @@ struct UploadMachine {
     return [.note(laidOut), .save] + next
   }
 
+  /// Bytes of the chunk that a worker sends next; nil where there is none now.
+  func nextSize(at now: Double) -> Int64? {
+    guard case .sending(let sending) = phase, !mustRenew(now) else { return nil }
+    return sending.waiting.first.map { Int64($0.range.count) }
+  }
+
   /// The chunk that a worker sends next.
   mutating func nextChunk(at now: Double) -> UploadChunk? {
     guard case .sending(var sending) = phase, !mustRenew(now), let chunk = sending.waiting.popFirst() else {
