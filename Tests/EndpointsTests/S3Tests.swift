@@ -373,6 +373,27 @@ struct S3DownloadTests {
     guard case .refused = verdict else { throw CancellationError() }
   }
 
+  /// A range that is all of the object comes with the object's checksum, and an empty object has no first byte.
+  @Test func theFirstRangeTellsAll() throws {
+    let download = S3Download(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
+    #expect(download.get(0..<10, of: RemoteObject()).headers["x-amz-checksum-mode"] == "ENABLED")
+    #expect(download.get(10..<20, of: RemoteObject()).headers["x-amz-checksum-mode"] == nil)
+    for (range, isWhole) in [("bytes 0-8/9", true), ("bytes 0-8/10", false), ("bytes 1-9/10", false)] {
+      let head = ResponseHead(
+        status: 206, headers: ["Content-Range": range, "x-amz-checksum-crc64nvme": "rosUhgp5mIg="])
+      #expect(download.facts(head, now: 0).digests == (isWhole ? [.crc64nvme: "ae8b14860a799888"] : [:]))
+    }
+    var known = RemoteObject()
+    func judge(_ wanted: Range<Int64>) -> RangeResponse {
+      download.judge(ResponseHead(status: 416), wanted: wanted, object: known, seen: RemoteObject(), now: 0)
+    }
+    #expect(judge(0..<10) == .nothing(size: 0))
+    guard case .refused = judge(5..<10) else { throw CancellationError() }
+    known.size = 10
+    guard case .refused = judge(0..<10) else { throw CancellationError() }
+  }
+
   @Test func listings() throws {
     let listing = S3Listing(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())

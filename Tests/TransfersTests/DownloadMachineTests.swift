@@ -81,6 +81,54 @@ struct DownloadMachineTests: FetchCase {
     #expect(untold.next(.vouched) == .fetch(nil) && untold.fetch.map.have.total == 0)
   }
 
+  /// The first range tells all of a small object; of a larger one, digests are asked for before the rest.
+  @Test(arguments: [(8, VerifyLevel.available, false), (105, .available, true), (105, .required, true)])
+  func theFirstRangeDescribes(_ size: Int64, _ verify: VerifyLevel, _ isDescribed: Bool) {
+    var machine = DownloadMachine(
+      terms {
+        $0.firstRangeDescribes = true
+        $0.verify = verify
+      })
+    _ = machine.next(.settled(nil))
+    #expect(machine.next(.resumed(TransferProgress(), [], hasPart: false)) == .fetch(0..<10))
+    let first = 0..<min(10, size)
+    #expect(machine.fetch.opened(Opening(.bytes(first), seen: object(size)), wanted: 0..<10) == .take(first))
+    machine.fetch.received(chunk(first))
+    guard isDescribed else { return #expect(machine.next(.fetched) == .verify) }
+    #expect(machine.next(.fetched) == .describe(object(size)))
+    var other = machine
+    #expect(other.next(.described(object(size, etag: "\"2\""))) == .fetch(0..<10), "it starts over")
+    guard verify == .required else {
+      return #expect(machine.next(.described(nil)) == .fetchMissing(size: size))
+    }
+    other = machine
+    guard case .end(.failed(let failure)) = other.next(.described(object(size))) else {
+      return #expect(Bool(false), "no digest, and none is demanded")
+    }
+    #expect(failure.code == .digestUnavailable)
+    _ = machine.fetch.takeEffects()
+    #expect(
+      machine.next(.described(object(size) { $0.digests = [.crc64nvme: "00"] })) == .fetchMissing(size: size))
+    #expect(machine.fetch.takeEffects().contains(.hashAnew), "hashing began without it")
+  }
+
+  /// A small object without a digest fails at its end, where a digest is demanded.
+  @Test func theFirstRangeHasNoDigest() {
+    var machine = DownloadMachine(
+      terms {
+        $0.firstRangeDescribes = true
+        $0.verify = .required
+      })
+    _ = machine.next(.settled(nil))
+    _ = machine.next(.resumed(TransferProgress(), [], hasPart: false))
+    _ = machine.fetch.opened(Opening(.bytes(0..<8), seen: object(8)), wanted: 0..<10)
+    machine.fetch.received(chunk(0..<8))
+    guard case .end(.failed(let failure)) = machine.next(.fetched) else {
+      return #expect(Bool(false), "no digest, and none is demanded")
+    }
+    #expect(failure.code == .digestUnavailable)
+  }
+
   struct Cell: Sendable, CustomTestStringConvertible {
     var place: Point
     var event: DownloadMachine.Event

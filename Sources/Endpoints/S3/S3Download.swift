@@ -1,7 +1,7 @@
 package import JobModel
 
-/// Downloads from S3: a HEAD tells size, version and checksum; ranges are asked for with `If-Match`, so that they are
-/// of one version or refused (docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html).
+/// Downloads from S3: the first range's answer tells size and version, and the checksum where it has the whole object; else a
+/// HEAD does. Ranges are asked for with `If-Match`, so that they are of one version or refused (docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html).
 package struct S3Download: DownloadProtocol {
   package let url: WebURL
   private let key: String
@@ -14,6 +14,7 @@ package struct S3Download: DownloadProtocol {
   }
 
   package var followsRedirects: Bool { false }
+  package var firstRangeDescribes: Bool { true }
 
   package func remoteID(of object: RemoteObject) -> String? { "\(settings.bucket)/\(key)" }
 
@@ -53,7 +54,7 @@ package struct S3Download: DownloadProtocol {
   package func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request {
     var headers: HeaderList = ["Accept-Encoding": "identity", "x-amz-content-sha256": S3Payload.empty]
     if let range { headers.append("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)") }
-    if range == nil { headers.append("x-amz-checksum-mode", "ENABLED") }
+    if range?.lowerBound ?? 0 == 0 { headers.append("x-amz-checksum-mode", "ENABLED") }
     // S3 knows no If-Range; a version that is gone is refused with 412.
     if object.hasStrongETag, let etag = object.etag { headers.append("If-Match", etag) }
     var target = url
@@ -71,6 +72,8 @@ package struct S3Download: DownloadProtocol {
     // The version is gone, or may not be read: the object that has the name now is left. 400 says that a token expired.
     if isPinned(object), [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
     switch head.status {
+    // Only an empty object has no first byte, and not every store tells its size then.
+    case 416 where wanted?.lowerBound == 0 && seen.size == nil && object.size == nil: return .nothing(size: 0)
     case 200, 206, 412, 416:
       return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
     default: return .refused(refusal(Response(head: head, url: url), doing: "download", now: now))
@@ -89,8 +92,10 @@ enum S3Facts {
   static func read(_ head: ResponseHead, now: Double) -> RemoteObject {
     var object = ObjectFacts.read(head, now: now)
     if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
-    // A ranged answer's checksum may be that of a part.
-    if head.carriesWhole { object.digests.merge(S3Checksums.read(head.headers)) { _, new in new } }
+    // A ranged answer's checksum may be that of a part, but for a range that is all there is.
+    if head.carriesWhole || head.contentRange?.isWhole == true {
+      object.digests.merge(S3Checksums.read(head.headers)) { _, new in new }
+    }
     return object
   }
 }

@@ -13,6 +13,8 @@ package protocol RemoteSource {
   var name: String { get }
   /// Digests of the whole that it gives for certain.
   var promisedDigests: Set<DigestAlgorithm> { get }
+  /// As of `DownloadTraits`.
+  var firstRangeDescribes: Bool { get }
   /// The object's id in the report, where it has one.
   func remoteID(of object: RemoteObject) -> String?
   /// The object as it was first seen, to be read on although another has taken its name; nil where no versions are kept,
@@ -36,6 +38,10 @@ package protocol RemoteSource {
   /// A digest of a range, made where the bytes are; nil where none can be had.
   nonisolated(nonsending) func digest(of range: Range<Int64>, of object: RemoteObject) async throws
     -> RangeDigest?
+}
+
+extension RemoteSource {
+  package var firstRangeDescribes: Bool { false }
 }
 
 /// Takes what a source reads, on the executor of who asked for it. What it throws ends the read.

@@ -10,6 +10,9 @@ package struct ContentRange: Sendable, Hashable {
     self.total = total
   }
 
+  /// The range is all of the object.
+  var isWhole: Bool { range != nil && range?.lowerBound == 0 && range?.upperBound == total }
+
   /// Reads a header's value; nil for another unit, numbers that overflow, last < first, or total <= last.
   package init?(_ text: String) {
     // Every answer to a range has one: read by bytes.

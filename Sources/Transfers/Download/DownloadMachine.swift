@@ -16,9 +16,9 @@ struct DownloadMachine {
     case ended
   }
 
-  /// What a fetch asks for, in this order: facts of the object, its size, its version, what the disk holds where that is all
-  /// of it, its bytes.
-  enum Stage: Sendable, Hashable { case describing, sizing, identifying, vouching, moving }
+  /// What a fetch asks for, in this order: facts of the object, its size, the digests that came with neither, its version, what
+  /// the disk holds where that is all of it, its bytes.
+  enum Stage: Sendable, Hashable { case describing, sizing, proving, identifying, vouching, moving }
 
   enum Event: Sendable {
     /// nil: bytes are to be moved.
@@ -77,6 +77,14 @@ struct DownloadMachine {
       }
       if let failure = seen.flatMap({ fetch.learn($0) }) { return recover(from: failure, hasBytes: false) }
       return goOn(after: .describing)
+    case (.fetching(.proving), .described(let seen)):
+      if let seen, !fetch.object.isSameVersion(as: seen) {
+        return recover(from: fetch.changed(seen), hasBytes: true)
+      }
+      if let failure = seen.flatMap({ fetch.learnDigests($0) }) {
+        return recover(from: failure, hasBytes: false)
+      }
+      return goOn(after: .proving)
     case (.fetching(.identifying), .probed(let seen)):
       if let seen, seen.size ?? 0 == 0, let failure = fetch.learn(seen) {
         return recover(from: failure, hasBytes: false)
@@ -121,17 +129,22 @@ struct DownloadMachine {
   private mutating func end(_ end: TransferEnd) -> Step { enter(.ended, .end(end)) }
 
   private mutating func begin() -> Step {
-    guard fetch.object == RemoteObject() || fetch.map.have.total > 0 else { return goOn(after: .describing) }
+    guard fetch.map.have.total > 0 || fetch.object == RemoteObject() && !fetch.terms.firstRangeDescribes
+    else { return goOn(after: .describing) }
     return enter(.fetching(.describing), .describe(fetch.object))
   }
 
   private mutating func goOn(after stage: Stage) -> Step {
     switch stage {
     case .describing:
-      guard fetch.object.size == nil, fetch.isRanged else { return goOn(after: .sizing) }
+      guard fetch.object.size == nil, fetch.isRanged else { return goOn(after: .proving) }
       // The first range tells the size, and is often the whole file.
       return enter(.fetching(.sizing), .fetch(0..<fetch.chunkSize))
     case .sizing:
+      guard fetch.isToBeDescribed else { return goOn(after: .proving) }
+      return enter(.fetching(.proving), .describe(fetch.object))
+    case .proving:
+      if fetch.terms.firstRangeDescribes, let failure = fetch.unverifiable { return end(.failed(failure)) }
       guard fetch.object.size == 0, !fetch.object.isIdentified else { return goOn(after: .identifying) }
       // A 416 for an empty file names no version, and the next run wants to know which one this was.
       return enter(.fetching(.identifying), .probe)

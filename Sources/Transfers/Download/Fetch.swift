@@ -10,6 +10,8 @@ struct Fetch {
     case save
     case warn(String)
     case startOver(RestartReason)
+    /// Other digests are wanted than those that were begun.
+    case hashAnew
     /// These records are of no use.
     case forget([ChunkRecord])
     case wrote(Range<Int64>, contiguous: Int64)
@@ -41,6 +43,8 @@ struct Fetch {
     /// Names the source in messages.
     var place: String
     var promisedDigests: Set<DigestAlgorithm> = []
+    /// As of `RemoteSource`; false where the object is known to be empty, as it has no first byte.
+    var firstRangeDescribes = false
     /// As of `RemoteSource`.
     var pinned: (RemoteObject) -> RemoteObject? = { _ in nil }
   }
@@ -229,15 +233,30 @@ struct Fetch {
       if known == RemoteObject(), !terms.promisedDigests.isEmpty {
         warn("the server gives no digest of this file: only its size can be checked")
       }
-      if terms.verify == .required {
-        return Failure(
-          .digestUnavailable, "neither the manifest nor \(terms.place) gives a digest to verify against")
-      }
+      if !terms.firstRangeDescribes, let unverifiable { return unverifiable }
     }
     note(.learned(object))
     // What comes in one chunk leaves no record that would need this one.
     if recorded.chunksTotal != 1 { effects.append(.save) }
     return nil
+  }
+
+  /// The first range has come, and told no digest, as the object goes on behind it.
+  var isToBeDescribed: Bool { terms.firstRangeDescribes && object.digests.isEmpty && !isComplete }
+
+  /// Takes in what was asked for behind the first range: the digests come too late for its bytes.
+  mutating func learnDigests(_ seen: RemoteObject) -> Failure? {
+    let known = object.digests
+    let failure = learn(seen)
+    if object.digests != known { effects.append(.hashAnew) }
+    return failure
+  }
+
+  /// Why `verify: required` can't be met by what is known; nil where it can.
+  var unverifiable: Failure? {
+    guard terms.verify == .required, object.digests.isEmpty, terms.expect.digests.isEmpty else { return nil }
+    return Failure(
+      .digestUnavailable, "neither the manifest nor \(terms.place) gives a digest to verify against")
   }
 
   private mutating func layOut(_ size: Int64) {

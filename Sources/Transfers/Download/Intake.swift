@@ -35,7 +35,9 @@ final class Intake {
       Fetch.Terms(
         chunkSize: transfer.settings.chunkSize, chunksInFlight: transfer.settings.policy.chunksInFlight,
         verify: transfer.settings.verify, expect: transfer.expect, rate: record.context.rate(for: transfer),
-        place: source.place, promisedDigests: source.promisedDigests, pinned: { source.pinned($0) }))
+        place: source.place, promisedDigests: source.promisedDigests,
+        firstRangeDescribes: source.firstRangeDescribes && transfer.knownSize != 0,
+        pinned: { source.pinned($0) }))
   }
 
   var context: TransferContext { record.context }
@@ -67,6 +69,7 @@ final class Intake {
       record.restart(reason)
       staged.clear()
       live.setDone(0)
+    case .hashAnew: staged.hashAnew()
     case .forget(let lost):
       if !lost.isEmpty {
         context.run.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: lost.map(\.offset)))

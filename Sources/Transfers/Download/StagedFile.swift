@@ -110,6 +110,11 @@ struct StagedFile {
     if case .trailing = digest { digest = .none }
   }
 
+  /// Other digests are wanted: they begin with the part file's first byte when it is opened next.
+  mutating func hashAnew() {
+    if part != nil { digest = .none }
+  }
+
   /// All bytes will come again; the part file stays, to be written over.
   mutating func clear() {
     digest = .none
