@@ -90,7 +90,7 @@ let package = Package(
     layer("Admission", ["JobModel", "Locks"]),
     layer("TimeZones", ["JobModel", "Locks", "Posix"]),
     layer("ManifestFields", ["JobModel", "YAML"]),
-    layer("Endpoints", ["CExpat", "Digests", "JobModel", "ManifestFields"]),
+    layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
     layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
     layer("Planner", ["Endpoints", "JobModel", "Posix"]),
 

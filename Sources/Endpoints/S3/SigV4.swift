@@ -1,5 +1,6 @@
 import Digests
 package import JobModel
+import Locks
 
 /// Signs requests in their headers, as S3 has it (AWS Signature Version 4,
 /// docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
@@ -13,6 +14,18 @@ package struct SigV4: Sendable {
   private static let algorithm = "AWS4-HMAC-SHA256"
   /// What the protocol says of a body whose digest is not known.
   package static let unsignedPayload = "UNSIGNED-PAYLOAD"
+
+  /// What a day's key is made of.
+  private struct KeyScope: Hashable {
+    let secret: Secret
+    let day: String
+    let region: String
+    let service: String
+  }
+
+  /// The keys of the days and stores at hand: each takes four HMACs, and every request needs one.
+  private static let derived = Locked<[KeyScope: [UInt8]]>([:])
+  private static let mostDerived = 16
 
   /// What proxies rewrite, and what goes from hop to hop.
   private static let unsigned: Set<String> = [
@@ -54,17 +67,38 @@ package struct SigV4: Sendable {
 
   /// The request in the one form that both sides hash, and the names of the headers in it.
   static func canonical(_ method: String, _ url: WebURL, _ headers: HeaderList) -> (String, names: String) {
-    var values: [String: [String]] = ["host": [url.authority]]
+    var signed = [(name: "host", value: url.authority)]
     for field in headers.fields {
       let name = field.name.lowercased()
       guard !unsigned.contains(name), name != "host" else { continue }
-      values[name, default: []].append(trimmed(field.value))
+      signed.append((name, trimmed(field.value)))
     }
-    let sorted = values.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
-    let names = sorted.map(\.key).joined(separator: ";")
-    let lines = sorted.map { "\($0.key):\($0.value.joined(separator: ","))\n" }.joined()
-    let payload = headers["x-amz-content-sha256"] ?? unsignedPayload
-    return ("\(method)\n\(url.path)\n\(query(url.query))\n\(lines)\n\(names)\n\(payload)", names)
+    let order = signed.indices.sorted { one, other in
+      let (mine, its) = (signed[one].name.utf8, signed[other].name.utf8)
+      // Values of one name stay in order.
+      return mine.elementsEqual(its) ? one < other : mine.lexicographicallyPrecedes(its)
+    }
+    var (text, names) = ("\(method)\n\(url.path)\n\(query(url.query))\n", "")
+    text.reserveCapacity(1024)
+    var last = ""
+    for index in order {
+      let (name, value) = signed[index]
+      if name == last {
+        text += ","
+      } else {
+        if !last.isEmpty {
+          text += "\n"
+          names += ";"
+        }
+        text += name
+        text += ":"
+        names += name
+      }
+      text += value
+      last = name
+    }
+    text += "\n\n\(names)\n\(headers["x-amz-content-sha256"] ?? unsignedPayload)"
+    return (text, names)
   }
 
   /// Sorted by name, then by value; a name without a value gets its `=`.
@@ -85,13 +119,22 @@ package struct SigV4: Sendable {
 
   /// Without blanks around it, and with single ones inside.
   private static func trimmed(_ value: String) -> String {
-    value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    guard value.utf8.contains(where: isBlank) else { return value }
+    return value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
   }
 
   private func key(day: Substring) throws(DigestError) -> [UInt8] {
+    let scope = KeyScope(secret: keys.secretAccessKey, day: String(day), region: region, service: service)
+    if let known = Self.derived.withLock({ $0[scope] }) { return known }
     var key = Array(("AWS4" + keys.secretAccessKey.reveal()).utf8)
-    for step in [String(day), region, service, "aws4_request"] {
+    for step in [scope.day, region, service, "aws4_request"] {
       key = try HMAC.sha256(Array(step.utf8), key: key)
+    }
+    let made = key
+    Self.derived.withLock { derived in
+      if derived.count >= Self.mostDerived { derived.removeAll() }
+      derived[scope] = made
     }
     return key
   }

@@ -29,7 +29,7 @@ struct XMLTree {
   static func read(_ bytes: [UInt8]) -> Element? {
     // S3 may send blanks while it works, and only then the document.
     let document = withoutInnerProlog(bytes.drop(while: isBlank))
-    guard let parser = XML_ParserCreate(nil) else { return nil }
+    guard !document.isEmpty, let parser = XML_ParserCreate(nil) else { return nil }
     defer { XML_ParserFree(parser) }
     let builder = Builder(parser)
     XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())

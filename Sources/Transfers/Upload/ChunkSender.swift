@@ -88,6 +88,7 @@ struct ChunkSender {
         }
         return try ChunkDigests.of(loan.bytes, algorithms)
       }
+      if session == nil { source.digests.learn(chunk.digests) }
     } else {
       // A checksum will tell that the second reading brings what the first one hashed.
       let found = try await source.digests.of(range, Set(algorithms).union([.crc32c]))

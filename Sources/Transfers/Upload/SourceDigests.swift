@@ -62,6 +62,12 @@ final class SourceDigests {
     return found.merging(late) { old, _ in old }
   }
 
+  /// Takes the digests of a small file's only body for the file's own: it is not read and hashed once more.
+  func learn(_ found: [DigestAlgorithm: String]) {
+    guard case .idle = state, size <= Self.small, wanted.allSatisfy({ found[$0] != nil }) else { return }
+    state = .known(found)
+  }
+
   /// Digests of a part of the file.
   nonisolated(nonsending) func of(
     _ range: Range<Int64>, _ algorithms: some Collection<DigestAlgorithm> & Sendable
