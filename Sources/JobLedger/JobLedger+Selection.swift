@@ -15,7 +15,7 @@ package struct UnknownIDs: Error, Sendable {
 }
 
 extension JobLedger {
-  private static let owner = "selected_by"
+  static let owner = "selected_by"
 
   /// Finds the transfers of a selection.
   ///

@@ -17,6 +17,7 @@ package struct TransferContext: Sendable {
   /// Read all that was recorded again before it counts (`--resume-check full`).
   let checksEverything: Bool
   let uploads = SharedUploads()
+  let listings: ListedWindows
   let said = WarnOnce()
 
   package init(
@@ -25,6 +26,7 @@ package struct TransferContext: Sendable {
   ) {
     self.client = client
     self.run = run
+    listings = ListedWindows(client.transport.executor)
     self.local = local
     self.endpoints = endpoints
     self.board = board

@@ -12,7 +12,8 @@ final class TransferRecord {
   let context: TransferContext
   private(set) var state: TransferState
   private(set) var progress: TransferProgress
-  private let began: Double
+  /// When this attempt began, seconds since 1970.
+  let began: Double
   /// When what is under way is recorded.
   let pace: RecordPace
   /// There may be records of its chunks.

@@ -81,6 +81,45 @@ struct StoresTests {
     #expect(again.totals["requests"].int == Int64(transfers.count), "one HEAD an object")
   }
 
+  /// One request a small object each way, and a hundredth of one to see that nothing changed; what did is found all the same.
+  @Test(arguments: Make.allCases) func requestsOfManySmallObjects(_ make: Make) async throws {
+    let (bench, store) = (try Bench(), try Store.shared(make))
+    let count: Int64 = 200
+    for number in 0..<Int(count) {
+      try bench.source("up/f\(number)", size: 1000 + number, seed: UInt64(number + 1))
+    }
+    let up = job(endpoint(store), ["{ id: up, upload: \"up/*\", to: \"s3:\(place)/\" }"])
+    let down = job(endpoint(store), ["{ id: down, download: \"s3:\(place)/\", to: down/ }"])
+      .replacing("job: stores", with: "job: stores-down")
+    func requests(_ run: HaulRun) -> Int64 { run.totals["requests"].int ?? .max }
+    for yaml in [up, down] {
+      let run = try await bench.run(yaml, environment: Self.environment)
+      #expect(run.status == 0 && run.totals["completed"].int == count, "\(run.errors)")
+      #expect(requests(run) <= count + count / 20, "\(requests(run)) requests")
+      let again = try await bench.run(yaml, environment: Self.environment)
+      #expect(again.status == 0 && again.totals["up_to_date"].int == count, "\(again.errors)")
+      #expect(again.transferred == 0 && requests(again) <= count / 100, "\(requests(again)) requests")
+    }
+    #expect(try Sums.tree(bench.job + "/down") == Sums.tree(bench.job + "/up"))
+    // Another of the same size, one that is gone, and one that changed here.
+    _ = try await store.boto(
+      """
+      s3.put_object(Bucket='bkt', Key='\(place)/f7', Body=b'x' * 1007)
+      s3.delete_object(Bucket='bkt', Key='\(place)/f8')
+      """)
+    try bench.source("up/f9", size: 1009, seed: 999)
+    let mended = try await bench.run(up, environment: Self.environment)
+    #expect(mended.status == 0 && mended.totals["completed"].int == 3, "\(mended.errors)")
+    #expect(mended.totals["up_to_date"].int == count - 3 && requests(mended) < 12)
+    let sums = try await store.sums(place + "/")
+    for (name, sum) in try Sums.tree(bench.job + "/up") {
+      let key = place + "/" + (name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
+      #expect(sums[key] == sum, "\(name)")
+    }
+    let fetched = try await bench.run(down, environment: Self.environment)
+    #expect(fetched.status == 0 && fetched.totals["completed"].int == 1, "f9 is another: \(fetched.errors)")
+  }
+
   /// A bit that flips on its way up is caught, whatever is sent as a checksum, and sent again.
   @Test(arguments: Make.allCases, ["crc64nvme", "sha256", "none"])
   func flippedBit(_ make: Make, _ checksum: String) async throws {

@@ -85,8 +85,10 @@ extension EndpointContract {
           mark = pages.last?.next
         } while mark != nil
         #expect((pages.count > 1) == kind.can(.shortPages))
-        #expect(
-          pages.flatMap(\.entries) == (1...5).map { ListedPage.Entry(path: "\($0)", size: Int64($0)) })
+        let entries = pages.flatMap(\.entries)
+        #expect(entries.map(\.path) == ["1", "2", "3", "4", "5"] && entries.map(\.size) == [1, 2, 3, 4, 5])
+        let listsVersions = EndpointRegistry.kind(kind.word)?.abilities.listsVersions == true
+        #expect(entries.allSatisfy { $0.etag != nil } || !listsVersions)
       }
     }
   }

@@ -373,6 +373,20 @@ struct S3DownloadTests {
     guard case .refused = verdict else { throw CancellationError() }
   }
 
+  /// Quotes come and go; times are of the store's clock.
+  @Test(arguments: [
+    ("<ETag>&quot;ab&quot;</ETag>", "\"ab\""), ("<ETag>\"ab-2\"</ETag>", "\"ab-2\""),
+    ("<ETag>ab</ETag>", "\"ab\""),
+    ("<ETag/>", nil), ("", nil),
+  ]) func listedVersions(_ element: String, _ etag: String?) throws {
+    let listing = S3Listing(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())
+    let time = "<LastModified>1994-11-06T08:49:37.500Z</LastModified>"
+    let body = "<L><Contents><Key>a</Key><Size>3</Size>\(element)\(time)</Contents></L>"
+    let page = try listing.listed(try response(200, body), prefix: "", now: 0).get()
+    #expect(page.entries == [.init(path: "a", size: 3, etag: etag, modified: 784_111_777.5)])
+  }
+
   /// A range that is all of the object comes with the object's checksum, and an empty object has no first byte.
   @Test func theFirstRangeTellsAll() throws {
     let download = S3Download(
@@ -401,6 +415,9 @@ struct S3DownloadTests {
       listing.list("a b/", page: "t+1").url.text
         == "http://h:1/bkt?encoding-type=url&list-type=2&max-keys=1000&prefix=a%20b%2F&continuation-token=t%2B1"
     )
+    let root = "http://h:1/bkt?encoding-type=url&list-type=2&max-keys=1000&prefix=a%20b%2F"
+    #expect(listing.list("a b/", after: "a b/c+d")?.url.text == root + "&start-after=a%20b%2Fc%2Bd")
+    #expect(listing.list("a b/", after: "")?.url.text == root)
     let body = """
       <L><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType><NextContinuationToken>n</NextContinuationToken>\
       <Contents><Key>a+b/c%2Bd%0A</Key><Size>3</Size></Contents><Contents><Key>a%20b/</Key><Size>0</Size></Contents></L>

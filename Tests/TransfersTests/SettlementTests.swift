@@ -8,7 +8,8 @@ import Testing
 struct SettlementTests {
   private func end(_ bench: DownloadBench) async throws -> (end: TransferEnd?, own: FileFacts?) {
     var settlement = Settlement(
-      of: bench.record, at: try bench.destination(), source: bench.source, seen: RemoteObject())
+      of: bench.record, at: try bench.destination(), source: bench.source, seen: RemoteObject(),
+      listed: ListedLook(bench.record, bench.intake.requester))
     return (try await settlement.end(), settlement.own)
   }
 

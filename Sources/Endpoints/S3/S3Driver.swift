@@ -10,7 +10,7 @@ package struct S3Driver: EndpointDriver {
 
   package static let word = "s3"
   package static let abilities = EndpointAbilities(
-    lists: true, provesUploads: true, readsBack: true, mostConnections: 256)
+    lists: true, listsVersions: true, provesUploads: true, readsBack: true, mostConnections: 256)
   package static let keys: KeyTable<Self> = [
     .text("region", \.settings.region),
     .text("bucket", \.settings.bucket, isRequired: true),

@@ -14,20 +14,30 @@ package struct S3Listing: ListingProtocol {
   package var followsRedirects: Bool { false }
 
   package func list(_ prefix: String, page: String?) -> Request {
+    request(prefix, page.map { ("continuation-token", $0) })
+  }
+
+  package func list(_ prefix: String, after name: String) -> Request? {
+    request(prefix, name.isEmpty ? nil : ("start-after", name))
+  }
+
+  private func request(_ prefix: String, _ start: (name: String, value: String)?) -> Request {
     var url = root
     // Keys may hold what XML can't: they come percent-encoded.
     var query = "encoding-type=url&list-type=2&max-keys=1000"
     query += "&prefix=" + WebURL.encode(prefix, keepingSlash: false)
-    if let page { query += "&continuation-token=" + WebURL.encode(page, keepingSlash: false) }
+    if let start { query += "&\(start.name)=" + WebURL.encode(start.value, keepingSlash: false) }
     url.query = query
     return Request("GET", url, headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
   package func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure> {
-    guard response.status == 200, !refuses(response) else {
+    // Read once: a page has hundreds of kilobytes.
+    let document = response.status == 200 ? XMLTree.read(response.body) : nil
+    guard response.status == 200, document?.name != "Error" else {
       return .failure(refusal(response, doing: "list `\(prefix)`", now: now))
     }
-    guard let root = XMLTree.read(response.body), S3List.isOne(root, of: "Contents") else {
+    guard let root = document, S3List.isOne(root, of: "Contents") else {
       return .failure(
         Failure(
           .protocolViolation, "\(response.url) did not answer with a listing", httpStatus: response.status))
@@ -40,7 +50,11 @@ package struct S3Listing: ListingProtocol {
       // By bytes: as text, a prefix may end within what counts as one character.
       guard key.utf8.starts(with: prefix.utf8) else { continue }
       let below = String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-      page.entries.append(ListedPage.Entry(path: below, size: item["Size"].flatMap { ByteCount.read($0) }))
+      page.entries.append(
+        ListedPage.Entry(
+          path: below, size: item["Size"].flatMap { ByteCount.read($0) },
+          etag: item["ETag"].flatMap(S3ETag.quoted),
+          modified: item["LastModified"].flatMap(Timestamp.seconds)))
     }
     if S3List.isCut(root) {
       guard let next = root["NextContinuationToken"], !next.isEmpty else {

@@ -230,6 +230,12 @@ enum S3ETag {
     return etag
   }
 
+  /// As a header has it; nil for none.
+  static func quoted(_ etag: String) -> String? {
+    let bare = bare(etag)
+    return bare.isEmpty ? nil : "\"\(bare)\""
+  }
+
   static func bare(_ etag: String) -> String {
     etag.count >= 2 && etag.hasPrefix("\"") && etag.hasSuffix("\"")
       ? String(etag.dropFirst().dropLast()) : etag

@@ -6,6 +6,9 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var refused: [Direction: String] = [:]
   /// Names what lies below a prefix.
   package var lists = false
+  /// A listing begins behind any name, goes on in the order of the names' bytes, and tells of each object the ETag that an
+  /// answer for it has: where many are looked at, one request tells of a page of them.
+  package var listsVersions = false
   /// Gives a digest of what was uploaded, or checks one: what `verify: required` needs. A server of a kind may lack what
   /// others have; what it says of itself decides then.
   package var provesUploads = false
@@ -18,11 +21,13 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var mostConnections = 64
 
   package init(
-    refused: [Direction: String] = [:], lists: Bool = false, provesUploads: Bool = false,
-    readsBack: Bool = false, digestsReplaceETags: Bool = false, mostConnections: Int = 64
+    refused: [Direction: String] = [:], lists: Bool = false, listsVersions: Bool = false,
+    provesUploads: Bool = false, readsBack: Bool = false, digestsReplaceETags: Bool = false,
+    mostConnections: Int = 64
   ) {
     self.refused = refused
     self.lists = lists
+    self.listsVersions = listsVersions
     self.provesUploads = provesUploads
     self.readsBack = readsBack
     self.digestsReplaceETags = digestsReplaceETags

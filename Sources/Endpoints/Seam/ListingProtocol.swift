@@ -4,7 +4,16 @@ package import JobModel
 package protocol ListingProtocol: RemoteProtocol {
   /// - Parameter page: the mark of the page wanted; nil for the first.
   func list(_ prefix: String, page: String?) -> Request
+  /// Asks for the page that begins behind a name, which need not be there, for kinds whose listings tell versions
+  /// (`EndpointAbilities.listsVersions`); nil where listings begin at their beginning.
+  ///
+  /// - Parameter name: the prefix, and what is behind it.
+  func list(_ prefix: String, after name: String) -> Request?
   func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure>
+}
+
+extension ListingProtocol {
+  package func list(_ prefix: String, after name: String) -> Request? { nil }
 }
 
 /// Some of what lies below a prefix, in the order of names.
@@ -14,10 +23,23 @@ package struct ListedPage: Sendable, Hashable {
     package var path: String
     /// Bytes.
     package var size: Int64?
+    /// As a header has it, quotes included (RFC 9110, 8.8.3).
+    package var etag: String?
+    /// When it was stored, seconds since 1970.
+    package var modified: Double?
 
-    package init(path: String, size: Int64?) {
+    package init(path: String, size: Int64?, etag: String? = nil, modified: Double? = nil) {
       self.path = path
       self.size = size
+      self.etag = etag
+      self.modified = modified
+    }
+
+    /// It is the version that is on record: its ETag and all else that both tell are the same.
+    package func vouches(for known: RemoteObject) -> Bool {
+      guard let size, size == known.size, let etag, etag == known.etag else { return false }
+      guard let modified, let recorded = known.lastModified.flatMap(HTTPDate.seconds) else { return true }
+      return modified.rounded(.down) == recorded
     }
   }
   package var entries: [Entry]

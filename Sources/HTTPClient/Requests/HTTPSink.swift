@@ -34,7 +34,7 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func look(_ effort: LookEffort) async throws -> FoundFile? {
     guard let request = remote.look() else { return nil }
     switch effort {
-    case .once: return found(try await ask(request, by: requester))
+    case .once: return found(try await requester.once(request))
     case .retried: return found(try await requester.call(request))
     }
   }
@@ -239,17 +239,6 @@ final class HTTPSink: RemoteSink {
       }
       return url
     }
-  }
-
-  private nonisolated(nonsending) func ask(_ request: Request, by requester: Requester) async throws
-    -> Response
-  {
-    let sink = ResponseBuffer()
-    let url = try await requester.send(request, body: .none, isShort: true) { sink }
-    guard let head = sink.responseHead else {
-      throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
-    }
-    return Response(head: head, body: sink.bytes, url: url)
   }
 }
 

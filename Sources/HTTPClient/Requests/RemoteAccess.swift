@@ -28,6 +28,17 @@ extension UploadAccess {
 }
 
 extension ListingAccess {
+  /// The page that begins behind a name, asked for once; nil where listings begin at their beginning.
+  ///
+  /// - Parameter requester: of one of the transfers that it tells of.
+  package nonisolated(nonsending) func page(
+    of prefix: String, after name: String, _ requester: Requester
+  ) async throws -> ListedPage? {
+    guard case .http(let listing) = self, let request = listing.list(prefix, after: name) else { return nil }
+    let response = try await requester.once(request)
+    return try listing.listed(response, prefix: prefix, now: requester.context.clock.now()).get()
+  }
+
   nonisolated(nonsending) func page(
     _ page: String?, of prefix: String, _ requester: Requester
   ) async throws -> ListedPage {

@@ -104,12 +104,7 @@ package final class Requester {
 
   private nonisolated(nonsending) func response(to request: Request, asksWhy: Bool) async throws -> Response {
     try await retrying {
-      let sink = ResponseBuffer()
-      let url = try await self.send(request, body: .none, isShort: true) { sink }
-      guard let head = sink.responseHead else {
-        throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
-      }
-      var response = Response(head: head, body: sink.bytes, url: url)
+      var response = try await self.once(request)
       if asksWhy, self.remote.refuses(response),
         let question = self.remote.question(after: response, to: request)
       {
@@ -123,6 +118,16 @@ package final class Requester {
       }
       return response
     }
+  }
+
+  /// Sends a control request once and gives its whole answer, whatever its status.
+  nonisolated(nonsending) func once(_ request: Request) async throws -> Response {
+    let sink = ResponseBuffer()
+    let url = try await send(request, body: .none, isShort: true) { sink }
+    guard let head = sink.responseHead else {
+      throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
+    }
+    return Response(head: head, body: sink.bytes, url: url)
   }
 
   /// Sends a GET and gives the head of its answer, and the text of a refusal.

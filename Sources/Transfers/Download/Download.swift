@@ -114,7 +114,9 @@ actor Download {
     intake.destination = try DestinationFile(
       of: record, source: source, serverName: isNamed ? nil : seen.fileName)
     try intake.destination?.take()
-    var settlement = Settlement(of: record, at: try intake.requireDestination(), source: source, seen: seen)
+    var settlement = Settlement(
+      of: record, at: try intake.requireDestination(), source: source, seen: seen,
+      listed: ListedLook(record, intake.requester))
     let end = try await settlement.end()
     own = settlement.own
     return end

@@ -11,16 +11,19 @@ struct Settlement {
   private let file: DestinationFile
   /// What the source was asked for; nothing where it was not.
   private var object: RemoteObject
+  private let listed: ListedLook
   /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
   private(set) var own: FileFacts?
 
   init(
-    of record: TransferRecord, at file: DestinationFile, source: any RemoteSource, seen object: RemoteObject
+    of record: TransferRecord, at file: DestinationFile, source: any RemoteSource, seen object: RemoteObject,
+    listed: ListedLook
   ) {
     self.record = record
     self.source = source
     self.file = file
     self.object = object
+    self.listed = listed
   }
 
   private var context: TransferContext { record.context }
@@ -206,6 +209,7 @@ struct Settlement {
       warnOfNoVersion()
       return .asked
     }
+    if try await listed.isAsRecorded(record.progress.remote) { return nil }
     let seen = try await source.probe()
     guard seen.isIdentified else {
       warnOfNoVersion()

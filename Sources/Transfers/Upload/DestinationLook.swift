@@ -11,6 +11,7 @@ struct DestinationLook {
   nonisolated(nonsending) func first() async throws -> FoundFile? {
     let (sink, adoptions) = (scope.sink, scope.context.uploads.adoptions)
     if scope.settings.ifExists != .replace || source.abilities.provesWholeFile {
+      if let found = try await listed() { return found }
       return try await sink.look(.retried)
     }
     guard scope.traits.mayTellDigests, adoptions.isWorthAsking(sink.origin, size: source.request.size) else {
@@ -23,6 +24,23 @@ struct DestinationLook {
     if case .object(let object, _)? = found { tellsDigest = !object.digests.isEmpty }
     adoptions.note(sink.origin, tellsDigest: tellsDigest)
     return found
+  }
+
+  /// What a listing says that a look could not say better; nil where the destination is to be looked at.
+  private nonisolated(nonsending) func listed() async throws -> FoundFile? {
+    switch try await scope.listed.answer() {
+    case .untold: return nil
+    // `keep` and `fail` must not guess: the key may have come since.
+    case .absent: return scope.settings.ifExists == .replace ? .nothing : nil
+    case .entry(let entry):
+      // One of the same size may be the file: its digests tell. What fails a transfer is asked for itself.
+      guard let size = entry.size, size != source.request.size, scope.settings.ifExists != .fail else {
+        return nil
+      }
+      var object = RemoteObject()
+      (object.size, object.etag) = (size, entry.etag)
+      return .object(object)
+    }
   }
 
   /// What came to the destination while the upload was under way, which `if_exists` protects.

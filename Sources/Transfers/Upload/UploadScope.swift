@@ -15,6 +15,8 @@ struct UploadScope {
   var expect: Expectation { record.transfer.expect }
   var traits: any UploadTraits { sink.traits }
 
+  var listed: ListedLook { ListedLook(record, requester) }
+
   /// ETags are read in one way for all of an endpoint.
   var endpointName: String {
     switch record.transfer.destination {

@@ -95,12 +95,16 @@ struct UploadSettling {
     let file = UploadedFile(
       remoteID: progress.remoteID, version: progress.remote.version, etag: progress.remote.etag)
     record.fallen = .destinationChanged
+    var known = progress.remote
+    known.size = source.request.size
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
-    switch try await scope.sink.look(for: file) {
-    case nil, .hidden: break
-    case .nothing: return nil
-    case .failed(let failure): throw failure
-    case .object(let seen, _): guard isRecorded(seen) else { return nil }
+    if try await !scope.listed.isAsRecorded(known) {
+      switch try await scope.sink.look(for: file) {
+      case nil, .hidden: break
+      case .nothing: return nil
+      case .failed(let failure): throw failure
+      case .object(let seen, _): guard isRecorded(seen) else { return nil }
+      }
     }
     record.fallen = nil
     record.note(.source(now))

@@ -1,0 +1,10 @@
+import Endpoints
+
+/// What listings say of one object.
+enum ListedAnswer: Sendable, Hashable {
+  case entry(ListedPage.Entry)
+  /// A listing goes past its name.
+  case absent
+  /// It is to be asked for by itself.
+  case untold
+}
