@@ -383,7 +383,7 @@ struct S3DownloadTests {
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())
     let time = "<LastModified>1994-11-06T08:49:37.500Z</LastModified>"
     let body = "<L><Contents><Key>a</Key><Size>3</Size>\(element)\(time)</Contents></L>"
-    let page = try listing.listed(try response(200, body), prefix: "", now: 0).get()
+    let page = try listing.listed(try response(200, body), prefix: "", page: nil, now: 0).get()
     #expect(page.entries == [.init(path: "a", size: 3, etag: etag, modified: 784_111_777.5)])
   }
 
@@ -422,23 +422,26 @@ struct S3DownloadTests {
       <L><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType><NextContinuationToken>n</NextContinuationToken>\
       <Contents><Key>a+b/c%2Bd%0A</Key><Size>3</Size></Contents><Contents><Key>a%20b/</Key><Size>0</Size></Contents></L>
       """
-    guard case .success(let page) = listing.listed(try response(200, body), prefix: "a b/", now: 0) else {
+    guard case .success(let page) = listing.listed(try response(200, body), prefix: "a b/", page: nil, now: 0)
+    else {
       throw CancellationError()
     }
     #expect(page.next == "n")
     #expect(page.entries == [.init(path: "c+d\n", size: 3), .init(path: "", size: 0)])
     let last = "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>"
-    guard case .success(let end) = listing.listed(try response(200, last), prefix: "", now: 0) else {
+    guard case .success(let end) = listing.listed(try response(200, last), prefix: "", page: nil, now: 0)
+    else {
       throw CancellationError()
     }
     #expect(end.next == nil && end.entries.count == 1)
-    guard case .failure(let odd) = listing.listed(try response(200, "<html/>"), prefix: "", now: 0) else {
+    guard case .failure(let odd) = listing.listed(try response(200, "<html/>"), prefix: "", page: nil, now: 0)
+    else {
       throw CancellationError()
     }
     #expect(odd.code == .protocolViolation)
     guard
       case .failure(let failure) = listing.listed(
-        try response(403, error("AccessDenied")), prefix: "", now: 0)
+        try response(403, error("AccessDenied")), prefix: "", page: nil, now: 0)
     else { throw CancellationError() }
     #expect(failure.code == .forbidden)
   }
@@ -466,7 +469,9 @@ struct S3HostileXMLTests {
     let listing = S3Listing(
       address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings())
     for status in [200, 403] {
-      guard case .failure(let failure) = listing.listed(try response(status, body), prefix: "", now: 0) else {
+      guard
+        case .failure(let failure) = listing.listed(try response(status, body), prefix: "", page: nil, now: 0)
+      else {
         throw CancellationError()
       }
       #expect(failure.code == (status == 200 ? .protocolViolation : .forbidden))

@@ -31,7 +31,9 @@ package struct S3Listing: ListingProtocol {
     return Request("GET", url, headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
-  package func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure> {
+  package func listed(
+    _ response: Response, prefix: String, page: String?, now: Double
+  ) -> Result<ListedPage, Failure> {
     // Read once: a page has hundreds of kilobytes.
     let document = response.status == 200 ? XMLTree.read(response.body) : nil
     guard response.status == 200, document?.name != "Error" else {

@@ -9,21 +9,24 @@ package protocol ListingProtocol: RemoteProtocol {
   ///
   /// - Parameter name: the prefix, and what is behind it.
   func list(_ prefix: String, after name: String) -> Request?
-  func listed(_ response: Response, prefix: String, now: Double) -> Result<ListedPage, Failure>
+  /// - Parameter page: the mark that was asked for.
+  func listed(
+    _ response: Response, prefix: String, page: String?, now: Double
+  ) -> Result<ListedPage, Failure>
 }
 
 extension ListingProtocol {
   package func list(_ prefix: String, after name: String) -> Request? { nil }
 }
 
-/// Some of what lies below a prefix, in the order of names.
+/// Some of what lies below a prefix: in the order of names, or folder by folder where the store keeps folders.
 package struct ListedPage: Sendable, Hashable {
   package struct Entry: Sendable, Hashable {
     /// Below the prefix.
     package var path: String
     /// Bytes.
     package var size: Int64?
-    /// As a header has it, quotes included (RFC 9110, 8.8.3).
+    /// As a header has it, quotes included (RFC 9110, 8.8.3); weak tags without their `W/`.
     package var etag: String?
     /// When it was stored, seconds since 1970.
     package var modified: Double?

@@ -8,7 +8,9 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   func preparation() -> Request?
   /// What the session has to remember of it; a failure where this file can't go there.
   func prepared(_ response: Response, source: UploadSource, now: Double) -> Result<[String: String], Failure>
-  /// Opens a session; nil where this file goes without one, in a single request.
+  /// A session that is opened without asking: a temporary name of our own, made of `UploadSource.key`. Nil for all others.
+  func ownSession(for source: UploadSource) -> RemoteSession?
+  /// Opens a session; nil where this file goes without one, in a single request, or where it is `ownSession`.
   func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request?
   func opened(_ response: Response, source: UploadSource, now: Double) -> Result<RemoteSession, Failure>
   /// The largest chunk that the server takes, where it opens no session for larger ones.
@@ -26,6 +28,11 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   func handedOut(_ response: Response, session: RemoteSession, now: Double) -> Result<[Int: WebURL], Failure>
   func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request
   func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<ChunkReceipt, Failure>
+  /// Makes what a refused chunk lacks at its destination, folders for instance; nil where nothing can be done. The chunk is
+  /// sent again then, once.
+  func remedy(for response: Response, now: Double) -> (any Exchange)?
+  /// Closes the session by several requests, the last answer of which goes to `finalized`; nil where `finalize` is all.
+  func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)?
   /// Closes the session; nil where the last chunk does that.
   func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request?
   func finalized(
@@ -48,6 +55,9 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
 extension UploadProtocol {
   package var mayOutliveItsEnd: Bool { false }
   package func preparation() -> Request? { nil }
+  package func ownSession(for source: UploadSource) -> RemoteSession? { nil }
+  package func remedy(for response: Response, now: Double) -> (any Exchange)? { nil }
+  package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? { nil }
   package func chunkLimit(_ response: Response) -> Int64? { nil }
   package func listSessions() -> Request? { nil }
   package func listedSessions(_ response: Response, now: Double) -> Result<[OpenSession], Failure> {
@@ -66,6 +76,8 @@ extension UploadProtocol {
     []
   }
   package var listsSessions: Bool { listSessions() != nil }
-  package func opensSession(for source: UploadSource) -> Bool { open(source, renewing: nil) != nil }
+  package func opensSession(for source: UploadSource) -> Bool {
+    ownSession(for: source) != nil || open(source, renewing: nil) != nil
+  }
   package func tellsHoldings(of session: RemoteSession) -> Bool { query(session, after: nil) != nil }
 }

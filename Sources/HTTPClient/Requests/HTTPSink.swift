@@ -10,9 +10,13 @@ final class HTTPSink: RemoteSink {
   /// Rounds where a session may outlive its end.
   private static let ends = 3
 
+  /// What a chunk lacked at its destination is made once.
+  private enum Remedy { case untried, made, used }
+
   private let remote: any UploadProtocol
   private let requester: Requester
   private var partURLs = PartURLs()
+  private var remedy = Remedy.untried
   /// Those who wait while others ask for URLs.
   private var waiters: [CheckedContinuation<Void, Never>]?
 
@@ -65,6 +69,8 @@ final class HTTPSink: RemoteSink {
     switch remote.inspected(response, now: now) {
     case .success(let object): return .object(object)
     case .failure(let failure):
+      // Within a multi-status, too.
+      if failure.isGoneThere { return .nothing }
       return [401, 403, 405, 501].contains(response.status) ? .hidden(failure) : .failed(failure)
     }
   }
@@ -99,6 +105,7 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func begin(
     _ source: UploadSource, renewing old: RemoteSession?
   ) async throws -> SessionStart {
+    if let session = remote.ownSession(for: source) { return .opened(session, isReplayed: false) }
     guard let request = remote.open(source, renewing: old) else {
       throw Failure(.internal, "this protocol opens no sessions")
     }
@@ -161,10 +168,14 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func complete(
     _ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> UploadedFile {
-    guard let request = remote.finalize(session, source: source, chunks: chunks) else {
+    let response: Response
+    if let exchange = remote.closing(session, source: source) {
+      response = try await run(exchange)
+    } else if let request = remote.finalize(session, source: source, chunks: chunks) {
+      response = try await requester.call(request)
+    } else {
       return remote.closed(session, receipt: nil)
     }
-    let response = try await requester.call(request)
     return try remote.finalized(response, session: session, source: source, chunks: chunks, now: now).get()
   }
 
@@ -205,13 +216,24 @@ final class HTTPSink: RemoteSink {
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }
-    let verdict = remote.accepted(Response(head: head, body: sink.bytes, url: url), chunk: chunk, now: now)
-    if case .success = verdict { partURLs.accepted(chunk.index) }
+    let response = Response(head: head, body: sink.bytes, url: url)
+    let verdict = remote.accepted(response, chunk: chunk, now: now)
+    switch verdict {
+    case .success: partURLs.accepted(chunk.index)
+    case .failure:
+      guard remedy == .untried, let exchange = remote.remedy(for: response, now: now) else { break }
+      _ = try await run(exchange)
+      remedy = .made
+    }
     return verdict
   }
 
   func mends(_ failure: Failure, of chunk: Int) -> Bool {
-    partURLs.refused(chunk, failure, attempts: requester.attempts)
+    if remedy == .made {
+      remedy = .used
+      return true
+    }
+    return partURLs.refused(chunk, failure, attempts: requester.attempts)
   }
 
   /// The URL that the server has handed out for a chunk; nil where the protocol needs none.
@@ -238,6 +260,20 @@ final class HTTPSink: RemoteSink {
         throw Failure(.protocolViolation, "\(request.url) gave no URL for part \(index + 1)")
       }
       return url
+    }
+  }
+
+  /// Sends what an exchange asks for, until it has its answer.
+  private nonisolated(nonsending) func run(_ exchange: any Exchange) async throws -> Response {
+    try await requester.retrying {
+      var exchange = exchange
+      var last: Response?
+      while true {
+        switch try exchange.next(after: last, now: self.now) {
+        case .send(let request): last = try await self.requester.attempt(request)
+        case .end(let response): return response
+        }
+      }
     }
   }
 }

@@ -36,7 +36,7 @@ extension ListingAccess {
   ) async throws -> ListedPage? {
     guard case .http(let listing) = self, let request = listing.list(prefix, after: name) else { return nil }
     let response = try await requester.once(request)
-    return try listing.listed(response, prefix: prefix, now: requester.context.clock.now()).get()
+    return try listing.listed(response, prefix: prefix, page: nil, now: requester.context.clock.now()).get()
   }
 
   nonisolated(nonsending) func page(
@@ -45,7 +45,8 @@ extension ListingAccess {
     switch self {
     case .http(let listing):
       let response = try await requester.call(listing.list(prefix, page: page))
-      return try listing.listed(response, prefix: prefix, now: requester.context.clock.now()).get()
+      return try listing.listed(response, prefix: prefix, page: page, now: requester.context.clock.now())
+        .get()
     case .direct(let listing):
       return try await requester.retrying { try await listing.page(page, of: prefix, requester.services) }
     }

@@ -103,26 +103,27 @@ package final class Requester {
   }
 
   private nonisolated(nonsending) func response(to request: Request, asksWhy: Bool) async throws -> Response {
-    try await retrying {
-      var response = try await self.once(request)
-      if asksWhy, self.remote.refuses(response),
-        let question = self.remote.question(after: response, to: request)
-      {
-        response = try await self.askForHead(question)
-        // An empty object has no first byte.
-        if response.status == 416 { return response }
-      }
-      if self.remote.refuses(response) {
-        let failure = self.remote.refusal(response, doing: request.method, now: self.context.clock.now())
-        if self.mayPass(failure) { throw failure }
-      }
-      return response
+    try await retrying { try await self.attempt(request, asksWhy: asksWhy) }
+  }
+
+  /// One try of a control request: a passing fault is thrown, for `retrying`.
+  nonisolated(nonsending) func attempt(_ request: Request, asksWhy: Bool = false) async throws -> Response {
+    var response = try await once(request)
+    if asksWhy, remote.refuses(response), let question = remote.question(after: response, to: request) {
+      response = try await askForHead(question)
+      // An empty object has no first byte.
+      if response.status == 416 { return response }
     }
+    if remote.refuses(response) {
+      let failure = remote.refusal(response, doing: request.method, now: context.clock.now())
+      if mayPass(failure) { throw failure }
+    }
+    return response
   }
 
   /// Sends a control request once and gives its whole answer, whatever its status.
   nonisolated(nonsending) func once(_ request: Request) async throws -> Response {
-    let sink = ResponseBuffer()
+    let sink = ResponseBuffer(limit: remote.longestResponse)
     let url = try await send(request, body: .none, isShort: true) { sink }
     guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")

@@ -44,7 +44,8 @@ final class SendingSource {
   /// The digest that is recorded with a chunk: what goes before its body, else SHA-256 where a later attempt has
   /// nothing else to compare the source with.
   var chunkDigest: DigestAlgorithm? {
-    abilities.chunkDigests.first ?? (abilities.resumes && !abilities.provesWholeFile ? .sha256 : nil)
+    let isKept = abilities.resumes || scope.traits.opensSession(for: request)
+    return abilities.chunkDigests.first ?? (isKept && !abilities.provesWholeFile ? .sha256 : nil)
   }
   /// All that are computed of a chunk.
   var chunkDigests: [DigestAlgorithm] {

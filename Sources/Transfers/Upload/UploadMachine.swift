@@ -301,6 +301,8 @@ struct UploadMachine {
   /// The recorded session is gone: another one may hold what it held.
   private mutating func succeed(_ session: RemoteSession, _ recorded: RemoteSession) -> [Action] {
     let warning = Action.warn("the upload session of an earlier attempt is gone: a new one is opened")
+    // One that only takes the file whole held nothing yet.
+    guard abilities.resumes else { return openNew(forgetting: .sessionGone) }
     guard abilities.renewsSessions, session == recorded else {
       return [warning] + openNew(forgetting: .sessionGone)
     }

@@ -35,6 +35,8 @@ struct UploadSettling {
     case .nothing: return .mustMove
     case .object(let object, _):
       if try await adopts(object) { return .end(.settled(.adopted)) }
+    // A credential that is refused here is refused for the bytes.
+    case .hidden(let failure) where failure.code == .unauthorized: throw failure
     case .hidden(let failure), .failed(let failure):
       // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
       guard scope.settings.ifExists == .replace else { throw failure }

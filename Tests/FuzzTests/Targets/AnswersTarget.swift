@@ -52,7 +52,8 @@ enum AnswersTarget {
     }
     _ = upload.accepted(response, chunk: chunk, now: now)
     try seen(upload.inspected(response, now: now))
-    switch S3Listing(address: address, settings: settings).listed(response, prefix: "a", now: now) {
+    let listing = S3Listing(address: address, settings: settings)
+    switch listing.listed(response, prefix: "a", page: nil, now: now) {
     case .success(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
     case .failure(let failure): try HeadersTarget.check(failure)
     }

@@ -1,13 +1,7 @@
-import CExpat
 import JobModel
 
 /// A small XML document as nested elements. Names count without their namespace's prefix.
-///
-/// Strangers write it: depth and number of elements are bounded, and a document type, which could declare entities, is
-/// not read.
 struct XMLTree {
-  /// S3 nests five deep.
-  private static let deepest = 32
   /// A page of a thousand keys has some ten thousand.
   private static let most = 200_000
 
@@ -29,18 +23,8 @@ struct XMLTree {
   static func read(_ bytes: [UInt8]) -> Element? {
     // S3 may send blanks while it works, and only then the document.
     let document = withoutInnerProlog(bytes.drop(while: isBlank))
-    guard !document.isEmpty, let parser = XML_ParserCreate(nil) else { return nil }
-    defer { XML_ParserFree(parser) }
-    let builder = Builder(parser)
-    XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())
-    XML_SetElementHandler(
-      parser, { data, name, _ in Builder.of(data).begin(name) }, { data, _ in Builder.of(data).end() })
-    XML_SetCharacterDataHandler(parser) { Builder.of($0).add($1, count: $2) }
-    XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, _ in Builder.of(data).stop() }
-    let status = document.withUnsafeBytes { bytes in
-      Int32(exactly: bytes.count).map { XML_Parse(parser, bytes.baseAddress, $0, 1) }
-    }
-    return withExtendedLifetime(builder) { status == XML_STATUS_OK ? builder.root : nil }
+    let builder = Builder()
+    return XMLReader.read(document, most: most, into: builder) ? builder.root : nil
   }
 
   /// What goes between tags.
@@ -69,35 +53,14 @@ struct XMLTree {
 
   private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
-  /// Takes expat's events.
-  private final class Builder {
-    private let parser: XML_Parser
+  private final class Builder: XMLReceiver {
     private(set) var root: Element?
     private var open: [Element] = []
-    private var count = 0
 
-    init(_ parser: XML_Parser) { self.parser = parser }
+    func begin(_ name: String) { open.append(Element(name: name)) }
 
-    static func of(_ data: UnsafeMutableRawPointer?) -> Builder {
-      guard let data else { preconditionFailure("set before the document is read") }
-      return Unmanaged<Builder>.fromOpaque(data).takeUnretainedValue()
-    }
-
-    /// The document is then not well-formed.
-    func stop() { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
-
-    func begin(_ name: UnsafePointer<XML_Char>?) {
-      count += 1
-      guard open.count < XMLTree.deepest, count <= XMLTree.most, let name else { return stop() }
-      let text = String(cString: name)
-      open.append(Element(name: text.split(separator: ":").last.map(String.init) ?? text))
-    }
-
-    func add(_ text: UnsafePointer<XML_Char>?, count: Int32) {
-      // What of the same buffer was read before the stop may still come.
-      guard !open.isEmpty else { return }
-      let bytes = UnsafeRawBufferPointer(start: text, count: Int(count))
-      open[open.count - 1].text += String(decoding: bytes, as: UTF8.self)
+    func add(_ text: UnsafeRawBufferPointer) {
+      open[open.count - 1].text += String(decoding: text, as: UTF8.self)
     }
 
     func end() {
