@@ -11,6 +11,7 @@ package enum EndpointRegistry {
     KiiDriver.self,
     SalesforceDriver.self,
     TusDriver.self,
+    WebDAVDriver.self,
   ]
 
   /// Speaks for a URL that stands in place of a declared endpoint.

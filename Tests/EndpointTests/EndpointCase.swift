@@ -22,6 +22,8 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
     case probedSize
     /// An upload has a session, which outlives its process.
     case sessions
+    /// Its server knows a session from its beginning, and not only by the bytes in it.
+    case opening
     /// A session tells what it holds, and can be ended.
     case holdings, abort
     /// Who goes on with a session that was ended is told that it is gone.
@@ -50,11 +52,13 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
 
   private static let tus: Set<Ability> = [.listings, .replacement, .closing, .looks, .fileProof]
 
+  private static let webdav: Set<Ability> = [.opening, .chunkProof, .fileProof]
+
   static let all = [
     EndpointCase(
       word: "http",
       lacks: [
-        .credentials, .listings, .sessions, .holdings, .abort, .closing, .chunkProof, .fileProof,
+        .credentials, .listings, .sessions, .opening, .holdings, .abort, .closing, .chunkProof, .fileProof,
       ], start: KindServer.http),
     EndpointCase(word: "session", lacks: [.listings], start: KindServer.session),
     EndpointCase(word: "s3", chunk: 5 << 20, start: KindServer.s3),
@@ -80,6 +84,12 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
     EndpointCase(
       word: "tus", product: "tuspyserver", lacks: Self.tus,
       unserved: [.credentials, .downloads, .readBack, .chunkProof], start: KindServer.tuspyserver),
+    EndpointCase(
+      word: "webdav", product: "apache", lacks: Self.webdav,
+      start: { try await KindServer.webdav(.apache, $0) }),
+    EndpointCase(
+      word: "webdav", product: "rclone", lacks: Self.webdav,
+      start: { try await KindServer.webdav(.rclone, $0) }),
     EndpointCase(
       word: "local", lacks: [.http, .credentials, .listings, .readBack, .fileProof],
       start: KindServer.local),

@@ -73,6 +73,24 @@ struct KindServer: Sendable {
     return try KindServer(endpoint(HTTPDriver(), nginx.url + "/http"), folder: bench.served + "/http")
   }
 
+  static func webdav(_ make: DAVServer.Make, _ bench: Bench) async throws -> KindServer {
+    let dav = try await DAVServer(make, bench)
+    var server = try KindServer(
+      endpoint(
+        WebDAVDriver(), dav.url, .basic(user: DAVServer.user, password: .environment("DAV_PASSWORD"))),
+      folder: dav.folder)
+    server.takes(DAVServer.password, once: "dav-pass-of-yesterday")
+    let folder = dav.folder
+    server.store = { name, bytes in
+      try FileManager.default.createDirectory(
+        atPath: ((folder + "/" + name) as NSString).deletingLastPathComponent,
+        withIntermediateDirectories: true)
+      try write(bytes, to: folder + "/" + name)
+      return name
+    }
+    return server
+  }
+
   static func session(_ bench: Bench) async throws -> KindServer {
     let folder = bench.scratch.path + "/depot"
     var server = try KindServer(nil, folder: folder)

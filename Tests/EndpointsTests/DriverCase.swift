@@ -85,6 +85,9 @@ struct DriverCase: Sendable, CustomTestStringConvertible {
       identity: [.upload: ["bucket", "box"]],
       asked: [.download: "https://h/files/a/b%20c", .upload: "https://h/files"],
       session: RemoteSession(id: "https://h/files/s", chunkSize: 1, facts: ["checksum": "sha256"])),
+    DriverCase(
+      driver: WebDAVDriver.self, url: "https://h/dav", badPath: "../x",
+      asked: [.download: "https://h/dav/a/b%20c", .upload: "https://h/dav/a/b%20c"]),
   ]
 
   /// A manifest with one endpoint, `e`, of the kind.

@@ -10,7 +10,7 @@ package struct HTTPDriver: EndpointDriver {
   package static let keys: KeyTable<Self> = []
 
   package static func hint(for word: String) -> String? {
-    ["webdav", "dav", "https"].contains(word) ? "write `http`: it downloads by GET and uploads by PUT" : nil
+    word == "https" ? "write `http`: it downloads by GET and uploads by PUT" : nil
   }
 
   /// The URL says it all.

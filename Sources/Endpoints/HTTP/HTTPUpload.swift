@@ -1,6 +1,6 @@
 package import JobModel
 
-/// Uploads with one PUT of the whole file (RFC 9110, 9.3.4), as WebDAV servers take it: not resumable.
+/// Uploads with one PUT of the whole file (RFC 9110, 9.3.4): not resumable.
 package struct HTTPUpload: UploadProtocol {
   package let url: WebURL
   package let abilities = UploadAbilities(

@@ -1,7 +1,7 @@
 import Endpoints
 import JobModel
 
-/// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, or of S3, at every step.
+/// `STATUS`, header lines, an empty line and a body: an answer of the chunk-session API, of S3 or of WebDAV, at every step.
 enum AnswersTarget {
   private static let now = 1_700_000_000.0
 
@@ -19,6 +19,7 @@ enum AnswersTarget {
     }
     try seen(SessionDownload(base: base, path: "rf-1").probed(response, now: now))
     try s3(response, base)
+    try webdav(response, base)
     let put = HTTPUpload(url: base)
     let source = UploadSource(size: 10, contentType: "a/b", chunkSize: 10)
     let chunk = UploadChunk(index: 0, range: 0..<10)
@@ -55,6 +56,21 @@ enum AnswersTarget {
     let listing = S3Listing(address: address, settings: settings)
     switch listing.listed(response, prefix: "a", page: nil, now: now) {
     case .success(let page): try require(page.entries.allSatisfy { ($0.size ?? 0) >= 0 }, "a size below 0")
+    case .failure(let failure): try HeadersTarget.check(failure)
+    }
+  }
+
+  private static func webdav(_ response: Response, _ base: WebURL) throws {
+    let upload = WebDAVUpload(path: "in/a b.bin", root: base)
+    try seen(upload.inspected(response, now: now))
+    let listing = WebDAVListing(root: base)
+    switch listing.listed(response, prefix: "", page: nil, now: now) {
+    case .success(let page):
+      try require(page.entries.allSatisfy { !$0.path.isEmpty }, "an entry without a name")
+      // The mark can be read again, whatever names it is made of.
+      if let mark = page.next {
+        try require(listing.list("", page: mark).url.path.utf8.last == 0x2F, "a mark")
+      }
     case .failure(let failure): try HeadersTarget.check(failure)
     }
   }

@@ -1,0 +1,50 @@
+import JobModel
+
+/// Makes the folders of a path that are missing below an endpoint's URL (MKCOL; RFC 4918, 9.3): the deepest first, and
+/// what that lacks before it.
+struct FolderMaking: Exchange {
+  private let root: WebURL
+  private let names: [String]
+  /// How many of the names lead to each folder that is to be made, the next one last.
+  private var pending: [Int]
+  /// The one that was made last: what lies in it can't lack it any more.
+  private var made: Int?
+
+  /// Nil where the path lies in no folder.
+  init?(of path: String, below root: WebURL) {
+    // By bytes: to Swift, a slash and a combining mark behind it are one character.
+    var names = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+    guard names.popLast() != nil, !names.isEmpty else { return nil }
+    (self.root, self.names, pending) = (root, names, [names.count])
+  }
+
+  mutating func next(after response: Response?, now: Double) throws(Failure) -> ExchangeStep {
+    guard let response else { return .send(make(names.count)) }
+    let depth = pending.last ?? 0
+    switch response.status {
+    // 405: it is there, made by another upload of the same moment for instance.
+    case 200...206, 405: made = pending.popLast()
+    case 404, 409:
+      guard made == nil else { throw refused(response, depth, now) }
+      guard depth > 1 else {
+        throw Failure(
+          .notFound,
+          "\(root) is not there, and haul makes folders only below it: HTTP \(response.status) for MKCOL; correct the endpoint's `url`, or make the folder",
+          httpStatus: response.status)
+      }
+      pending.append(depth - 1)
+    default: throw refused(response, depth, now)
+    }
+    return pending.last.map { .send(make($0)) } ?? .end(response)
+  }
+
+  private func refused(_ response: Response, _ depth: Int, _ now: Double) -> Failure {
+    WebDAVError.of(response, doing: "make the folder `\(path(depth))`", now: now)
+  }
+
+  private func path(_ depth: Int) -> String { names.prefix(depth).joined(separator: "/") + "/" }
+
+  private func make(_ depth: Int) -> Request {
+    Request("MKCOL", root.appending(WebURL.encode(path(depth))))
+  }
+}

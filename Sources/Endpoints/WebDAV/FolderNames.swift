@@ -1,0 +1,71 @@
+import JobModel
+
+/// What lies directly in a folder by its multi-status: hrefs are URLs, absolute or relative, percent-encoded, and behind a
+/// proxy they may begin with other folders than were asked for (RFC 4918, 8.3).
+struct FolderNames {
+  private(set) var files: [(name: String, MultiStatus.Resource)] = []
+  private(set) var folders: [String] = []
+
+  /// - Parameter asked: the folder's URL.
+  /// - Throws: `Failure` where the answer is not of this folder.
+  init(_ response: Response, asked: WebURL) throws(Failure) {
+    guard let status = MultiStatus(response) else {
+      throw Self.violation(response, "answered PROPFIND without a multi-status: is it a WebDAV server?")
+    }
+    var found: [(names: [String], MultiStatus.Resource)] = []
+    for resource in status.resources {
+      guard let names = Self.names(resource.href, response.url) else {
+        throw Self.violation(response, "lists `\(resource.href)`, which is not a name in it")
+      }
+      found.append((names, resource))
+    }
+    // It lists itself too, by the shortest href.
+    guard let own = found.min(by: { $0.names.count < $1.names.count }) else {
+      throw Self.violation(response, "lists nothing, not even itself")
+    }
+    if own.1.isRefused { throw WebDAVError.of(response, doing: "list", now: 0) }
+    guard own.1.isFolder, Self.isSame(own.names, as: asked) else {
+      throw Self.violation(response, "is not a folder by its own listing, which begins with `\(own.1.href)`")
+    }
+    for (names, resource) in found where names.count > own.names.count {
+      guard names.starts(with: own.names, by: Self.isSame), let name = names.last else {
+        throw Self.violation(response, "lists `\(resource.href)`, which does not lie in it")
+      }
+      // What lies deeper is listed with its own folder; what has just gone is not there.
+      guard names.count == own.names.count + 1, ![404, 410].contains(resource.status) else { continue }
+      // What may not be read is a file until its own request says more.
+      if resource.isFolder { folders.append(name) } else { files.append((name, resource)) }
+    }
+  }
+
+  /// The names that lead there from the server's root; nil where one can't be part of a path.
+  private static func names(_ href: String, _ base: WebURL) -> [String]? {
+    guard let path = base.resolving(href)?.path else { return nil }
+    var names: [String] = []
+    for piece in path.utf8.split(separator: UInt8(ascii: "/")) {
+      let name = WebURL.decode(Substring(piece))
+      guard name != ".", name != "..", !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
+      else {
+        return nil
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Proxies change how a path begins, never the folder's own name.
+  private static func isSame(_ names: [String], as asked: WebURL) -> Bool {
+    let wanted = asked.path.utf8.split(separator: UInt8(ascii: "/")).last.map { WebURL.decode(Substring($0)) }
+    guard let wanted, let name = names.last else { return true }
+    return wanted == name
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    one.utf8.elementsEqual(other.utf8)
+  }
+
+  private static func violation(_ response: Response, _ what: String) -> Failure {
+    Failure(
+      .protocolViolation, "\(response.url) \(what)", class: .permanent, httpStatus: response.status)
+  }
+}

@@ -1,0 +1,104 @@
+import JobModel
+
+/// A 207 answer: what it says of each resource (RFC 4918, 13 and 14).
+struct MultiStatus {
+  /// One resource, by its live properties (RFC 4918, 15).
+  struct Resource: Sendable, Hashable {
+    var href = ""
+    /// Of the resource itself; nil where its properties have one each.
+    var status: Int?
+    var isFolder = false
+    /// Bytes.
+    var size: Int64?
+    var etag: String?
+    /// As an HTTP date.
+    var modified: String?
+    var digests: [DigestAlgorithm: String] = [:]
+
+    var isRefused: Bool { (status ?? 200) >= 300 }
+  }
+
+  private(set) var resources: [Resource]
+
+  /// Nil where the body is not a multi-status document.
+  init?(_ response: Response) {
+    let reader = Reader()
+    guard XMLReader.read(response.body[...], most: .max, into: reader), reader.isMultiStatus else {
+      return nil
+    }
+    resources = reader.resources
+  }
+
+  /// The first status in it that refuses something.
+  var refusal: Int? { resources.first(where: \.isRefused)?.status }
+
+  /// Asks for the properties of a resource, or of what lies directly in a folder too (RFC 4918, 9.1).
+  static func ask(_ url: WebURL, depth: Int) -> Request {
+    Request(
+      "PROPFIND", url, headers: ["Depth": String(depth), "Content-Type": "application/xml; charset=utf-8"],
+      body: .bytes(Array(question.utf8)))
+  }
+
+  private static let question = """
+    <?xml version="1.0" encoding="utf-8"?>\
+    <D:propfind xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns"><D:prop><D:resourcetype/><D:getcontentlength/>\
+    <D:getetag/><D:getlastmodified/><o:checksums/></D:prop></D:propfind>
+    """
+
+  /// Keeps what is asked for, and nothing of the tree: a folder may have many names.
+  private final class Reader: XMLReceiver {
+    private(set) var resources: [Resource] = []
+    private(set) var isMultiStatus = false
+    private var path: [String] = []
+    private var text: [UInt8] = []
+    private var resource = Resource()
+    /// What the current `propstat` says, which counts where its status is a good one.
+    private var properties = Resource()
+    private var status: Int?
+
+    func begin(_ name: String) {
+      if path.isEmpty { isMultiStatus = name == "multistatus" }
+      path.append(name)
+      text.removeAll(keepingCapacity: true)
+      switch name {
+      case "response" where path.count == 2: resource = Resource()
+      case "propstat" where path.count == 3: (properties, status) = (Resource(), nil)
+      default: break
+      }
+    }
+
+    func add(_ more: UnsafeRawBufferPointer) { text += more }
+
+    func end() {
+      guard let name = path.popLast() else { return }
+      switch (path.last, name) {
+      case ("multistatus", "response"): resources.append(resource)
+      case ("response", "href"): if resource.href.isEmpty { resource.href = words }
+      case ("response", "status"): resource.status = code
+      case ("response", "propstat"): if (200..<300).contains(status ?? 200) { take() }
+      case ("propstat", "status"): status = code
+      case ("resourcetype", "collection"): properties.isFolder = true
+      case ("prop", "getcontentlength"): properties.size = ByteCount.read(words)
+      case ("prop", "getetag"): properties.etag = words.isEmpty ? nil : words
+      case ("prop", "getlastmodified"): properties.modified = words.isEmpty ? nil : words
+      case ("checksums", "checksum"):
+        properties.digests.merge(OwnCloudChecksum.read(words)) { first, _ in first }
+      default: break
+      }
+      text.removeAll(keepingCapacity: true)
+    }
+
+    private func take() {
+      resource.isFolder = resource.isFolder || properties.isFolder
+      resource.size = properties.size ?? resource.size
+      resource.etag = properties.etag ?? resource.etag
+      resource.modified = properties.modified ?? resource.modified
+      resource.digests.merge(properties.digests) { first, _ in first }
+    }
+
+    private var words: String { String(decoding: text, as: UTF8.self).trimmed(\.isWhitespace) }
+
+    /// `HTTP/1.1 200 OK`.
+    private var code: Int? { words.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+  }
+}

@@ -1,0 +1,172 @@
+package import JobModel
+
+/// Uploads to a WebDAV server: one PUT to a temporary name beside the destination, which MOVE renames (RFC 4918, 9.7 and 9.9).
+/// The temporary name is the session's id. Folders that are missing are made. A PUT that broke off begins anew.
+package struct WebDAVUpload: UploadProtocol {
+  static let ending = "give the upload its name"
+
+  package let url: WebURL
+  private let path: String
+  /// The endpoint's URL: folders are made below it.
+  private let root: WebURL
+  package let abilities = UploadAbilities(
+    resumes: false, order: .sequential, minimumChunk: .max, emptyFile: .oneEmptyChunk)
+
+  package init(path: String, root: WebURL) {
+    url = root.appending(WebURL.encode(path))
+    (self.path, self.root) = (path, root)
+  }
+
+  package var keysSessions: Bool { true }
+  /// ownCloud's checksum, for instance.
+  package var mayTellDigests: Bool { true }
+  package func provesUpload(in session: RemoteSession) -> Bool { false }
+
+  // MARK: The temporary name
+
+  package func ownSession(for source: UploadSource) -> RemoteSession? {
+    RemoteSession(id: TemporaryName.make(source.key), chunkSize: max(1, source.size))
+  }
+
+  private func temporary(_ session: RemoteSession) -> WebURL {
+    let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? ""
+    return root.appending(WebURL.encode(folder + session.id))
+  }
+
+  package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? { nil }
+  package func opened(
+    _ response: Response, source: UploadSource, now: Double
+  ) -> Result<RemoteSession, Failure> {
+    .failure(Failure(.internal, "a temporary name is not asked for"))
+  }
+
+  package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
+    MultiStatus.ask(temporary(session), depth: 0)
+  }
+
+  package func queried(
+    _ response: Response, session: RemoteSession, source: UploadSource, now: Double
+  ) -> Result<SessionHoldings, Failure> {
+    if Self.isGone(response) { return .failure(Self.gone(temporary(session))) }
+    return object(response, doing: "look at the temporary name", now).map { object in
+      guard object.size == source.size else { return SessionHoldings() }
+      let held = HeldChunk(size: object.size, receipt: object.etag, digests: object.digests)
+      return SessionHoldings(chunks: [0: held])
+    }
+  }
+
+  package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", temporary(session)) }
+
+  static func isGone(_ response: Response) -> Bool {
+    let status = response.status == 207 ? MultiStatus(response)?.refusal : response.status
+    return status == 404 || status == 410
+  }
+
+  static func gone(_ temporary: WebURL) -> Failure {
+    Failure(.sessionExpired, "\(temporary), where the upload arrived, is gone", httpStatus: 404)
+  }
+
+  // MARK: Sending
+
+  package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
+    Request(
+      "PUT", session.map(temporary) ?? url, headers: ["Content-Type": source.contentType],
+      body: .source(chunk.range))
+  }
+
+  package func accepted(
+    _ response: Response, chunk: UploadChunk, now: Double
+  ) -> Result<ChunkReceipt, Failure> {
+    guard (200...206).contains(response.status) else {
+      return .failure(refusal(response, doing: "upload", now: now))
+    }
+    return .success(ChunkReceipt(token: response.headers["ETag"].map(Self.opaque)))
+  }
+
+  /// 409 says that the folder is not there (RFC 4918, 9.7.1); some servers say 404.
+  package func remedy(for response: Response, now: Double) -> (any Exchange)? {
+    [404, 409].contains(response.status) ? FolderMaking(of: path, below: root) : nil
+  }
+
+  package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? {
+    WebDAVClosing(temporary(session), to: url, mustBeNew: source.mustBeNew)
+  }
+
+  package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
+    nil
+  }
+
+  package func finalized(
+    _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
+  ) -> Result<UploadedFile, Failure> {
+    guard (200...207).contains(response.status),
+      response.status != 207 || MultiStatus(response)?.refusal == nil
+    else {
+      var failure = refusal(response, doing: Self.ending, now: now)
+      if response.status == 412, source.mustBeNew { failure.code = .destinationExists }
+      return .failure(failure)
+    }
+    return .success(UploadedFile(remoteID: path))
+  }
+
+  package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
+    UploadedFile(remoteID: path)
+  }
+
+  // MARK: What is there
+
+  package func look() -> Request? { MultiStatus.ask(url, depth: 0) }
+  package func inspect(_ file: UploadedFile) -> Request? { look() }
+  package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { WebDAVDownload(url: url) }
+
+  package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    object(response, doing: "look at the upload", now)
+  }
+
+  package func file(_ object: RemoteObject) -> UploadedFile {
+    UploadedFile(remoteID: path, etag: object.etag, digests: object.digests)
+  }
+
+  /// A MOVE keeps a file's tag where it keeps its time.
+  package func matches(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
+    guard let etag = object.etag, let chunk = chunks.first else { return false }
+    return chunks.count == 1 && chunk.receipt == etag
+  }
+
+  private func object(
+    _ response: Response, doing what: String, _ now: Double
+  ) -> Result<RemoteObject, Failure> {
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: what, now: now))
+    }
+    guard let there = MultiStatus(response)?.resources.first else {
+      return .failure(
+        Failure(
+          .protocolViolation,
+          "\(response.url) answered PROPFIND without a multi-status: is it a WebDAV server?",
+          httpStatus: response.status))
+    }
+    guard !there.isRefused else { return .failure(refusal(response, doing: what, now: now)) }
+    guard !there.isFolder else {
+      return .failure(Failure(.destinationExists, "\(response.url) is a folder, where a file is to be"))
+    }
+    var object = RemoteObject()
+    object.size = there.size
+    object.etag = there.etag.map(Self.opaque)
+    object.lastModified = there.modified
+    object.digests = there.digests
+    return .success(object)
+  }
+
+  /// Without `W/`: servers call a tag weak for the second in which its file was written (Apache), and the same tag strong
+  /// from then on.
+  static func opaque(_ etag: String) -> String { etag.hasPrefix("W/") ? String(etag.dropFirst(2)) : etag }
+
+  package func refuses(_ response: Response) -> Bool {
+    response.status >= 400 || response.status == 207 && MultiStatus(response)?.refusal != nil
+  }
+
+  package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
+    WebDAVError.of(response, doing: what, now: now)
+  }
+}

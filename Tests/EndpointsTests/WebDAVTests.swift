@@ -1,0 +1,326 @@
+import Endpoints
+import JobModel
+import Testing
+
+/// WebDAV without a server: what a multi-status means, how a walk goes on, and what is asked in which order.
+struct WebDAVTests {
+  private static func url(_ text: String) throws -> WebURL { try #require(WebURL(text)) }
+
+  private static func item(
+    _ href: String, folder: Bool = false, size: Int? = nil, etag: String? = nil, status: String = "200 OK"
+  ) -> String {
+    let kind = folder ? "<D:collection/>" : ""
+    let length = size.map { "<D:getcontentlength>\($0)</D:getcontentlength>" } ?? ""
+    let tag = etag.map { "<D:getetag>\($0)</D:getetag>" } ?? ""
+    return """
+      <D:response><D:href>\(href)</D:href><D:propstat><D:prop><D:resourcetype>\(kind)</D:resourcetype>\(length)\(tag)
+      <D:getlastmodified>Sun, 06 Nov 1994 08:49:37 GMT</D:getlastmodified></D:prop><D:status>HTTP/1.1 \(status)</D:status>
+      </D:propstat><D:propstat><D:prop><D:getcontentlength/></D:prop><D:status>HTTP/1.1 404 Not Found</D:status>
+      </D:propstat></D:response>
+      """
+  }
+
+  private static func multi(_ items: String..., at place: String = "https://h/dav/in/") throws -> Response {
+    let text =
+      "<?xml version=\"1.0\"?>\n<D:multistatus xmlns:D=\"DAV:\">\(items.joined())</D:multistatus>"
+    return Wire.response(207, text, url: try url(place))
+  }
+
+  private static func status(_ status: Int, _ text: String = "", at place: String = "https://h/dav/in/")
+    throws
+    -> Response
+  {
+    Wire.response(status, text, url: try url(place))
+  }
+
+  // MARK: Listings
+
+  private func listing() throws -> WebDAVListing { WebDAVListing(root: try Self.url("https://h/dav")) }
+
+  private func page(_ response: Response, _ prefix: String, _ mark: String? = nil) throws -> ListedPage {
+    try listing().listed(response, prefix: prefix, page: mark, now: 0).get()
+  }
+
+  @Test func aListingAsksOneFolder() throws {
+    let request = try listing().list("a b/ü%#?/", page: nil)
+    #expect(request.method == "PROPFIND" && request.headers["Depth"] == "1")
+    #expect(request.url.text == "https://h/dav/a%20b/%C3%BC%25%23%3F/")
+    #expect(try listing().list("", page: nil).url.text == "https://h/dav/")
+    #expect(try listing().list("in/na", page: nil).url.text == "https://h/dav/in/")
+  }
+
+  /// Absolute, relative, as a path, behind another prefix.
+  @Test(arguments: [
+    ("/dav/in/", "/dav/in/"), ("https://h/dav/in/", "https://h/dav/in/"),
+    ("/inner/store/in", "/inner/store/in/"),
+    ("http://backend:8080/x/in/", "/x/in/"), (".", ""),
+  ]) func hrefsOfAllKinds(_ own: String, _ base: String) throws {
+    let response = try Self.multi(
+      Self.item(own, folder: true),
+      Self.item(base + "b%20%c3%bc%25%23%3f%26.txt", size: 7, etag: "W/&quot;t&quot;"),
+      Self.item(base + "a", size: 0), Self.item(base + "sub/", folder: true))
+    let page = try page(response, "in/")
+    #expect(page.entries.map(\.path) == ["a", "b ü%#?&.txt"])
+    #expect(page.entries.map(\.size) == [0, 7])
+    #expect(page.entries.last?.etag == "\"t\"" && page.entries.last?.modified == 784_111_777)
+    let next = try listing().list("in/", page: page.next)
+    #expect(next.url.text == "https://h/dav/in/sub/")
+  }
+
+  /// Files first, then folders by name, then what is behind them.
+  @Test func foldersAreWalkedInOrder() throws {
+    let folders: [String: [String]] = [
+      "": ["b", "a"], "a/": ["y", "x z"], "a/x z/": [], "a/y/": [], "b/": ["c"], "b/c/": [],
+    ]
+    var (mark, asked): (String?, [String]) = (nil, [])
+    repeat {
+      let url = try listing().list("in/", page: mark).url
+      let folder = WebURL.decode(url.path.dropFirst("/dav/in/".count))
+      asked.append(folder)
+      let names = try #require(folders[folder])
+      let items = names.map { Self.item("\(url.path)\(WebURL.encode($0))/", folder: true) }.joined()
+      let file = Self.item(url.path + "file", size: 1)
+      mark = try page(try Self.multi(Self.item(url.path, folder: true), items, file), "in/", mark).next
+    } while mark != nil
+    #expect(asked == ["", "a/", "a/x z/", "a/y/", "b/", "b/c/"])
+  }
+
+  /// What is kept of a folder's folders is bounded: the folder is asked for again, and its files come once.
+  @Test func manyFoldersAreAskedForAgain() throws {
+    let names = (0..<2500).map { "d" + String(10_000 + $0) }
+    let items = names.map { Self.item("/dav/in/\($0)/", folder: true) }.joined()
+    let top = try Self.multi(Self.item("/dav/in/", folder: true), Self.item("/dav/in/f", size: 1), items)
+    var (mark, asked, files, longest, again): (String?, [String], Int, Int, Int) = (nil, [], 0, 0, 0)
+    repeat {
+      let url = try listing().list("in/", page: mark).url
+      let page: ListedPage
+      if url.path == "/dav/in/" {
+        page = try self.page(top, "in/", mark)
+        again += 1
+      } else {
+        asked.append(String(url.path.dropFirst("/dav/in/".count).dropLast()))
+        page = try self.page(try Self.multi(Self.item(url.path, folder: true)), "in/", mark)
+      }
+      files += page.entries.count
+      mark = page.next
+      longest = max(longest, mark?.utf8.count ?? 0)
+    } while mark != nil
+    #expect(asked == names && files == 1 && again == 3)
+    #expect(longest < 10_000)
+  }
+
+  @Test func whatCannotBeAListingIsRefused() throws {
+    let own = Self.item("/dav/in/", folder: true)
+    let refused: [Response] = [
+      try Self.multi(own, Self.item("/dav/other/x", size: 1)),
+      try Self.multi(own, Self.item("/dav/in/a%2Fb", size: 1)),
+      try Self.multi(own, Self.item("/dav/in/%2e%2e", size: 1)),
+      try Self.multi(Self.item("/dav/in/", size: 1)),
+      try Self.multi(Self.item("/dav/elsewhere/", folder: true)), try Self.multi(),
+      try Self.status(207, "<html/>"), try Self.status(207, "<!DOCTYPE x><D:multistatus xmlns:D='DAV:'/>"),
+      try Self.status(200, "<html/>"),
+    ]
+    for response in refused {
+      #expect(
+        Wire.code(try listing().listed(response, prefix: "in/", page: nil, now: 0)) == .protocolViolation)
+    }
+    #expect(
+      Wire.code(try listing().listed(try Self.status(403), prefix: "in/", page: nil, now: 0)) == .forbidden)
+    #expect(try page(try Self.status(404), "in/").entries.isEmpty, "nothing lies there")
+    #expect(
+      Wire.code(try listing().listed(try Self.multi(own), prefix: "in/", page: "x", now: 0)) == .internal)
+  }
+
+  @Test func namesOfUploadsUnderWayAreLeftOut() throws {
+    let temporary = ".haul-0123456789abcdef0123456789abcdef.tmp"
+    let response = try Self.multi(
+      Self.item("/dav/in/", folder: true), Self.item("/dav/in/\(temporary)", size: 1),
+      Self.item("/dav/in/.haul-notes.tmp", size: 2), Self.item("/dav/in/gone", status: "404 Not Found"),
+      Self.item("/dav/in/deeper/x", size: 1))
+    #expect(try page(response, "in/").entries.map(\.path) == [".haul-notes.tmp", "gone"])
+  }
+
+  /// A prefix may end within a name.
+  @Test func aPrefixIsCompared() throws {
+    let response = try Self.multi(
+      Self.item("/dav/in/", folder: true), Self.item("/dav/in/name", size: 1),
+      Self.item("/dav/in/other", size: 1),
+      Self.item("/dav/in/nab/", folder: true), Self.item("/dav/in/x/", folder: true))
+    let page = try page(response, "in/na")
+    #expect(page.entries.map(\.path) == ["me"])
+    #expect(try listing().list("in/na", page: page.next).url.text == "https://h/dav/in/nab/")
+  }
+
+  // MARK: Uploads
+
+  private func upload(_ path: String = "in/a b.bin") throws -> WebDAVUpload {
+    WebDAVUpload(path: path, root: try Self.url("https://h/dav"))
+  }
+
+  private static func source(mustBeNew: Bool = false) -> UploadSource {
+    var source = UploadSource(size: 7, contentType: "text/plain", chunkSize: 7, mustBeNew: mustBeNew)
+    source.key = "0123456789abcdef0123456789abcdef"
+    return source
+  }
+
+  private static let temporary = "https://h/dav/in/.haul-0123456789abcdef0123456789abcdef.tmp"
+
+  @Test func theSessionIsATemporaryName() throws {
+    let upload = try upload()
+    let session = try #require(upload.ownSession(for: Self.source()))
+    #expect(upload.open(Self.source(), renewing: nil) == nil && upload.opensSession(for: Self.source()))
+    #expect(session.chunkSize == 7 && upload.ownSession(for: Self.source()) == session)
+    let chunk = UploadChunk(index: 0, range: 0..<7)
+    #expect(upload.put(chunk, session: session, source: Self.source()).url.text == Self.temporary)
+    #expect(upload.abort(session)?.method == "DELETE" && upload.abort(session)?.url.text == Self.temporary)
+    var other = Self.source()
+    other.key = nil
+    #expect(upload.ownSession(for: other)?.id != upload.ownSession(for: other)?.id)
+    let top = try self.upload("x")
+    #expect(top.abort(session)?.url.text == "https://h/dav/.haul-0123456789abcdef0123456789abcdef.tmp")
+  }
+
+  @Test func theServerTellsWhatIsHeld() throws {
+    let (upload, source) = (try upload(), Self.source())
+    let session = try #require(upload.ownSession(for: source))
+    func held(_ response: Response) -> Result<SessionHoldings, Failure> {
+      upload.queried(response, session: session, source: source, now: 0)
+    }
+    let whole = try held(try Self.multi(Self.item("/dav/in/t", size: 7, etag: "W/&quot;t&quot;"))).get()
+    #expect(whole.chunks == [0: HeldChunk(size: 7, receipt: "\"t\"")])
+    #expect(try held(try Self.multi(Self.item("/dav/in/t", size: 6))).get().chunks.isEmpty)
+    #expect(losesSession(held(try Self.status(404))))
+    #expect(
+      losesSession(
+        held(
+          try Self.multi(
+            "<D:response><D:href>/x</D:href><D:status>HTTP/1.1 404 Not Found</D:status></D:response>"))))
+    #expect(Wire.code(held(try Self.status(403))) == .forbidden)
+  }
+
+  /// The requests of an exchange in a word each, by the answers to them.
+  private func words(_ exchange: any Exchange, _ answers: [Response]) throws -> (asked: [String], end: Int?) {
+    var (exchange, answers, last, asked) = (exchange, answers[...], Response?.none, [String]())
+    while true {
+      switch try exchange.next(after: last, now: 0) {
+      case .send(let request):
+        let suffix = request.headers["Overwrite"].map { " \($0)" } ?? ""
+        asked.append("\(request.method)\(suffix) \(request.url.path)")
+        guard let next = answers.popFirst() else { return (asked, nil) }
+        last = next
+      case .end(let response): return (asked, response.status)
+      }
+    }
+  }
+
+  /// Nothing is deleted to make place before the new file is known to be there, and the old one to be a file.
+  @Test func aMoveReplacesFilesAlone() throws {
+    let upload = try upload()
+    let session = try #require(upload.ownSession(for: Self.source()))
+    func closing(_ answers: [Response], mustBeNew: Bool = false) throws -> (asked: [String], end: Int?) {
+      let exchange = try #require(upload.closing(session, source: Self.source(mustBeNew: mustBeNew)))
+      return try words(exchange, answers)
+    }
+    let temporary = String(Self.temporary.dropFirst("https://h".count))
+    let moved = "MOVE F \(temporary)"
+    let (file, folder) = (
+      try Self.multi(Self.item("/x", size: 1)), try Self.multi(Self.item("/x/", folder: true))
+    )
+    let new = try closing([try Self.status(201)])
+    #expect(new.asked == [moved] && new.end == 201)
+    let replaced = try closing([try Self.status(412), file, file, try Self.status(204)])
+    #expect(
+      replaced.asked == [
+        moved, "PROPFIND \(temporary)", "PROPFIND /dav/in/a%20b.bin", "MOVE T \(temporary)",
+      ] && replaced.end == 204)
+    let gone = try closing([try Self.status(412), file, try Self.status(404), try Self.status(201)])
+    #expect(gone.asked.last == moved && gone.end == 201)
+    let kept = try closing([try Self.status(412), file], mustBeNew: true)
+    #expect(kept.asked == [moved, "PROPFIND \(temporary)"] && kept.end == 412)
+    let forbidden = try closing([try Self.status(403), file])
+    #expect(forbidden.end == 403)
+    #expect(throws: Failure.self) { try closing([try Self.status(412), file, folder]) }
+    #expect(throws: Failure.self) {
+      try closing([try Self.status(412), file, try Self.status(200, "<html/>")])
+    }
+    for status in [403, 404, 409, 412] {
+      let failure = #expect(throws: Failure.self) {
+        try closing([try Self.status(status), try Self.status(404)])
+      }
+      #expect(failure?.class == .sessionGone, "an earlier MOVE may have done it")
+    }
+  }
+
+  @Test func aRefusedMoveIsTold() throws {
+    let upload = try upload()
+    let session = try #require(upload.ownSession(for: Self.source()))
+    func end(_ response: Response, mustBeNew: Bool = false) -> Result<UploadedFile, Failure> {
+      upload.finalized(
+        response, session: session, source: Self.source(mustBeNew: mustBeNew), chunks: [], now: 0)
+    }
+    #expect(try end(try Self.status(204)).get().remoteID == "in/a b.bin")
+    #expect(Wire.code(end(try Self.status(412), mustBeNew: true)) == .destinationExists)
+    let locked = "<D:response><D:href>/dav/in/x</D:href><D:status>HTTP/1.1 423 Locked</D:status></D:response>"
+    for response in [try Self.status(423), try Self.multi(locked)] {
+      guard case .failure(let failure) = end(response) else { throw Wire.Unexpected(what: "a success") }
+      #expect(failure.code == .serverError && failure.class == .transient && failure.httpStatus == 423)
+      #expect(upload.refuses(response))
+    }
+    guard case .failure(let full) = end(try Self.status(507)) else {
+      throw Wire.Unexpected(what: "a success")
+    }
+    #expect(full.code == .diskFull && full.message.contains("no room"))
+    let sabre =
+      "<d:error xmlns:d=\"DAV:\" xmlns:s=\"http://sabredav.org/ns\"><s:message>Quota \u{fc}</s:message></d:error>"
+    guard case .failure(let said) = end(try Self.status(403, sabre)) else {
+      throw Wire.Unexpected(what: "a success")
+    }
+    #expect(said.message.contains("Quota \u{fc}"))
+  }
+
+  @Test func missingFoldersAreMadeFromTheTop() throws {
+    let upload = try upload("a/b c/d/x")
+    func making(_ statuses: Int...) throws -> (asked: [String], end: Int?) {
+      let exchange = try #require(upload.remedy(for: try Self.status(409), now: 0))
+      return try words(exchange, try statuses.map { try Self.status($0) })
+    }
+    let (one, two, three) = ("MKCOL /dav/a/", "MKCOL /dav/a/b%20c/", "MKCOL /dav/a/b%20c/d/")
+    #expect(try making(201).asked == [three])
+    #expect(try making(409, 201, 405).asked == [three, two, three])
+    let all = try making(409, 404, 201, 405, 201)
+    #expect(all.asked == [three, two, one, two, three] && all.end == 201)
+    #expect(throws: Failure.self, "the endpoint's own folder") { try making(409, 409, 409) }
+    #expect(throws: Failure.self, "it was made, and is not there") { try making(409, 201, 409) }
+    #expect(throws: Failure.self) { try making(403) }
+    #expect(try self.upload("x").remedy(for: try Self.status(409), now: 0) == nil)
+    #expect(upload.remedy(for: try Self.status(507), now: 0) == nil)
+  }
+
+  @Test func aFileIsLookedAt() throws {
+    let upload = try upload()
+    let sums =
+      "<o:checksums><o:checksum>SHA1:\(String(repeating: "aB", count: 20)) MD5:short ADLER32:01</o:checksum></o:checksums>"
+    let text = """
+      <D:multistatus xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns"><D:response><D:href>/dav/in/a</D:href><D:propstat><D:prop>
+      <D:resourcetype/><D:getcontentlength> 7 </D:getcontentlength><D:getetag>W/"t"</D:getetag>\(sums)</D:prop>
+      <D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>
+      """
+    let object = try upload.inspected(try Self.status(207, text), now: 0).get()
+    #expect(object.size == 7 && object.etag == "\"t\"")
+    #expect(object.digests == [.sha1: String(repeating: "ab", count: 20)])
+    #expect(upload.file(object).remoteID == "in/a b.bin")
+    #expect(
+      Wire.code(upload.inspected(try Self.multi(Self.item("/x/", folder: true)), now: 0))
+        == .destinationExists)
+    #expect(Wire.code(upload.inspected(try Self.status(404), now: 0)) == .notFound)
+    #expect(Wire.code(upload.inspected(try Self.status(200, "<html/>"), now: 0)) == .protocolViolation)
+  }
+
+  @Test func aDownloadTakesOwnCloudsChecksum() throws {
+    let download = WebDAVDownload(url: try Self.url("https://h/dav/x"))
+    let sum = String(repeating: "0f", count: 20)
+    let head = ResponseHead(
+      status: 206, headers: ["Content-Range": "bytes 0-0/7", "OC-Checksum": "SHA1:\(sum)"])
+    #expect(download.facts(head, now: 0).digests == [.sha1: sum])
+  }
+}
