@@ -41,6 +41,15 @@ extension HostNews.Change {
     }
   }
 
+  /// Seconds for which nothing is sent; nil where no time is set.
+  package var rest: Double? {
+    switch self {
+    case .slowed(_, let rest, _): rest > 0 ? rest : nil
+    case .opened(_, let rest, _): rest
+    case .recovered, .sized, .probing, .closed, .givenUp, .noNetwork, .networkBack: nil
+    }
+  }
+
   package var reason: String {
     switch self {
     case .slowed(let window, let rest, let status):

@@ -9,12 +9,15 @@ package struct HostStanding: Sendable, Hashable {
   package var reason: String
   /// Seconds since 1970.
   package var since: Double
+  /// When it is asked again, seconds since 1970; nil where no time is set.
+  package var until: Double?
 
-  package init(host: String, change: String, reason: String, since: Double) {
+  package init(host: String, change: String, reason: String, since: Double, until: Double? = nil) {
     self.host = host
     self.change = change
     self.reason = reason
     self.since = since
+    self.until = until
   }
 
   static func write(_ hosts: [HostStanding]) -> JSON {
@@ -23,7 +26,7 @@ package struct HostStanding: Sendable, Hashable {
         hosts.map {
           [
             "host": .string($0.host), "change": .string($0.change), "reason": .string($0.reason),
-            "since": .exact($0.since),
+            "since": .exact($0.since), "until": $0.until.map { .exact($0) } ?? .null,
           ]
         })
     ]
@@ -36,7 +39,7 @@ extension JobLedger {
     return (JSONText(text).objects("hosts") ?? []).map {
       HostStanding(
         host: $0.string("host") ?? "", change: $0.string("change") ?? "", reason: $0.string("reason") ?? "",
-        since: $0.double("since") ?? 0)
+        since: $0.double("since") ?? 0, until: $0.double("until"))
     }
   }
 }

@@ -12,17 +12,22 @@ extension JobLedger {
 
   /// The next transfers that a person should look at: failed, paused, skipped because one they need failed, or queued
   /// for a reason.
-  package func needingAttention(after seq: Int64, limit: Int) throws -> [LedgerTransfer] {
+  ///
+  /// - Parameter isOfFailures: only those that a failure keeps where they are.
+  package func needingAttention(
+    after seq: Int64, isOfFailures: Bool = false, limit: Int
+  ) throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
         db,
         sql: """
           SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
-          WHERE t.live = 1 AND t.seq > ? AND (t.state IN ('failed', 'paused')
+          WHERE t.live = 1 AND t.seq > ?1 AND (t.state IN ('failed', 'paused')
             OR (t.state = 'skipped' AND t.reason LIKE 'needs:%')
             OR (t.state = 'queued' AND t.reason IS NOT NULL))
-          ORDER BY t.seq LIMIT ?
-          """, [seq, limit])
+          AND (?3 = 0 OR t.state IN ('failed', 'skipped') OR t.reason IN ('retries', 'disk'))
+          ORDER BY t.seq LIMIT ?2
+          """, [seq, limit, isOfFailures])
     }
   }
 }

@@ -35,6 +35,8 @@ package enum LedgerChange: Sendable {
   /// So many transfers have said what this diagnostic says, these first.
   indirect case diagnosticCount(run: Int, Diagnostic, message: String, count: Int, ids: [String])
   case events(run: Int, count: Int)
+  /// When nothing moved in a run so far, and why.
+  case pauses(run: Int, [RunPause])
   /// How the servers fare that are not asked as freely as the policies let.
   case hosts([HostStanding])
   /// More bytes that moved under a policy in a period of its budget.

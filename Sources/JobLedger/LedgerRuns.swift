@@ -22,6 +22,10 @@ package struct RunRecord: Sendable, Hashable {
   package var isOver: Bool
   package var leftManifest: LeftManifest
   package var attempts: [AttemptRecord]
+  /// What it came to; nil until it has ended, and for runs of an older haul.
+  package var totals: RunTotals?
+  /// When nothing moved, under a policy or to a server, and why; in the order of their begins.
+  package var pauses: [RunPause]
 
   /// Whether the next `haul run` with a selection goes on with it. One that began with a selection knows nothing of the
   /// others, which are to be looked at.
@@ -37,22 +41,26 @@ package struct AttemptRecord: Sendable, Hashable {
 }
 
 extension JobLedger {
-  package func lastRun() throws -> RunRecord? { try runs(limit: 1).first }
+  package func lastRun() throws -> RunRecord? { try run("number = (SELECT max(number) FROM run)", []) }
 
-  package func run(number: Int) throws -> RunRecord? {
+  package func run(number: Int) throws -> RunRecord? { try run("number = ?", [number]) }
+
+  private func run(_ condition: String, _ arguments: StatementArguments) throws -> RunRecord? {
     try read { db in
-      try Row.fetchOne(db, sql: "SELECT * FROM run WHERE number = ?", arguments: [number]).map {
-        try record($0, db)
-      }
+      guard
+        let row = try Row.fetchOne(db, sql: "SELECT * FROM run WHERE \(condition)", arguments: arguments)
+      else { return nil }
+      var record = try Self.records([row], db)[0]
+      record.leftManifest = try LeftManifest.read(row["left_manifest"], db)
+      return record
     }
   }
 
-  /// Newest first.
+  /// Newest first, without what left the manifest.
   package func runs(limit: Int) throws -> [RunRecord] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM run ORDER BY number DESC LIMIT ?", arguments: [limit]).map {
-        try record($0, db)
-      }
+      try Self.records(
+        Row.fetchAll(db, sql: "SELECT * FROM run ORDER BY number DESC LIMIT ?", arguments: [limit]), db)
     }
   }
 
@@ -66,22 +74,28 @@ extension JobLedger {
 
   static let lastSuccessNumber = "SELECT max(number) FROM run WHERE exit_code = 0 AND scope IS NULL"
 
-  private func record(_ row: Row, _ db: Database) throws -> RunRecord {
-    let number: Int = row["number"]
-    let attempts = try Row.fetchAll(
-      db, sql: "SELECT * FROM attempt WHERE run = ? ORDER BY number", arguments: [number]
-    ).map {
-      AttemptRecord(
-        number: $0["number"], startedAt: $0["started_at"], endedAt: $0["ended_at"], exitCode: $0["exit_code"],
-        bytesTransferred: $0["bytes_transferred"])
+  /// - Parameter rows: of runs, newest first.
+  private static func records(_ rows: [Row], _ db: Database) throws -> [RunRecord] {
+    guard let first = rows.last, let last = rows.first else { return [] }
+    var attempts: [Int: [AttemptRecord]] = [:]
+    let found = try Row.fetchAll(
+      db, sql: "SELECT * FROM attempt WHERE run BETWEEN ? AND ? ORDER BY run, number",
+      arguments: [first["number"] as Int, last["number"] as Int])
+    for row in found {
+      attempts[row["run"] as Int, default: []].append(
+        AttemptRecord(
+          number: row["number"], startedAt: row["started_at"], endedAt: row["ended_at"],
+          exitCode: row["exit_code"], bytesTransferred: row["bytes_transferred"]))
     }
-    return RunRecord(
-      number: number, id: row["id"], startedAt: row["started_at"], endedAt: row["ended_at"],
-      outcome: (row["outcome"] as String?).flatMap(RunOutcome.init(rawValue:)), exitCode: row["exit_code"],
-      overrides: JSONText(row["overrides"]).texts, scope: Self.selection(row["scope"]),
-      selection: Self.selection(row["selection"]),
-      events: row["events"], isOver: row["is_over"],
-      leftManifest: try LeftManifest.read(row["left_manifest"], db), attempts: attempts)
+    return rows.map { row in
+      RunRecord(
+        number: row["number"], id: row["id"], startedAt: row["started_at"], endedAt: row["ended_at"],
+        outcome: (row["outcome"] as String?).flatMap(RunOutcome.init(rawValue:)),
+        exitCode: row["exit_code"], overrides: JSONText(row["overrides"]).texts,
+        scope: selection(row["scope"]), selection: selection(row["selection"]), events: row["events"],
+        isOver: row["is_over"], leftManifest: LeftManifest(), attempts: attempts[row["number"] as Int] ?? [],
+        totals: RunTotals.read(row["totals"]), pauses: RunPause.read(row["pauses"]))
+    }
   }
 
   private static func selection(_ text: String?) -> Selection? {
@@ -160,7 +174,8 @@ extension JobLedger {
       try Self.owe(owing(number, attempt), run: number, db)
       try db.execute(
         sql: """
-          UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL, is_over = 0 WHERE number = ?;
+          UPDATE run SET ended_at = NULL, outcome = NULL, exit_code = NULL, is_over = 0, totals = NULL
+          WHERE number = ?;
           """, arguments: [number])
       let selected = Self.condition(isSelective)
       try db.execute(
@@ -224,9 +239,10 @@ extension JobLedger {
   /// - Parameters:
   ///   - isOver: each transfer of the run has had its turn.
   ///   - owing: the notices of the end.
+  ///   - pauses: when nothing moved, of all attempts; nil where that is as recorded.
   package func endAttempt(
     run number: Int, outcome: RunOutcome, exitCode: Int32, isOver: Bool, bytesTransferred: Int64,
-    scope: Selection?, owing: [OwedNotice] = [], at now: Double
+    scope: Selection?, owing: [OwedNotice] = [], pauses: [RunPause]? = nil, at now: Double
   ) throws {
     try write { db in
       try Self.owe(owing, run: number, db)
@@ -237,8 +253,14 @@ extension JobLedger {
           """, arguments: [number, now, exitCode, bytesTransferred])
       try db.execute(
         sql:
-          "UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, is_over = ?, scope = ? WHERE number = ?",
-        arguments: [now, outcome.rawValue, exitCode, isOver, scope?.recorded, number])
+          """
+          UPDATE run SET ended_at = ?, outcome = ?, exit_code = ?, is_over = ?, scope = ?, totals = ?,
+            pauses = coalesce(?, pauses) WHERE number = ?
+          """,
+        arguments: [
+          now, outcome.rawValue, exitCode, isOver, scope?.recorded, try RunTotals.current(db).text,
+          pauses.map(RunPause.text), number,
+        ])
     }
   }
 
@@ -270,9 +292,13 @@ extension JobLedger {
       let outcome = try Self.counts(db).outcome(endedByFailFast: false).outcome
       try db.execute(
         sql: """
-          UPDATE run SET outcome = ?, ended_at = (SELECT max(ended_at) FROM attempt WHERE run = run.number)
+          UPDATE run SET outcome = ?, totals = ?,
+            ended_at = (SELECT max(ended_at) FROM attempt WHERE run = run.number)
           WHERE ended_at IS NULL
-          """, arguments: [(outcome == .failed ? outcome : .incomplete).rawValue])
+          """,
+        arguments: [
+          (outcome == .failed ? outcome : .incomplete).rawValue, try RunTotals.current(db).text,
+        ])
     }
   }
 
@@ -294,22 +320,22 @@ extension JobLedger {
   }
 
   /// Sums over the plan: the report's totals.
-  package func sums() throws -> TransferSums {
-    try read { db in
-      let row = try Row.fetchOne(
-        db,
-        sql: """
-          SELECT CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
-            sum(p.transferred) AS transferred,
-            sum(p.reused) AS reused, sum(p.discarded) AS discarded, sum(p.requests) AS requests,
-            sum(p.retries) AS retries, sum(p.contiguous_bytes) AS contiguous
-          FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1
-          """)
-      func value(_ name: String) -> Int64 { row?[name] as Int64? ?? 0 }
-      return TransferSums(
-        planned: value("planned"), transferred: value("transferred"), reused: value("reused"),
-        discarded: value("discarded"), requests: value("requests"), retries: value("retries"))
-    }
+  package func sums() throws -> TransferSums { try read { db in try Self.sums(db) } }
+
+  static func sums(_ db: Database) throws -> TransferSums {
+    let row = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
+          sum(p.transferred) AS transferred,
+          sum(p.reused) AS reused, sum(p.discarded) AS discarded, sum(p.requests) AS requests,
+          sum(p.retries) AS retries, sum(p.contiguous_bytes) AS contiguous
+        FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1
+        """)
+    func value(_ name: String) -> Int64 { row?[name] as Int64? ?? 0 }
+    return TransferSums(
+      planned: value("planned"), transferred: value("transferred"), reused: value("reused"),
+      discarded: value("discarded"), requests: value("requests"), retries: value("retries"))
   }
 
   package func diagnostics(run number: Int) throws -> [RecordedDiagnostic] {

@@ -362,6 +362,10 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
       ])
+    case .pauses(let run, let pauses):
+      try db.cachedStatement(sql: "UPDATE run SET pauses = ? WHERE number = ?").execute(arguments: [
+        RunPause.text(pauses), run,
+      ])
     case .hosts(let hosts):
       try db.cachedStatement(
         sql: "INSERT INTO meta VALUES ('hosts', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

@@ -2,7 +2,19 @@ package import JobModel
 
 /// An effective policy as JSON, with the manifest's own key names: in profiles and in the report.
 package enum PolicyJSON {
-  ///
+  /// - Parameters:
+  ///   - found: what `connections: auto` came to, by origin.
+  ///   - jobLimits: what caps all policies of the job together.
+  package static func write(
+    _ policy: EffectivePolicy, found: [String: Int] = [:], jobLimits: JobLimits
+  ) -> JSON {
+    let limits = JobLimitsJSON.write(jobLimits)
+    guard let members = write(policy, found: found).members, limits != .null else {
+      return write(policy, found: found)
+    }
+    return .object(members + [.init("job_limits", limits)])
+  }
+
   /// - Parameter found: what `connections: auto` came to, by origin.
   package static func write(_ policy: EffectivePolicy, found: [String: Int] = [:]) -> JSON {
     var connections: [JSON.Member] = [
@@ -29,9 +41,7 @@ package enum PolicyJSON {
       "window": .array(
         policy.window.map { ["days": days($0), "from": .int($0.from), "to": .int($0.to)] }),
       "deadline": policy.deadline.map { .exact($0) } ?? .null,
-      "budget": policy.budget.map {
-        ["bytes": .integer($0.bytes), "per": .string($0.period.rawValue)]
-      } ?? .null,
+      "budget": budget(policy.budget),
       "fail_fast": [
         "failures": .int(policy.failFastFailures), "share": policy.failFastShare.map { .exact($0) } ?? .null,
       ],
@@ -81,11 +91,7 @@ package enum PolicyJSON {
     }
     policy.window = (json.objects("window") ?? []).compactMap(window)
     policy.deadline = json.double("deadline")
-    if let budget = json.object("budget"), let bytes = budget.int64("bytes"),
-      let period = budget.string("per").flatMap(Budget.Period.init(rawValue:))
-    {
-      policy.budget = Budget(bytes: bytes, period: period)
-    }
+    policy.budget = readBudget(json)
     policy.failFastFailures = json.object("fail_fast")?.int("failures")
     policy.failFastShare = json.object("fail_fast")?.double("share")
     let timeouts = json.object("timeouts")
@@ -160,7 +166,18 @@ package enum PolicyJSON {
 
   private static func strings(_ values: [String]) -> JSON { .array(values.map { .string($0) }) }
 
-  private static func limit(_ limit: FlightLimit) -> JSON {
+  static func budget(_ budget: Budget?) -> JSON {
+    budget.map { ["bytes": .integer($0.bytes), "per": .string($0.period.rawValue)] } ?? .null
+  }
+
+  static func readBudget(_ json: JSONText) -> Budget? {
+    guard let budget = json.object("budget"), let bytes = budget.int64("bytes"),
+      let period = budget.string("per").flatMap(Budget.Period.init(rawValue:))
+    else { return nil }
+    return Budget(bytes: bytes, period: period)
+  }
+
+  static func limit(_ limit: FlightLimit) -> JSON {
     switch limit {
     case .auto: .string("auto")
     case .number(let number): .int(number)
@@ -171,7 +188,7 @@ package enum PolicyJSON {
     json?.int(name).map(FlightLimit.number) ?? .auto
   }
 
-  private static func rate(_ rate: Rate) -> JSON {
+  static func rate(_ rate: Rate) -> JSON {
     switch rate {
     case .unlimited: .string("unlimited")
     case .bytesPerSecond(let bytes): .integer(bytes)
@@ -182,7 +199,7 @@ package enum PolicyJSON {
     json?.int64(name).map(Rate.bytesPerSecond) ?? .unlimited
   }
 
-  private static func readEntryRate(_ json: JSONText?, _ name: String) -> Rate? {
+  static func readEntryRate(_ json: JSONText?, _ name: String) -> Rate? {
     json?.string(name) == "unlimited" ? .unlimited : json?.int64(name).map(Rate.bytesPerSecond)
   }
 

@@ -93,6 +93,15 @@ enum Schema {
           CREATE TABLE selected (transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE) STRICT;
           """)
     }
+    migrator.registerMigration("22 what runs came to, and when they stood still") { db in
+      try db.execute(
+        sql: """
+          -- Counts by state and sums at the run's end; null in runs before this one.
+          ALTER TABLE run ADD COLUMN totals TEXT CHECK (json_valid(totals));
+          -- When nothing moved, under a policy or to a server, and why.
+          ALTER TABLE run ADD COLUMN pauses TEXT CHECK (json_valid(pauses));
+          """)
+    }
     return migrator
   }
 

@@ -43,9 +43,9 @@ final class PolicyGroups {
     let key = key(of: transfer)
     if let known = all[key] { return (known, false) }
     if caps.budget == nil, let budget = context.limits.budget {
-      // No policy's name has a space.
       caps.budget = try LedgerBudget(
-        budget, name: "job limits", zone: context.client.clock.zone(nil), context: context, onSpent: onSpent)
+        budget, name: Budget.jobName, zone: context.client.clock.zone(nil), context: context, onSpent: onSpent
+      )
     }
     let group = try PolicyGroup(
       transfer.settings, context: context, network: network, began: began, caps: caps, onSpent: onSpent)

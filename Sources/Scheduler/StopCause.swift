@@ -1,4 +1,4 @@
-import JobModel
+package import JobModel
 
 /// Why a run stops before its work is done.
 package enum StopCause: Sendable, Hashable {
@@ -11,7 +11,7 @@ package enum StopCause: Sendable, Hashable {
   /// The ledger can't be written any more.
   case ledger(String)
 
-  var pause: TransferState.PauseReason {
+  package var pause: TransferState.PauseReason {
     switch self {
     case .deadline: .deadline
     case .interrupted, .failFast, .ledger: .interrupted

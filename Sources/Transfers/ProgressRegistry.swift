@@ -46,7 +46,8 @@ package final class ProgressRegistry: Sendable {
       case .closed, .recovered, .networkBack: hosts[news.host] = nil
       case .slowed, .opened, .probing, .givenUp, .noNetwork:
         hosts[news.host] = HostStanding(
-          host: news.host, change: news.change.word, reason: news.change.reason, since: now)
+          host: news.host, change: news.change.word, reason: news.change.reason, since: now,
+          until: news.change.rest.map { now + $0 })
       }
     }
   }

@@ -75,6 +75,58 @@ struct RunTests {
     #expect(try ledger.run(number: 9) == nil)
   }
 
+  @Test func whatARunCameToStaysWithIt() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    try await settle(ledger, Self.states)
+    #expect(run.totals == nil && run.pauses.isEmpty)
+    let pauses = [
+      RunPause(.window, of: "office", from: 12.25, to: 14), RunPause(.cooldown, of: "https://h", from: 15),
+    ]
+    let totals = try ledger.totals()
+    #expect(totals.counts.failed > 0 && totals.counts.total == Self.states.count)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    writer.submit(.pauses(run: run.number, pauses))
+    try await writer.barrier()
+    try writer.close()
+    #expect(try ledger.lastRun()?.pauses == pauses)
+    // A kill leaves the pauses as they were, and totals of what is on record.
+    try ledger.settleInterrupted()
+    #expect(try ledger.lastRun()?.totals?.counts.running == 0)
+    #expect(try ledger.lastRun()?.totals?.counts.failed == totals.counts.failed)
+    _ = try ledger.startAttempt(run: run.number, at: 20)
+    #expect(try ledger.lastRun()?.totals == nil && ledger.lastRun()?.pauses == pauses)
+    let last = try ledger.totals()
+    try ledger.endAttempt(
+      run: run.number, outcome: .incomplete, exitCode: 75, isOver: true, bytesTransferred: 0, scope: nil,
+      pauses: [pauses[0]], at: 30)
+    _ = try ledger.startRun(id: "01B", overrides: [:], at: 40)
+    let first = try #require(try ledger.runs(limit: 2).last)
+    #expect(first.totals?.members == last.members && first.pauses == [pauses[0]])
+  }
+
+  @Test func whatWaitsIsCountedByItsKind() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    _ = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    try await settle(ledger, Self.states)
+    let groups = try ledger.waitingGroups(limit: 100)
+    let counts = try ledger.counts()
+    #expect(groups.reduce(0) { $0 + $1.count } == counts.queued + counts.paused)
+    let all = try ledger.all()
+    for group in groups {
+      let ids = try ledger.ids(of: group, limit: 3)
+      #expect(ids.count == min(3, group.count), "\(group.state)")
+      for id in ids {
+        let found = all.first { $0.id == id }
+        #expect(found?.state.word == group.state.word && found?.profile == group.profile)
+      }
+    }
+    #expect(try ledger.waitingGroups(limit: 1).count == 1)
+    #expect(try ledger.inFlight(limit: 10).count == counts.running)
+  }
+
   @Test func aNewRunCountsFromNothingAndForgetsNoProgress() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)

@@ -71,8 +71,38 @@ import Testing
   @Test func `of very many transfers the slowest are shown`() {
     var state = Self.state((0..<20).map { "t\($0)" })
     state.standing.counts.queued = 10_000
-    let lines = LiveFrame.lines(state, columns: 100, rows: 40, isColoured: false)
+    for index in 0..<20 { state.running[index].age = Double(index) }
+    let lines = LiveFrame.lines(state, columns: 120, rows: 40, isColoured: false)
     #expect(lines.count == 6 && lines[4] == "… and 16 more", "\(lines)")
+    #expect(lines[0].hasPrefix("t19 ") && lines[3].hasPrefix("t16 "))
+    // What comes and goes within a second or two is counted alone.
+    for index in 0..<20 { state.running[index].age = 0.5 }
+    let quick = LiveFrame.lines(state, columns: 120, rows: 40, isColoured: false)
+    #expect(quick.count == 2 && quick[0] == "20 in flight", "\(quick)")
+  }
+
+  @Test func `failures are told by their causes, and the total in as many lines as it needs`() {
+    var state = Self.state(["a"])
+    var tally = CauseTally()
+    for index in 0..<12 {
+      tally.add(
+        Cause(code: "NOT_FOUND", host: "h", message: "HTTP 404 from https://h/…"), id: "f\(index)",
+        example: "")
+    }
+    for index in 0..<8 {
+      tally.add(Cause(code: "TIMEOUT", host: nil, message: "m\(index)"), id: "x", example: "m\(index)")
+    }
+    state.causes = tally.all
+    state.elapsed = 100
+    state.limit = Bandwidth(download: .bytesPerSecond(1_000_000), upload: .bytesPerSecond(1_000_000))
+    let lines = LiveFrame.lines(state, columns: 80, rows: 24, isColoured: false)
+    #expect(
+      lines[1] == "12 failed: NOT_FOUND: HTTP 404 from https://h/…: f0, f1, f2 and 9 more", "\(lines)")
+    #expect(lines[2] == "1 failed: TIMEOUT: m0: x" && lines.count == 6, "\(lines)")
+    #expect(lines[4] == "3/11 done, 1 failed, 2 paused (retries 1, user 1)  31%  1.3/4.0 GiB", "\(lines)")
+    #expect(lines[5] == "24.0 MiB/s  1:40 elapsed  1:58 left  2 retries  limit 1 MB/s", "\(lines)")
+    // A low screen has the total first of all.
+    #expect(LiveFrame.lines(state, columns: 80, rows: 3, isColoured: false).count == 1)
   }
 
   @Test(arguments: [(1, 24), (5, 24), (12, 3), (20, 24), (40, 10), (60, 4), (80, 24), (81, 5), (200, 24)])

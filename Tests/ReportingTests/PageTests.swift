@@ -206,5 +206,27 @@ private typealias JSON = JobModel.JSON
     #expect(timeline.underWay[25] == 1 && timeline.underWay[60] == 0 && timeline.underWay[110] == 0)
     #expect(timeline.failures[50] == 1 && timeline.retries[100] == 2)
     #expect(RunTimeline(["started_at": time(0), "ended_at": time(0)], now: 0) == nil)
+    // Pauses have a lane for each reason, the longest first, and end with the run.
+    guard case .object(var members) = run else { return }
+    func pause(_ reason: String, _ subject: JSON, _ from: Double, _ to: Double?) -> JSON {
+      [
+        "reason": .string(reason), "subject": subject, "started_at": time(from),
+        "ended_at": to.map(time) ?? .null,
+      ]
+    }
+    members.append(
+      .init(
+        "pauses",
+        .array([
+          pause("cooldown", "https://h/<script>", 10, 16), pause("window", "office", 60, nil),
+          pause("cooldown", "https://g", 90, 93), pause("late", .null, 500, nil),
+        ])))
+    let paused = try #require(RunTimeline(.object(members), now: 0))
+    #expect(paused.pauses.map { $0.end - $0.start } == [6, 60, 3])
+    let html = TimelineChart(timeline: paused).html
+    #expect(html.contains("Paused: window</span><span>office: 1 min 0 s<"), "\(html)")
+    #expect(
+      html.contains("Paused: cooldown</span><span>https://g, https://h/&lt;script&gt;: 9.0 s<"), "\(html)")
+    #expect(!html.contains("<script") && html.contains("<rect class=\"hold\" x=\"10\" y=\"0\" width=\"6\""))
   }
 }

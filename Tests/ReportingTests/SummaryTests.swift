@@ -1,3 +1,4 @@
+import Foundation
 import JobLedger
 import JobModel
 import Testing
@@ -12,6 +13,9 @@ import Testing
       nightly: failed (run 1, 13 s)
         9 transfers: 1 completed, 1 up to date, 1 queued, 2 paused, 1 failed, 2 skipped, 1 canceled
         900 B transferred (72 B/s), 1.5 KiB reused, 200 B discarded; 10 requests, 9 retries
+        2023-11-14 22:13:20 to 22:13:32 UTC on build-1, haul 0.1.0
+        manifest jobs/nightly.yaml, SHA-256 abababababab…
+        exit code 1: \(ExitStatus.failed.meaning)
 
       failed broken: INTEGRITY_MISMATCH: the bytes of https://h.example/broken?*** differ
         https://h.example/broken?*** -> broken
@@ -31,6 +35,8 @@ import Testing
 
       job.yaml:12:5: warning: redirected to https://h.example/a?***
         hint: name the target itself
+
+      next: `haul report nightly --failed --ids` lists what is left, one id a line
 
       """
     #expect(text == expected)
@@ -98,26 +104,22 @@ import Testing
       text == "job.yaml: invalid; the manifest has errors, nothing was done\n\nerror: bad \\x1b[0m key\n")
   }
 
-  @Test func `status of a running job`() async throws {
-    let job = try await SampleJob(withRunning: true)
+  @Test func `times are the machine's, and the report is named where it is kept`() async throws {
+    let job = try await SampleJob()
     var head = job.head
-    (head.outcome, head.exitCode, head.endedAt) = (nil, nil, nil)
-    let text = try StatusText(head, ledger: job.ledger, isColoured: false).text(now: SampleJob.start + 60)
-    #expect(
-      text.hasPrefix(
-        "nightly: running (run 1, 1 min 0 s)\n  10 transfers: 1 completed, 1 up to date, 1 running,"))
-    #expect(text.contains("\n  2.1/5.1+ KiB there\n"))
-    // Watched, it tells the rate; what is left where all sizes are known.
-    var meter: RateMeter? = RateMeter()
-    meter?.sample(0, at: SampleJob.start)
-    let status = StatusText(head, ledger: job.ledger, isColoured: false)
-    #expect(try status.text(now: SampleJob.start + 10, meter: &meter).contains("\n  now "))
-    #expect(!text.contains("  now "))
-    let out = Collector()
-    try LedgerReport(head, ledger: job.ledger, describe: SampleJob.wire).writeJSON(to: out.take)
-    let json = try Document(out.bytes)
-    #expect(json["run", "outcome"].isNull && json["job", "state"].text == "running")
-    #expect(json["totals", "running"].int == 1)
+    head.zone = CivilZone(offset: { _ in 5400 }, nextChange: { _ in nil })
+    head.reportFolder = job.folder + "/reports"
+    var text = try ReportText(head, ledger: job.ledger, isColoured: false).text()
+    #expect(text.contains("\n  2023-11-14 23:43:20 to 23:43:32 +01:30 on build-1"), "\(text)")
+    #expect(!text.contains("\n  report "))
+    let path = job.folder + "/reports/01RUN.json"
+    try FileManager.default.createDirectory(
+      atPath: job.folder + "/reports", withIntermediateDirectories: true)
+    try Data().write(to: URL(filePath: path))
+    head.endedAt = SampleJob.start + 86_400
+    text = try ReportText(head, ledger: job.ledger, isColoured: false).text()
+    #expect(text.contains("\n  report \(path)\n"), "\(text)")
+    #expect(text.contains("\n  2023-11-14 23:43:20 to 2023-11-15 23:43:20 +01:30 on"), "\(text)")
   }
 
   @Test func `history is newest first`() async throws {
@@ -133,9 +135,19 @@ import Testing
     let json = try Document(out.bytes)
     #expect(json["runs"].array.map { $0["number"].int } == [2, 1])
     #expect(json["runs", 1, "bytes_transferred"].int == 900 && json["runs", 0, "outcome"].isNull)
+    // What a run came to is kept with it, as flat numbers.
+    #expect(json["runs", 1, "completed"].int == 1 && json["runs", 1, "up_to_date"].int == 1)
+    #expect(json["runs", 1, "failed"].int == 1 && json["runs", 1, "transfers"].int == 9)
+    #expect(json["runs", 1, "retries"].int == 9 && json["runs", 1, "bytes_reused"].int == 1500)
+    #expect(json["runs", 1, "attempt_count"].int == 1 && json["runs", 1, "active_s"].double == 12.5)
+    #expect(json["runs", 0, "failed"].isNull && json["runs", 0, "active_s"].isNull)
     #expect(!out.text.contains("secret"))
     let lines = history.text.split(separator: "\n")
-    #expect(lines.count == 3 && lines[2].hasPrefix("1    2023-11-14T22:13:20.000Z  failed   1     1"))
+    #expect(lines.count == 3, "\(history.text)")
+    #expect(
+      lines[2].hasPrefix(
+        "1    2023-11-14 22:13:20 UTC  13 s  failed   1     1     1     2       3     900 B"),
+      "\(history.text)")
     #expect(History(job: "x", runs: []).text == "x: no runs yet\n")
   }
 }

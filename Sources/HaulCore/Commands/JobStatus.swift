@@ -1,9 +1,9 @@
 import Endpoints
-import Glibc
 import JobLedger
 import JobModel
 import Posix
 import Reporting
+import TimeZones
 
 /// What `haul status` shows: where jobs stand, from their ledgers.
 package struct JobStatus {
@@ -61,25 +61,41 @@ package struct JobStatus {
     while true {
       let isRunning = try state.isRunning(name)
       if !isRunning { try state.settle(name, ledger) }
-      try show(ReportSink.head(name, ledger, try ledger.lastRun()), ledger, &meter)
+      let began = SystemClock.uptime
+      try show(name, ledger, isRunning: isRunning, &meter)
       guard watches, isRunning, console.outFailure == nil else { return }
-      try await Task.sleep(for: .seconds(1))
+      // A look at a plan of a million takes its time: at most a tenth of ours.
+      try await Task.sleep(for: .seconds(max(1, (SystemClock.uptime - began) * 10)))
     }
   }
 
-  private func show(_ head: ReportHead, _ ledger: JobLedger, _ meter: inout RateMeter?) throws {
+  private func show(
+    _ name: String, _ ledger: JobLedger, isRunning: Bool, _ meter: inout RateMeter?
+  ) throws {
+    let head = try ReportSink.head(name, ledger, try ledger.lastRun())
+    let now = SystemClock.now
+    var situation = try JobSituation(head, ledger, isRunning: isRunning, now: now, zone: TimeZones.find)
+    meter?.sample(situation.moved, at: now)
+    situation.rate = meter?.rate
     if json {
-      let report = try ReportSink.report(head, ledger)
+      var report = try ReportSink.report(head, ledger)
+      report.situation = situation
       do {
         let buffer = try TempBuffer()
         try isSummary ? report.writeSummary(to: buffer.add) : report.writeJSON(to: buffer.add)
         try buffer.read(console.out)
       } catch let error as OutputFileError { throw End(.cannotCreate, error.description) }
     } else {
-      let clear = watches && console.isOutputTerminal ? "\u{1b}[H\u{1b}[2J" : ""
-      let text = try StatusText(head, ledger: ledger, isColoured: console.coloursOutput)
-        .text(now: SystemClock.now, meter: &meter)
-      console.out(clear + text)
+      let isTerminal = console.isOutputTerminal
+      let size = TerminalSize.current(console.output, columnsVariable: nil)
+      let text = StatusText(
+        head, situation, isColoured: console.coloursOutput, columns: isTerminal ? size.columns : nil,
+        rows: isTerminal ? size.rows : 24
+      ).text
+      // Drawn over in one go: a screen that is cleared first flickers.
+      let isRedrawn = watches && isTerminal
+      console.out(
+        isRedrawn ? "\u{1b}[H" + text.replacing("\n", with: "\u{1b}[K\n") + "\u{1b}[J" : text)
     }
   }
 

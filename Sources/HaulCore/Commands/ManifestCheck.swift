@@ -54,6 +54,7 @@ extension ReportHead {
     manifest = file.path
     manifestSHA256 = file.sha256
     description = job?.description
+    limits = job?.limits ?? JobLimits()
     self.diagnostics = diagnostics.map(RecordedDiagnostic.init)
   }
 }

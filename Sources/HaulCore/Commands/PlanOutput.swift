@@ -49,7 +49,8 @@ package struct PlanOutput {
     } else {
       // Where messages are in colour: both are on the terminal then.
       let isColoured = console.isOutputTerminal && console.coloursErrors
-      let text = PlanText(isColoured: isColoured, showsAll: showsAll, console.out)
+      let text = PlanText(
+        isColoured: isColoured, limits: preview.job.limits, showsAll: showsAll, console.out)
       if let prober {
         try await preview.each(prober) { try text.add($0) }
       } else {

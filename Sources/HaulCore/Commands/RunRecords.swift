@@ -3,6 +3,7 @@ import JobLedger
 import JobModel
 import Posix
 import Reporting
+import TimeZones
 
 /// A job's past runs: what `haul history` and `haul report` print.
 package struct RunRecords {
@@ -19,7 +20,10 @@ package struct RunRecords {
   /// The newest runs first.
   package func writeHistory(limit: Int, json: Bool, to console: Console) throws {
     do {
-      let history = History(job: name, runs: try ledger.runs(limit: limit))
+      var runs = try ledger.runs(limit: limit)
+      // One that goes on is told as it stands.
+      if let last = runs.first, last.endedAt == nil { runs[0].totals = try ledger.totals() }
+      let history = History(job: name, runs: runs, zone: TimeZones.find(nil))
       guard json else { return console.out(history.text) }
       try history.writeJSON(toolVersion: ToolVersion.current, to: console.out)
     } catch let error as LedgerError { throw End(error) }

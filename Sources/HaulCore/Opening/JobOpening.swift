@@ -185,7 +185,7 @@ struct JobOpening: Sendable {
   ) throws {
     try file.remember(in: ledger)
     try ledger.setMeta("description", job.description ?? "")
-    try ledger.setMeta("job_budget_period", job.limits.budget?.period.rawValue ?? "")
+    try ledger.setJobLimits(job.limits)
     try ledger.setMeta("endpoints", EndpointRecords(job.endpoints).text)
   }
 

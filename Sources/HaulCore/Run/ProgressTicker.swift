@@ -70,6 +70,8 @@ final class ProgressTicker: Sendable {
     return (counts, sums)
   }
 
+  func record(_ event: EngineEvent) { view.record(event) }
+
   /// Writes lines where the live view does not draw over them.
   func note(_ text: String) { view.note(text) }
 

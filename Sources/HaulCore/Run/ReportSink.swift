@@ -202,10 +202,13 @@ struct ReportSink: Sendable {
     let names = try EndpointDescriptions(ledger)
     head.describe = { names.describe($0) }
     let now = SystemClock.now
-    let budget = try ledger.meta("job_budget_period").flatMap { Budget.Period(rawValue: $0) }
+    head.limits = try ledger.jobLimits()
+    head.zone = TimeZones.find(nil)
+    head.reportFolder = PathParts(ledger.path).parent + "/reports"
+    let budget = head.limits.budget?.period
     head.resumesAt = {
       PolicyPause.end(
-        of: $0.state, under: $0.settings.policy, jobBudget: budget, now: now, zone: TimeZones.find)
+        of: $0, under: $1, jobBudget: budget, now: now, zone: TimeZones.find)
     }
     if let run {
       head.take(run)

@@ -76,8 +76,9 @@ struct RunSession {
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = ProgressRegistry()
+    let pauses = pauseLog(run)
     let cause: StopCause?
-    do { cause = try await execute(run, selected, writer, board, stopper, events) } catch {
+    do { cause = try await execute(run, selected, writer, board, pauses, stopper, events) } catch {
       try? writer.close()
       if let message = failed.value { throw End(.cannotCreate, message) }
       throw error
@@ -87,7 +88,19 @@ struct RunSession {
     // What was left behind still runs, and is not counted on.
     if stopper.cause != nil { try ledger.settleInterrupted() }
     if let message = failed.value { throw End(.cannotCreate, message) }
-    try await finish(run, ended: cause, board: board, events: events, notices, first, stopper)
+    try await finish(run, ended: cause, board: board, pauses: pauses, events: events, notices, first, stopper)
+  }
+
+  /// The run's pauses so far: with the attempt, all end that outlasted the one before.
+  private func pauseLog(_ run: RunRecord) -> PauseLog {
+    var pauses = RunPauses(run.pauses)
+    let now = run.attempts.last?.startedAt ?? SystemClock.now
+    if let before = run.attempts.dropLast().last, before.exitCode == nil, let ended = before.endedAt {
+      // It was killed, and could not say so.
+      pauses.add(RunPause(.interrupted, of: nil, from: ended))
+    }
+    pauses.end(at: now)
+    return PauseLog(pauses)
   }
 
   private var stored: String { state.folder(job.name) + "/reports/\(opened.runID).json" }
@@ -148,7 +161,7 @@ struct RunSession {
 
   private func execute(
     _ run: RunRecord, _ selected: RowSet?, _ writer: LedgerWriter, _ board: ProgressRegistry,
-    _ stopper: StopController, _ events: EventSink
+    _ pauses: PauseLog, _ stopper: StopController, _ events: EventSink
   ) async throws -> StopCause? {
     let ticker = ProgressTicker(
       ledger: ledger, board: board, isEnabled: settings.showsProgress && !settings.log.isQuiet,
@@ -160,6 +173,8 @@ struct RunSession {
       checksEverything: settings.resumeCheck == .full, waits: settings.waits,
       events: { event in
         events.write(.engine(event))
+        pauses.record(event)
+        ticker.record(event)
         log.record(event)
       })
     var isLeftBehind = false
@@ -193,11 +208,15 @@ struct RunSession {
           try? await sync.run()
         }
       },
-      Task { try await Self.every(.milliseconds(250)) { await Self.applyRequests(ledger, engine) } },
+      Task {
+        pauses.note(userPauses: (try? ledger.counts().pausedByUser) ?? 0 > 0)
+        try await Self.every(.milliseconds(250)) { await Self.applyRequests(ledger, engine, pauses) }
+      },
       // A kill leaves no more than a second's events without their number on record.
       Task {
         try await Self.every(.seconds(1)) {
           if events.isOn { writer.submit(.events(run: run.number, count: events.lastSeq)) }
+          if let pauses = pauses.takeNews() { writer.submit(.pauses(run: run.number, pauses)) }
         }
       },
     ]
@@ -244,7 +263,9 @@ struct RunSession {
   }
 
   /// Applies what other terminals ask.
-  private static func applyRequests(_ ledger: JobLedger, _ engine: TransferEngine) async {
+  private static func applyRequests(
+    _ ledger: JobLedger, _ engine: TransferEngine, _ pauses: PauseLog
+  ) async {
     guard let controls = try? ledger.pendingControls() else { return }
     for number in (try? ledger.pendingLimits()) ?? [] {
       guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
@@ -253,6 +274,7 @@ struct RunSession {
     }
     for (number, control) in controls {
       guard let changed = try? await engine.apply(control) else { continue }
+      pauses.note(userPauses: (try? ledger.counts().pausedByUser) ?? 0 > 0)
       try? ledger.settleControl(number, changed: changed, at: SystemClock.now)
     }
   }
@@ -277,7 +299,7 @@ struct RunSession {
 
   /// - Parameter first: sends what was owed when the attempt began.
   private func finish(
-    _ run: RunRecord, ended cause: StopCause?, board: ProgressRegistry, events: EventSink,
+    _ run: RunRecord, ended cause: StopCause?, board: ProgressRegistry, pauses: PauseLog, events: EventSink,
     _ notices: RunNotices, _ first: Task<Void, Never>?, _ stopper: StopController
   ) async throws {
     let unsynced = try ledger.unsyncedCount(boot: BootID.current)
@@ -290,14 +312,18 @@ struct RunSession {
     // Nobody is told of a success whose report or events can't be written.
     events.flush()
     let isWritable = events.failure == nil && (try? settings.checkWritable()) != nil
+    let isOver = whole.isOver(endedByFailFast: cause == .failFast)
+    let stops =
+      try cause.map { [RunPause.Reason($0.pause)] }
+      ?? (isOver ? [] : ledger.standing().pausedReasons.keys.compactMap(RunPause.Reason.init(rawValue:)))
     try ledger.endAttempt(
-      run: run.number, outcome: outcome, exitCode: status.rawValue,
-      isOver: whole.isOver(endedByFailFast: cause == .failFast), bytesTransferred: Int64(board.moved),
-      scope: scope,
+      run: run.number, outcome: outcome, exitCode: status.rawValue, isOver: isOver,
+      bytesTransferred: Int64(board.moved), scope: scope,
       owing: notices.owed(
         run: run.number, attempt: run.attempts.last?.number ?? 1,
         .init(outcome: outcome, status: isWritable ? status : .cannotCreate),
-        counts: ledger.counts(), sums: notices.isEmpty ? nil : ledger.sums()), at: SystemClock.now)
+        counts: ledger.counts(), sums: notices.isEmpty ? nil : ledger.sums()),
+      pauses: pauses.end(stops, isOver: isOver), at: SystemClock.now)
     ended.set(())
     events.write(
       .runEnded(

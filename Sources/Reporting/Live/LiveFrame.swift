@@ -4,64 +4,103 @@ import Transfers
 
 /// Renders the live view: a state in, lines out, none wider than the screen and never more than fit.
 package enum LiveFrame {
-  /// One line a transfer in flight, as many as fit, then the total.
+  /// Transfers of a plan that is too long to be read by its transfers.
+  private static let crowd = 500
+  /// Of a crowd, those in flight for fewer seconds come and go too fast to be read.
+  private static let leastAge = 2.0
+  private static let crowdRows = 5
+  private static let causeRows = 3
+  private static let totalRows = 3
+
+  /// Transfers in flight, as many as fit, and causes of failures; then the total. Of very many transfers the slowest.
   package static func lines(_ state: LiveState, columns: Int, rows: Int, isColoured: Bool) -> [String] {
     // A full last column makes some terminals wrap.
     let width = max(1, columns - 1)
-    // Of very many transfers, those in flight come and go too fast to be read: the slowest are shown.
-    let isCrowd = state.standing.counts.total > 500
-    let room = min(max(0, rows - 3), isCrowd ? 5 : .max)
-    var lines: [String] = []
-    let shown = state.running.count > room ? max(0, room - 1) : state.running.count
-    for line in state.running.prefix(shown) { lines.append(row(line, width: width, isColoured: isColoured)) }
+    let paint = Paint(isOn: isColoured)
+    let most = max(1, rows - 2)
+    let total = wrapped(parts(state), width, most: min(totalRows, most))
+    let causes = state.causes.prefix(max(0, min(causeRows, most - total.count - 1))).map { cause($0, width) }
+    let isCrowd = state.standing.counts.total > crowd
+    let room = min(most - total.count - causes.count, isCrowd ? crowdRows : .max)
+    let running =
+      isCrowd
+      ? state.running.filter { $0.age ?? .infinity >= leastAge }.sorted { $0.age ?? 0 > $1.age ?? 0 }
+      : state.running
+    let shown =
+      state.running.count > min(room, running.count) ? min(max(0, room - 1), running.count) : running.count
+    var lines = running.prefix(shown).map { row($0, width: width, isColoured: isColoured) }
     if state.running.count > shown, room > 0 {
-      lines.append(DisplayText.truncated("… and \(state.running.count - shown) more", to: width))
+      let rest = state.running.count - shown
+      lines.append(DisplayText.truncated(shown > 0 ? "… and \(rest) more" : "\(rest) in flight", to: width))
     }
-    let total = DisplayText.truncated(total(state), to: width)
-    lines.append(Paint(isOn: isColoured).bold(total))
-    return lines
+    return lines + causes.map(paint.red)
+      + total.enumerated().map { $0.offset == 0 ? paint.bold($0.element) : $0.element }
+  }
+
+  /// `12 failed: NOT_FOUND: HTTP 404 from https://h/…: a, b, c and 9 more`
+  private static func cause(_ group: CauseTally.Group, _ width: Int) -> String {
+    let message = Masking.text(group.count == 1 ? group.example : group.cause.message)
+    let names = CauseTally.names(group.ids, of: group.count)
+    let text = "\(group.count) failed: \(group.cause.code): \(message): \(names)"
+    return DisplayText.truncated(DisplayText.safe(text), to: width)
+  }
+
+  /// The parts in lines of at most so many columns; what finds no room is left out.
+  private static func wrapped(_ parts: [String], _ width: Int, most: Int) -> [String] {
+    var lines: [String] = []
+    for part in parts {
+      if let last = lines.last, DisplayText.width(last) + 2 + DisplayText.width(part) <= width {
+        lines[lines.count - 1] = last + "  " + part
+      } else {
+        lines.append(DisplayText.truncated(part, to: width))
+      }
+    }
+    guard lines.count > most else { return lines }
+    return lines.dropLast(lines.count - most + 1)
+      + [DisplayText.truncated(lines[most - 1] + "  " + lines[most], to: width)]
   }
 
   /// `3/10 done, 1 failed, 2 paused (retries 1, user 1)  43%  1.2/3.4 GiB  12 MiB/s  0:30 elapsed  0:40 left`
-  package static func total(_ state: LiveState) -> String {
+  package static func total(_ state: LiveState) -> String { parts(state).joined(separator: "  ") }
+
+  private static func parts(_ state: LiveState) -> [String] {
     let counts = state.standing.counts
-    var parts = ["\(counts.completed + counts.upToDate)/\(counts.total) done"]
-    if counts.failed > 0 { parts.append("\(counts.failed) failed") }
-    if counts.skipped > 0 { parts.append("\(counts.skipped) skipped") }
+    var states = ["\(counts.completed + counts.upToDate)/\(counts.total) done"]
+    if counts.failed > 0 { states.append("\(counts.failed) failed") }
+    if counts.skipped > 0 { states.append("\(counts.skipped) skipped") }
     if counts.paused > 0 {
       let sorted = state.standing.pausedReasons.sorted { $0.key < $1.key }
       let reasons = sorted.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-      parts.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons))"))
+      states.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons))"))
     }
-    var text = parts.joined(separator: ", ")
-    if let share = state.share { text += "  \(Int(share * 100))%" }
+    var parts = [states.joined(separator: ", ")]
+    if let share = state.share { parts.append("\(Int(share * 100))%") }
     let done = state.done
     if state.standing.plannedBytes >= done, state.standing.plannedBytes > 0 {
-      text +=
-        "  "
-        + Figures.bytes(
-          done, of: state.standing.plannedBytes, isAtLeast: state.standing.unknownSizes > 0)
+      parts.append(
+        Figures.bytes(
+          done, of: state.standing.plannedBytes, isAtLeast: state.standing.unknownSizes > 0))
     } else if done > 0 {
-      text += "  " + Figures.bytes(done)
+      parts.append(Figures.bytes(done))
     }
-    if let rate = state.rate { text += "  " + Figures.rate(rate) }
-    if let elapsed = state.elapsed, elapsed >= 1 { text += "  " + Figures.clock(elapsed) + " elapsed" }
-    if let left = state.timeLeft { text += "  " + Figures.clock(left) + " left" }
-    if state.retries > 0 { text += "  " + Figures.count(state.retries, "retry") }
+    if let rate = state.rate { parts.append(Figures.rate(rate)) }
+    if let elapsed = state.elapsed, elapsed >= 1 { parts.append(Figures.clock(elapsed) + " elapsed") }
+    if let left = state.timeLeft { parts.append(Figures.clock(left) + " left") }
+    if state.retries > 0 { parts.append(Figures.count(state.retries, "retry")) }
     if !state.concurrency.isEmpty {
       let sum = state.concurrency.values.reduce(0, +)
-      text += "  \(Figures.count(sum, "request")) at a time"
-      if state.concurrency.count > 1 { text += " to \(state.concurrency.count) hosts" }
+      let hosts = state.concurrency.count > 1 ? " to \(state.concurrency.count) hosts" : ""
+      parts.append("\(Figures.count(sum, "request")) at a time" + hosts)
     }
-    if let limit = state.limit { text += "  limit " + Figures.bandwidth(limit) }
+    if let limit = state.limit { parts.append("limit " + Figures.bandwidth(limit)) }
     for (name, hold) in state.holds.sorted(by: { $0.key < $1.key }) {
-      text += "  \(DisplayText.safe(name.isEmpty ? "a policy" : name)): \(hold.reason.rawValue)"
-      if let until = hold.until { text += " until " + Timestamp.text(until).prefix(16) + "Z" }
+      let until = hold.until.map { " until \(Timestamp.text($0).prefix(16))Z" } ?? ""
+      parts.append("\(DisplayText.safe(name.isEmpty ? "a policy" : name)): \(hold.reason.rawValue)\(until)")
     }
     for (host, word) in state.hosts.sorted(by: { $0.key < $1.key }).prefix(3) {
-      text += "  \(DisplayText.safe(host)) \(plain(word))"
+      parts.append("\(DisplayText.safe(host)) \(plain(word))")
     }
-    return text
+    return parts
   }
 
   /// A host's state in words that need no glossary.

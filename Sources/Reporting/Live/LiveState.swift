@@ -11,6 +11,8 @@ package struct LiveLine: Sendable, Hashable {
   /// Bytes a second.
   package var rate: Double?
   package var retries: Int
+  /// Seconds for which it has been in flight; nil where that is not known.
+  package var age: Double?
 
   package init(id: String, done: Int64, size: Int64?, rate: Double?, retries: Int) {
     self.id = id
@@ -41,6 +43,8 @@ package struct LiveState: Sendable, Hashable {
   package var hosts: [String: String] = [:]
   /// Requests at a time that `connections: auto` has come to, by host.
   package var concurrency: [String: Int] = [:]
+  /// What failed so far, by cause, the most frequent first.
+  package var causes: [CauseTally.Group] = []
   /// Seconds since the view began.
   package var elapsed: Double?
   /// Transfers that were done by then.

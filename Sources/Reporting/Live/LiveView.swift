@@ -6,7 +6,8 @@ package import Transfers
 /// Shows how a run goes on: redrawn lines on a terminal, elsewhere a plain line now and then.
 package final class LiveView: Sendable {
   private struct State {
-    var meters: [Int64: RateMeter] = [:]
+    var meters: [Int64: (meter: RateMeter, since: Double)] = [:]
+    var failures = CauseTally()
     var total = RateMeter()
     var moved: Int64 = 0
     var standing = PlanStanding()
@@ -76,6 +77,14 @@ package final class LiveView: Sendable {
     }
   }
 
+  /// Takes in what has failed.
+  package func record(_ event: EngineEvent) {
+    guard form.kind == .live, case .state(let id, _, .failed, let failure?, _) = event else { return }
+    state.withLock { state in
+      _ = state.failures.add(Cause(failure, id: id), id: id, example: failure.message)
+    }
+  }
+
   /// Writes a text of whole lines where it is not drawn over.
   package func note(_ text: String) {
     state.withLock { state in
@@ -109,19 +118,22 @@ package final class LiveView: Sendable {
     let step = max(0, moved - state.moved)
     state.moved = moved
     state.total.sample(moved, at: now)
-    var meters: [Int64: RateMeter] = [:]
+    var meters: [Int64: (meter: RateMeter, since: Double)] = [:]
     let lines = running.map { transfer -> LiveLine in
       let done = transfer.done
-      var meter = state.meters[transfer.seq] ?? RateMeter()
-      meter.sample(done, at: now, most: step)
-      meters[transfer.seq] = meter
-      return LiveLine(
-        id: transfer.id, done: done, size: transfer.size, rate: meter.rate, retries: transfer.retries)
+      var known = state.meters[transfer.seq] ?? (RateMeter(), now)
+      known.meter.sample(done, at: now, most: step)
+      meters[transfer.seq] = known
+      var line = LiveLine(
+        id: transfer.id, done: done, size: transfer.size, rate: known.meter.rate, retries: transfer.retries)
+      line.age = now - known.since
+      return line
     }
     state.meters = meters
     var live = LiveState(
       running: lines, standing: state.standing, rate: state.total.rate, holds: board.holds,
       limit: board.limit)
+    live.causes = state.failures.all.sorted { $0.count > $1.count }
     live.elapsed = now - state.startedAt
     live.doneBefore = state.doneBefore
     live.concurrency = board.concurrency
@@ -138,7 +150,7 @@ package final class LiveView: Sendable {
     out += "\u{1b}[J"
     write(out)
     // Every line is kept short of the last column, whatever colours it has.
-    state.drawn = lines.map { DisplayText.width(Self.withoutColours($0)) }
+    state.drawn = lines.map { DisplayText.width(DisplayText.withoutColours($0)) }
   }
 
   private func erase(_ state: inout State) {
@@ -151,20 +163,5 @@ package final class LiveView: Sendable {
   private func up(_ drawn: [Int], _ columns: Int) -> String {
     let rows = drawn.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
     return rows == 0 ? "\r" : "\r\u{1b}[\(rows)A"
-  }
-
-  private static func withoutColours(_ line: String) -> String {
-    var out = ""
-    var isInside = false
-    for character in line {
-      if character == "\u{1b}" {
-        isInside = true
-      } else if isInside {
-        isInside = character != "m"
-      } else {
-        out.append(character)
-      }
-    }
-    return out
   }
 }

@@ -6,10 +6,12 @@ package final class PlanJSON {
   private let stream: JSONStream
   private var totals = PlanTotals()
   private var policies = SharedValues<EffectivePolicy>("p")
+  private var limits = JobLimits()
 
   package init(_ sink: @escaping ByteSink) { stream = JSONStream(sink) }
 
   package func begin(_ head: ReportHead) throws {
+    limits = head.limits
     try stream.beginObject()
     try stream.member("schema", .string("haul.plan/v1"))
     try stream.member("tool", CommonJSON.tool(head.toolVersion))
@@ -18,6 +20,7 @@ package final class PlanJSON {
       [
         "name": .text(head.jobName), "manifest": .text(head.manifest),
         "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
+        "limits": JobLimitsJSON.write(limits),
       ])
     try stream.member("diagnostics", .array(head.diagnostics.map(CommonJSON.diagnostic)))
     try stream.beginArray("transfers")
@@ -50,13 +53,14 @@ package final class PlanJSON {
     let ref = policies.name(policy)
     let members: [JSON.Member] = [.init("name", .text(name)), .init("ref", .string(ref))]
     return .object(
-      policies.values.count == known ? members : members + [.init("effective", PolicyJSON.write(policy))])
+      policies.values.count == known
+        ? members : members + [.init("effective", PolicyJSON.write(policy, jobLimits: limits))])
   }
 
   /// - Parameter gone: what the manifest no longer has.
   package func finish(gone: (count: Int, ids: [String]) = (0, [])) throws {
     stream.end()
-    try stream.member("policies", policies.json { PolicyJSON.write($0) })
+    try stream.member("policies", policies.json { [limits] in PolicyJSON.write($0, jobLimits: limits) })
     try stream.member(
       "gone", ["count": .int(gone.count), "ids": .array(gone.ids.map { .string($0) })])
     try stream.member(

@@ -7,6 +7,7 @@ package final class PlanText {
   private let write: (String) throws -> Void
   private let paint: Paint
   private let showsAll: Bool
+  private let limits: JobLimits
   private var totals = PlanTotals()
   private var shown = 0
   /// Those that were named so far, to be told at the end.
@@ -14,10 +15,15 @@ package final class PlanText {
   private static let policyLimit = 32
 
   /// - Parameters:
+  ///   - limits: of the job.
   ///   - showsAll: also what is up to date, however many they are.
   ///   - write: takes whole lines, newline included.
-  package init(isColoured: Bool, showsAll: Bool = false, _ write: @escaping (String) throws -> Void) {
+  package init(
+    isColoured: Bool, limits: JobLimits = JobLimits(), showsAll: Bool = false,
+    _ write: @escaping (String) throws -> Void
+  ) {
     self.write = write
+    self.limits = limits
     self.showsAll = showsAll
     paint = Paint(isOn: isColoured)
   }
@@ -56,6 +62,7 @@ package final class PlanText {
   /// - Parameter gone: what the manifest no longer has.
   package func finish(gone: (count: Int, ids: [String]) = (0, [])) throws {
     for (name, policy) in policies { try write("\(name): " + PolicyText.differences(policy) + "\n") }
+    if let limits = LimitsText.text(limits) { try write("limits of the job: \(limits)\n") }
     if !showsAll, shown > Self.limit { try write("… and \(shown - Self.limit) more; `--all` lists them\n") }
     if gone.count > 0 {
       let more = gone.count > gone.ids.count ? ", …" : ""

@@ -5,15 +5,22 @@ import JobModel
 struct AttentionText {
   static let limit = 20
   let paint: Paint
-  var resumesAt: (LedgerTransfer) -> Double? = { _ in nil }
+  /// Of the times.
+  var zone = CivilZone.utc
+  var resumesAt: (TransferState, EffectivePolicy) -> Double? = { _, _ in nil }
 
   /// Lines about the first causes; then how many more transfers there are.
   func lines(_ causes: CauseList) -> [String] {
     let shown = causes.groups.prefix(Self.limit)
-    var lines = shown.flatMap { $0.tally.count == 1 ? one($0.first) : many($0) }
+    var lines = shown.flatMap(lines)
     let rest = causes.total - shown.reduce(0) { $0 + $1.tally.count }
     if rest > 0 { lines.append("… and \(rest) more; the report has them all") }
     return lines
+  }
+
+  /// Lines about one cause.
+  func lines(_ group: CauseList.Group) -> [String] {
+    group.tally.count == 1 ? one(group.first) : many(group)
   }
 
   private func one(_ transfer: LedgerTransfer) -> [String] {
@@ -35,7 +42,9 @@ struct AttentionText {
 
   private func facts(_ transfer: LedgerTransfer, _ message: String?) -> (text: String, hint: String?) {
     var text = transfer.state.reason.map { " (\(DisplayText.safe($0)))" } ?? ""
-    if let time = resumesAt(transfer) { text += ", until \(Timestamp.text(time).prefix(19))Z" }
+    if let time = resumesAt(transfer.state, transfer.settings.policy) {
+      text += ", until \(LocalTime.text(time, zone))"
+    }
     guard let failure = transfer.standingFailure, let message else {
       return (text, Self.hint(transfer.state))
     }

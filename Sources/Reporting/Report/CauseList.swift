@@ -19,10 +19,12 @@ package struct CauseList {
   package let groups: [Group]
   package let total: Int
 
+  /// - Parameter isOfFailures: only what a failure, or a server's cool-down, keeps where it is.
   package init(
-    _ ledger: JobLedger, _ counts: StateCounts, describe: (LedgerTransfer) -> WirePlace
+    _ ledger: JobLedger, _ counts: StateCounts, isOfFailures: Bool = false,
+    describe: (LedgerTransfer) -> WirePlace
   ) throws {
-    let waiting = counts.queued > 0 ? try ledger.queuedForReasons() : 0
+    let waiting = counts.queued > 0 && !isOfFailures ? try ledger.queuedForReasons() : 0
     guard counts.failed + counts.paused + counts.skippedForNeeds + waiting > 0 else {
       (groups, total) = ([], 0)
       return
@@ -32,7 +34,7 @@ package struct CauseList {
     var last: Int64 = 0
     var total = 0
     while true {
-      let page = try ledger.needingAttention(after: last, limit: 500)
+      let page = try ledger.needingAttention(after: last, isOfFailures: isOfFailures, limit: 500)
       guard let end = page.last else { break }
       last = end.seq
       for transfer in page {
@@ -88,6 +90,11 @@ package struct CauseList {
 }
 
 enum URLHost {
+  /// Scheme, host and port of an http(s) URL.
+  static func origin(of url: String) -> String? {
+    of(url).map { (url.hasPrefix("https:") ? "https://" : "http://") + $0 }
+  }
+
   /// Host and port of an http(s) URL.
   static func of(_ url: String) -> String? {
     let slash = UInt8(ascii: "/")

@@ -75,6 +75,13 @@ package enum CommonJSON {
     return .object(members)
   }
 
+  static func pause(_ pause: RunPause) -> JSON {
+    [
+      "reason": .string(pause.reason.rawValue), "subject": masked(pause.subject),
+      "started_at": time(pause.startedAt), "ended_at": time(pause.endedAt),
+    ]
+  }
+
   static func attempt(_ attempt: AttemptRecord) -> JSON {
     [
       "number": .int(attempt.number), "started_at": time(attempt.startedAt),

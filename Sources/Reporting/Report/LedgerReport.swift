@@ -8,6 +8,8 @@ package struct LedgerReport: Report {
   private let includesAll: Bool
   private let describe: (LedgerTransfer) -> WirePlace
   private let capabilities: (LedgerTransfer) -> Capabilities?
+  /// What the job does now; nil but for `haul status`.
+  package var situation: JobSituation?
   /// Longer plans are reported by what changed or did not complete.
   var scopeLimit = 100_000
   var pageSize = 500
@@ -31,12 +33,12 @@ package struct LedgerReport: Report {
 
   package func lastSuccess() throws -> Double? { try ledger?.lastSuccess() }
 
-  package func members() throws -> [JSON.Member] { try members(isSummary: false) }
+  package func members() throws -> [JSON.Member] { try members(summary: nil) }
 
-  /// - Parameter isSummary: leaves the transfers out, and all else that has no bound.
-  func members(isSummary: Bool) throws -> [JSON.Member] {
+  /// - Parameter summary: leaves the transfers out, and of all else that has no bound more than so many; nil for all.
+  private func members(summary: Int?) throws -> [JSON.Member] {
     let counts = try ledger?.counts() ?? StateCounts()
-    let limit = isSummary ? Self.summaryLimit : Int.max
+    let (isSummary, limit) = (summary != nil, summary ?? .max)
     var members: [JSON.Member] = [
       .init("schema", .string("haul.report/v1")), .init("tool", CommonJSON.tool(head.toolVersion)),
       .init("job", try job(counts, limit: limit)), .init("run", run(limit: limit)),
@@ -47,13 +49,15 @@ package struct LedgerReport: Report {
       .init("left_manifest", leftManifest(limit: limit)),
       .init("selection", head.selection.map(selection) ?? .null),
     ]
+    if let situation { members.append(.init("status", situation.json(limit: summary))) }
     if !isSummary {
       members.append(.init("transfers_scope", .string(listsChanges(counts.total) ? "changed" : "all")))
     }
     return members
   }
 
-  private static let summaryLimit = 5
+  /// Bytes of a summary at the most.
+  private static let summaryLimit = 4000
 
   private func listsChanges(_ total: Int) -> Bool { !includesAll && total > scopeLimit }
 
@@ -61,8 +65,9 @@ package struct LedgerReport: Report {
     [
       "name": .text(head.jobName), "state": .text(ledger == nil ? nil : counts.jobState),
       "manifest": .text(head.manifest),
-      "manifest_sha256": .text(head.manifestSHA256), "description": .text(head.description),
-      "bandwidth": CommonJSON.bandwidth(head.limit),
+      "manifest_sha256": .text(head.manifestSHA256),
+      "description": .text(head.description.map { limit == .max ? $0 : String($0.prefix(100)) }),
+      "bandwidth": CommonJSON.bandwidth(head.limit), "limits": JobLimitsJSON.write(head.limits),
       "hosts": .array(
         head.hosts.prefix(limit).map {
           [
@@ -82,6 +87,7 @@ package struct LedgerReport: Report {
       "outcome": .text(head.outcome?.rawValue), "exit_code": .int(head.exitCode.map { Int($0) }),
       "host": .text(head.host), "shard": .null,
       "attempts": .array(head.attempts.suffix(limit).map(CommonJSON.attempt)),
+      "pauses": .array((head.run?.pauses ?? []).suffix(limit).map(CommonJSON.pause)),
     ]
   }
 
@@ -131,7 +137,11 @@ package struct LedgerReport: Report {
       }
     }
     return [
-      .init("policies", writer.policies.namedJSON { PolicyJSON.write($1, found: writer.found(under: $0)) }),
+      .init(
+        "policies",
+        writer.policies.namedJSON {
+          PolicyJSON.write($1, found: writer.found(under: $0), jobLimits: head.limits)
+        }),
       .init("capabilities", writer.abilities.json(\.json)),
     ]
   }
@@ -148,10 +158,15 @@ package struct LedgerReport: Report {
 
   /// The report without its transfers, and without all else that has no bound (`haul status --json --summary`).
   package func writeSummary(to sink: @escaping ByteSink) throws {
-    let stream = JSONStream(sink)
-    try stream.beginObject()
-    for member in try members(isSummary: true) { try stream.member(member.name, member.value) }
-    stream.end()
-    try stream.finish()
+    var text: [UInt8] = []
+    for limit in [8, 5, 2, 0] where text.isEmpty || text.count > Self.summaryLimit {
+      text.removeAll()
+      let stream = JSONStream { text += $0 }
+      try stream.beginObject()
+      for member in try members(summary: limit) { try stream.member(member.name, member.value) }
+      stream.end()
+      try stream.finish()
+    }
+    try sink(text)
   }
 }

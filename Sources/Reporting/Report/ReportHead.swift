@@ -36,6 +36,12 @@ package struct ReportHead: Sendable {
   package var endedAt: Double?
   /// What `haul limit` says.
   package var limit: Bandwidth?
+  /// What caps all policies of the job together.
+  package var limits = JobLimits()
+  /// The machine's, for times in texts.
+  package var zone = CivilZone.utc
+  /// Where the job's reports are kept, each as `RUN.json`; nil where nothing keeps them.
+  package var reportFolder: String?
   /// Servers that are not asked as freely as the policies let, while the run goes on.
   package var hosts: [HostStanding] = []
   /// Requests at a time that `connections: auto` came to in the run, by origin.
@@ -44,8 +50,8 @@ package struct ReportHead: Sendable {
   package var selection: SelectionReport?
   /// When the run before this one began, seconds since 1970.
   package var previousStart: Double?
-  /// When a paused transfer's policy lets it go on, seconds since 1970; nil where no waiting helps.
-  package var resumesAt: @Sendable (LedgerTransfer) -> Double? = { _ in nil }
+  /// When a policy lets its paused transfers go on, seconds since 1970; nil where no waiting helps.
+  package var resumesAt: @Sendable (TransferState, EffectivePolicy) -> Double? = { _, _ in nil }
   /// A transfer's protocol and URL.
   package var describe: @Sendable (LedgerTransfer) -> WirePlace = { _ in ("", nil) }
   /// What came of the run's notices.

@@ -1,7 +1,8 @@
 package import JobLedger
 import JobModel
+import Posix
 
-/// A run in words: how it ended, its totals, and all that needs a person's attention.
+/// A run in words: how it ended, its totals, all that needs a person's attention, and what to do next.
 package struct ReportText {
   let head: ReportHead
   let ledger: JobLedger?
@@ -28,12 +29,53 @@ package struct ReportText {
       if let bytes = summary.bytes { lines.append("  " + bytes) }
     }
     if let ledger { lines += try changes(ledger) }
+    lines += circumstances
     if let causes {
-      lines += block(AttentionText(paint: paint, resumesAt: head.resumesAt).lines(causes))
+      lines += block(
+        AttentionText(paint: paint, zone: head.zone, resumesAt: head.resumesAt).lines(causes))
     }
     let diagnostics = try LedgerReport(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
+    lines += block(next(name, causes?.total ?? 0))
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// When, where and of what; the exit code; where the whole report lies.
+  private var circumstances: [String] {
+    var lines: [String] = []
+    if let start = head.start {
+      var text = LocalTime.clock(start, head.zone)
+      if let end = head.endedAt {
+        let shown = LocalTime.text(end, head.zone)
+        text += " to " + (shown.prefix(10) == text.prefix(10) ? String(shown.dropFirst(11)) : shown)
+      } else {
+        text += " " + LocalTime.name(start, head.zone)
+      }
+      if let host = head.host { text += " on " + DisplayText.safe(host) }
+      lines.append(text + ", haul " + head.toolVersion)
+    }
+    if let manifest = head.manifest, head.jobName != nil {
+      let digest = head.manifestSHA256.map { ", SHA-256 \($0.prefix(12))…" } ?? ""
+      lines.append("manifest \(DisplayText.safe(manifest))\(digest)")
+    }
+    if let code = head.exitCode {
+      let meaning = ExitStatus(rawValue: code).map { ": " + $0.meaning } ?? ""
+      lines.append("exit code \(code)\(meaning)")
+    }
+    if let path = report { lines.append("report \(DisplayText.safe(path))") }
+    return lines.map { "  " + $0 }
+  }
+
+  /// Where the whole report lies; nil where it is no longer kept.
+  private var report: String? {
+    guard let folder = head.reportFolder, let id = head.run?.id else { return nil }
+    let path = "\(folder)/\(id).json"
+    return Files.exists(path) ? path : nil
+  }
+
+  private func next(_ name: String, _ left: Int) -> [String] {
+    guard left > 0, ledger != nil, head.outcome == .failed || head.outcome == .incomplete else { return [] }
+    return ["next: `haul report \(name) --failed --ids` lists what is left, one id a line"]
   }
 
   /// `moved: 2 new (a, b), 1 damaged (c)`, and what the manifest no longer has.

@@ -12,7 +12,7 @@ package typealias WirePlace = (protocol: String, url: String?)
 struct TransferJSON {
   let describe: (LedgerTransfer) -> WirePlace
   let capabilities: (LedgerTransfer) -> Capabilities?
-  let resumesAt: (LedgerTransfer) -> Double?
+  let resumesAt: (TransferState, EffectivePolicy) -> Double?
   /// When the run before this one began: what came into the plan since is new in this one.
   let newSince: Double?
   /// Stands for `created_at` where an older haul did not record it.
@@ -31,7 +31,7 @@ struct TransferJSON {
   init(
     describe: @escaping (LedgerTransfer) -> WirePlace,
     capabilities: @escaping (LedgerTransfer) -> Capabilities?,
-    resumesAt: @escaping (LedgerTransfer) -> Double?, newSince: Double?, createdAt: Double?,
+    resumesAt: @escaping (TransferState, EffectivePolicy) -> Double?, newSince: Double?, createdAt: Double?,
     isComplete: Bool = false, concurrency: [String: Int] = [:]
   ) {
     self.describe = describe
@@ -86,7 +86,9 @@ struct TransferJSON {
     add("direction", .string(transfer.settings.direction.rawValue))
     add("state", .string(transfer.state.word))
     add("reason", .text(transfer.state.reason))
-    if let time = resumesAt(transfer) { add("resumes_at", CommonJSON.time(time)) }
+    if let time = resumesAt(transfer.state, transfer.settings.policy) {
+      add("resumes_at", CommonJSON.time(time))
+    }
     add("session", told(.string(progress.sessionState.rawValue)))
     add("source", .string(source))
     add("destination", .string(destination))

@@ -25,6 +25,54 @@ package enum DisplayText {
     return prefix(text, columns: columns - 1) + "…"
   }
 
+  /// As `truncated`, of a text with colours, which take no columns and end where it is cut.
+  package static func clipped(_ text: String, to columns: Int) -> String {
+    let plain = withoutColours(text)
+    guard width(plain) > columns else { return text }
+    guard plain.count < text.count else { return truncated(text, to: columns) }
+    var (out, used, isInside) = ("", 0, false)
+    for character in text {
+      if isInside || character == "\u{1b}" {
+        isInside = character != "m"
+      } else {
+        used += width(character)
+        if used >= columns { break }
+      }
+      out.append(character)
+    }
+    return out + "…\u{1b}[0m"
+  }
+
+  /// The text without the sequences that `Paint` writes.
+  package static func withoutColours(_ text: String) -> String {
+    guard text.contains("\u{1b}") else { return text }
+    var out = ""
+    var isInside = false
+    for character in text {
+      if isInside || character == "\u{1b}" {
+        isInside = character != "m"
+      } else {
+        out.append(character)
+      }
+    }
+    return out
+  }
+
+  /// The text in lines of at most so many columns, broken at blanks; a longer word is cut.
+  package static func wrapped(_ text: String, to columns: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      if !line.isEmpty, width(line) + 1 + width(String(word)) > columns {
+        lines.append(line)
+        line = String(word)
+      } else {
+        line += (line.isEmpty ? "" : " ") + word
+      }
+    }
+    return (lines + [line]).map { truncated($0, to: columns) }
+  }
+
   /// Beginning and end of the text, `…` between them: names of one folder differ at their ends.
   package static func elided(_ text: String, to columns: Int) -> String {
     guard width(text) > columns else { return text }

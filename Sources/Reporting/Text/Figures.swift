@@ -28,12 +28,15 @@ package enum Figures {
     func text(_ rate: Rate) -> String {
       switch rate {
       case .unlimited: "unlimited"
-      case .bytesPerSecond(let bytes): (exact(bytes) ?? Self.bytes(bytes)) + "/s"
+      case .bytesPerSecond(let bytes): setting(bytes) + "/s"
       }
     }
     if bandwidth.download == bandwidth.upload { return text(bandwidth.download) }
     return "\(text(bandwidth.download)) down, \(text(bandwidth.upload)) up"
   }
+
+  /// Bytes of a setting: as it was most likely written, else rounded.
+  static func setting(_ bytes: Int64) -> String { exact(bytes) ?? Self.bytes(bytes) }
 
   /// A limit in the unit that it was most likely given in: `1 MB`, `2.5 MB`, `512 KiB`; nil where none is even.
   private static func exact(_ bytes: Int64) -> String? {

@@ -45,8 +45,8 @@ enum PageStyle {
     .lane{margin-bottom:10px}
     .cap{display:flex;justify-content:space-between;gap:12px;font-size:13px;color:var(--soft)}
     svg{display:block;width:100%;border-bottom:1px solid var(--line)}
-    .tall{height:130px}.low{height:56px}
-    .rate{fill:var(--blue)}.busy{fill:var(--same)}.failure{fill:var(--bad)}.retry{fill:var(--wait)}.gap{fill:var(--hatch)}
+    .tall{height:130px}.low{height:56px}.thin{height:14px}
+    .rate{fill:var(--blue)}.busy{fill:var(--same)}.failure{fill:var(--bad)}.retry,.hold{fill:var(--wait)}.gap{fill:var(--hatch)}
     .axis{display:flex;justify-content:space-between;font-size:12px;color:var(--soft);font-variant-numeric:tabular-nums}
     table{border-collapse:collapse;width:100%;font-size:14px}
     th,td{text-align:left;padding:6px 12px;vertical-align:top;border-top:1px solid var(--line);overflow-wrap:anywhere}

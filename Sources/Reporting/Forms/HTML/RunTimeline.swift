@@ -11,12 +11,21 @@ struct RunTimeline {
     var exitCode: Int64?
   }
 
+  struct Pause {
+    var reason: String
+    var subject: String?
+    var start: Double
+    var end: Double
+  }
+
   /// Seconds since 1970.
   let start: Double
   let end: Double
   /// Seconds of a slice.
   let width: Double
   let attempts: [Attempt]
+  /// When nothing moved, under a policy or to a server.
+  let pauses: [Pause]
   private(set) var bytes = Array(repeating: 0.0, count: slices)
   private(set) var underWay = Array(repeating: 0.0, count: slices)
   private(set) var failures = Array(repeating: 0, count: slices)
@@ -40,6 +49,14 @@ struct RunTimeline {
         exitCode: attempt["exit_code"].int64)
     }
     (self.start, self.end, self.width, self.attempts) = (start, end, width, attempts)
+    pauses = (run["pauses"].array ?? []).compactMap { pause in
+      guard let reason = pause["reason"].string, let began = time(pause["started_at"]), began < end else {
+        return nil
+      }
+      let ended = min(end, time(pause["ended_at"]) ?? end)
+      return Pause(
+        reason: reason, subject: pause["subject"].string, start: max(start, began), end: max(began, ended))
+    }
     active = (0..<Self.slices).map { index in
       let from = start + Double(index) * width
       return attempts.reduce(0) { $0 + max(0, min($1.end, from + width) - max($1.start, from)) }

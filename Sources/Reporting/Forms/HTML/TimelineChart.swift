@@ -1,6 +1,6 @@
 import JobModel
 
-/// The timeline as pictures above one axis: bytes a second, transfers under way, failures and retries.
+/// The timeline as pictures above one axis: bytes a second, transfers under way, failures, retries, and pauses with their reasons.
 ///
 /// Shapes are stretched to the page's width, and words stand beside them, so that both fit a phone.
 struct TimelineChart {
@@ -11,7 +11,7 @@ struct TimelineChart {
     let busy = timeline.underWay.contains { $0 > 0 }
     let failures = timeline.failures.reduce(0, +)
     let retries = timeline.retries.reduce(0, +)
-    guard moved || busy || failures + retries > 0 else { return "" }
+    guard moved || busy || failures + retries > 0 || !timeline.pauses.isEmpty else { return "" }
     var out = "<figure class=\"time\">\n"
     if moved {
       let most = timeline.rates.max() ?? 0
@@ -26,7 +26,7 @@ struct TimelineChart {
       out += lane("Failures", Page.number(failures), strokes(timeline.failures, "failure"), "low")
     }
     if retries > 0 { out += lane("Retries", Page.number(retries), strokes(timeline.retries, "retry"), "low") }
-    return out + axis + gaps + "</figure>\n"
+    return out + pauseLanes + axis + gaps + "</figure>\n"
   }
 
   private func lane(_ title: String, _ told: String, _ shapes: String, _ kind: String) -> String {
@@ -36,6 +36,28 @@ struct TimelineChart {
     aria-label="\(title) over the run, \(Markup.text(told))">\(pauses)\(shapes)</svg></div>
 
     """
+  }
+
+  private static let pauseLimit = 6
+
+  /// A lane for each reason, those that took longest first.
+  private var pauseLanes: String {
+    let reasons = Dictionary(grouping: timeline.pauses, by: \.reason).map { reason, pauses in
+      (reason, pauses, pauses.reduce(0) { $0 + $1.end - $1.start })
+    }.sorted { ($1.2, $0.0) < ($0.2, $1.0) }
+    return reasons.prefix(Self.pauseLimit).map { reason, pauses, seconds in
+      let subjects = Set(pauses.compactMap(\.subject)).sorted()
+      let more = subjects.count > 2 ? " and \(subjects.count - 2) more" : ""
+      let names =
+        subjects.isEmpty ? "" : subjects.prefix(2).map(Page.clipped).joined(separator: ", ") + more + ": "
+      let shapes = pauses.map { pause in
+        let x = timeline.place(pause.start) * Double(RunTimeline.slices)
+        let width = max(0.3, timeline.place(pause.end) * Double(RunTimeline.slices) - x)
+        return "<rect class=\"hold\" x=\"\(text(x))\" y=\"0\" width=\"\(text(width))\" height=\"100\"/>"
+      }.joined()
+      return lane(
+        "Paused: \(Markup.text(Page.clipped(reason)))", names + Figures.duration(seconds), shapes, "thin")
+    }.joined()
   }
 
   /// Where no attempt ran.
