@@ -24,8 +24,8 @@ package struct LedgerTransfer: Sendable {
     set { shared = SharedSettings(newValue) }
   }
 
-  /// Where the bytes come from or go to.
-  package var remote: Place { settings.direction == .download ? source : destination }
+  /// Where the bytes come from or go to; of a copy, where they go to.
+  package var remote: Place { settings.direction.writesRemote ? destination : source }
 
   /// Something was begun for it, and is not forgotten.
   package var hasProgress: Bool {

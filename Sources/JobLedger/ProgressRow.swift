@@ -6,6 +6,7 @@ enum ProgressRow {
   /// What is long to write and seldom changes once it is known.
   private static let facts = [
     "remote", "session", "resolved_destination", "source_facts", "digests", "verification", "failure",
+    "source_object",
   ]
   /// What changes with each step, in the order of `addState`.
   private static let state = [
@@ -15,6 +16,7 @@ enum ProgressRow {
     "attempts",
     "max_chunk_attempts", "last_http_status", "started_at", "ended_at", "updated_at", "duration", "failed_at",
     "fresh_starts", "intended_inode", "completed_at", "synced", "boot_id", "moved_because", "automatic_chunk",
+    "copied_by",
   ]
   /// Writes all columns.
   static let upsert = {
@@ -43,6 +45,7 @@ enum ProgressRow {
       row.add(p.digests.isEmpty ? nil : JSON.object(ExpectationRow.digests(p.digests)).text)
       row.add(p.verification.isEmpty ? nil : verification(p.verification).text)
       row.add(p.failure.map { failure($0).text })
+      row.add(p.sourceObject.map { remote($0).text })
       row.add(seq)
     }
   }
@@ -85,6 +88,7 @@ enum ProgressRow {
     row.add(p.bootID)
     row.add(p.movedBecause?.rawValue)
     row.add(p.automaticChunk)
+    row.add(p.copiedBy?.rawValue)
   }
 
   /// The completion stays on record, so that the file is known as the job's own, but no boot vouches for it.
@@ -148,6 +152,8 @@ enum ProgressRow {
     p.bootID = row[first + 34]
     p.movedBecause = (row[first + 35] as String?).flatMap(MovedBecause.init(rawValue:))
     p.automaticChunk = row[first + 36]
+    if let text = row[first + 37] as String? { p.sourceObject = readRemote(JSONText(text)) }
+    p.copiedBy = (row[first + 38] as String?).flatMap(CopiedBy.init(rawValue:))
     return p
   }
 

@@ -93,6 +93,16 @@ enum Schema {
           CREATE TABLE selected (transfer INTEGER PRIMARY KEY REFERENCES transfer (seq) ON DELETE CASCADE) STRICT;
           """)
     }
+    migrator.registerMigration("21 copies") { db in
+      try db.execute(
+        sql: """
+          -- What the source of a copy is: the object that its bytes are read from.
+          ALTER TABLE progress ADD COLUMN source_object TEXT
+            CHECK (source_object IS NULL OR json_valid(source_object));
+          -- Who moves them: `relay` or `service`.
+          ALTER TABLE progress ADD COLUMN copied_by TEXT;
+          """)
+    }
     migrator.registerMigration("22 what runs came to, and when they stood still") { db in
       try db.execute(
         sql: """

@@ -21,6 +21,10 @@ enum SettingsRow {
     case .bytes(let size): members.append(.init("chunk_size", .integer(size)))
     }
     if settings.policy.keepsChunksInFlight { members.append(.init("keeps_chunks_in_flight", .bool(true))) }
+    if !settings.sourceHeaders.isEmpty {
+      members.append(.init("source_headers", .array(settings.sourceHeaders.map(PolicyJSON.header))))
+    }
+    if let policy = settings.sourcePolicy { members.append(.init("source_policy", PolicyJSON.write(policy))) }
     if let mode = settings.mode { members.append(.init("mode", .integer(Int64(mode)))) }
     if let type = settings.contentType { members.append(.init("content_type", .string(type))) }
     if let obstacle = settings.obstacle { members.append(.init("obstacle", .string(obstacle.rawValue))) }
@@ -31,7 +35,7 @@ enum SettingsRow {
   static func read(_ text: String) -> TransferSettings {
     let json = JSONText(text)
     var settings = TransferSettings(
-      direction: json.string("direction").flatMap(Direction.init(rawValue:)) ?? .download)
+      direction: json.string("direction").flatMap(Verb.init(rawValue:)) ?? .download)
     settings.verify = json.string("verify").flatMap(VerifyLevel.init(rawValue:)) ?? .available
     settings.refresh = json.string("refresh").flatMap(RefreshRule.init(rawValue:)) ?? .changed
     settings.ifExists = json.string("if_exists").flatMap(ExistsRule.init(rawValue:)) ?? .fail
@@ -41,6 +45,8 @@ enum SettingsRow {
     settings.keepsSourceTime = json.bool("keeps_source_time") ?? false
     settings.needs = json.strings("needs") ?? []
     settings.headers = (json.objects("headers") ?? []).compactMap(PolicyJSON.readHeader)
+    settings.sourceHeaders = (json.objects("source_headers") ?? []).compactMap(PolicyJSON.readHeader)
+    settings.sourcePolicy = json.object("source_policy").map(PolicyJSON.read)
     settings.policy = json.object("policy").map(PolicyJSON.read) ?? EffectivePolicy()
     settings.chunkSize = json.int64("chunk_size").map(ChunkSize.bytes) ?? .auto
     settings.policy.keepsChunksInFlight = json.bool("keeps_chunks_in_flight") ?? false

@@ -10,7 +10,7 @@ struct FanOutRule {
   let level: TransferLevel
   let endpoints: EndpointTable
 
-  func read(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate) -> FanOut? {
+  func read(_ direction: Verb, _ source: PlaceTemplate, _ destination: PlaceTemplate) -> FanOut? {
     let isGlob = direction == .upload && isLocal(source) && hasPattern(source.text.text)
     let rule = level.ifEmpty ?? .fail
     if let rows = level.rows {
@@ -28,7 +28,7 @@ struct FanOutRule {
       guard checkedGlob(source.text), keepsNames(destination) else { return nil }
       return .glob(filter, rule)
     }
-    if direction == .download, isPrefix(source) {
+    if direction.readsRemote, isPrefix(source) {
       guard keepsNames(destination) else { return nil }
       return .prefix(filter, rule)
     }

@@ -19,7 +19,7 @@ enum JobRule {
     guard let top = Fields(root, shape: .job, path: "", scope: scope) else { return nil }
     top.require("version", hint: "version: 1")
     top.require("job", hint: "job: NAME")
-    top.require("transfers", hint: "transfers: a list of downloads and uploads")
+    top.require("transfers", hint: "transfers: a list of downloads, uploads and copies")
     _ = top.bool("allow_outside")
     VariablesRule.read(top, overrides: overrides)
     top.value("version") { text throws(ValueFault) in
@@ -78,7 +78,7 @@ enum JobRule {
   private static func transfers(_ top: Fields, _ rule: TransferRule) -> [TransferTemplate] {
     guard let items = top.items("transfers") else { return [] }
     if items.isEmpty {
-      top.error("the job has no transfers", at: "transfers", hint: "a list of downloads and uploads")
+      top.error("the job has no transfers", at: "transfers", hint: "a list of downloads, uploads and copies")
     }
     var templates: [TransferTemplate] = []
     var ids: [(id: String, mark: SourceMark)] = []

@@ -61,8 +61,7 @@ struct PlaceRule {
   }
 
   /// One side is local, the other is not; and the protocol can do it.
-  func check(_ direction: Direction, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fields: Fields)
-  {
+  func check(_ direction: Verb, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fields: Fields) {
     let sourceIsLocal = isLocal(source)
     let destinationIsLocal = isLocal(destination)
     switch direction {
@@ -76,7 +75,7 @@ struct PlaceRule {
         scope.faults.error(
           sourceIsLocal == false
             ? "both sides are remote" : "a download goes to a local path, and this is remote",
-          at: destination.text.mark, hint: "write a local path; download first, then upload with `needs`"
+          at: destination.text.mark, hint: "write a local path, or `copy:` in place of `download:`"
         )
       }
     case .upload:
@@ -84,7 +83,7 @@ struct PlaceRule {
         scope.faults.error(
           destinationIsLocal == false
             ? "both sides are remote" : "an upload comes from a local path, and this is remote",
-          at: source.text.mark, hint: "write a local path; download first, then upload with `needs`")
+          at: source.text.mark, hint: "write a local path, or `copy:` in place of `upload:`")
       } else if destinationIsLocal == true {
         scope.faults.error(
           sourceIsLocal == true
@@ -93,8 +92,20 @@ struct PlaceRule {
       } else {
         checkRemote(destination, .upload)
       }
+    case .copy:
+      if sourceIsLocal == true {
+        scope.faults.error(
+          "a copy comes from a remote, and this is a local path", at: source.text.mark,
+          hint: "write `upload: PATH`")
+      } else if destinationIsLocal == true {
+        scope.faults.error(
+          "a copy goes to a remote, and this is a local path", at: destination.text.mark,
+          hint: "write `download:` in place of `copy:`")
+      } else {
+        checkRemote(destination, .upload)
+      }
     }
-    if direction == .download { checkRemote(source, .download) }
+    if direction.readsRemote { checkRemote(source, .download) }
   }
 
   private func checkRemote(_ place: PlaceTemplate, _ direction: Direction) {

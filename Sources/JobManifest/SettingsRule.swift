@@ -12,7 +12,7 @@ struct SettingsRule {
   let level: TransferLevel
 
   /// For each endpoint that the remote side may be on; "" is an absolute URL's.
-  func byEndpoint(_ direction: Direction, remote: PlaceTemplate) -> [String: TransferSettings] {
+  func byEndpoint(_ direction: Verb, remote: PlaceTemplate) -> [String: TransferSettings] {
     switch remote.kind {
     case .remote(let name): [name: merged(direction, endpoints.named[name])]
     case .url, .local: ["": merged(direction, nil)]
@@ -26,10 +26,10 @@ struct SettingsRule {
     if case .remote(let name) = remote.kind { !endpoints.broken.contains(name) } else { true }
   }
 
-  func rowSettings(_ direction: Direction) -> [RowSetting] {
+  func rowSettings(_ direction: Verb) -> [RowSetting] {
     ScalarSetting.allCases.compactMap { setting in
       guard let value = level.settings[setting], value.text.literal == nil,
-        setting.direction ?? direction == direction
+        setting.verbs.contains(direction)
       else { return nil }
       return RowSetting(setting: setting, value: value)
     }
@@ -40,10 +40,10 @@ struct SettingsRule {
     (defaults.headers + own.headers).filter { $0.setting == nil }
   }
 
-  private func merged(_ direction: Direction, _ endpoint: Endpoint?) -> TransferSettings {
+  private func merged(_ direction: Verb, _ endpoint: Endpoint?) -> TransferSettings {
     var settings = TransferSettings(direction: direction)
     for (setting, value) in level.settings {
-      guard let literal = value.text.literal, setting.direction ?? direction == direction else { continue }
+      guard let literal = value.text.literal, setting.verbs.contains(direction) else { continue }
       do {
         try setting.apply(literal, to: &settings)
       } catch {
@@ -64,7 +64,7 @@ struct SettingsRule {
 
   /// What the destination's protocol can't do is refused: `verify: required` where nothing could be compared,
   /// `verify: readback` and `if_exists` where nothing can be asked for.
-  func checkAbilities(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
+  func checkAbilities(_ direction: Verb, _ destination: PlaceTemplate, scope: Scope) {
     checkVerify(direction, destination, scope: scope)
     // Inherited, it is meant for the uploads beside it.
     if direction == .download, let verify = own.settings[.verify],
@@ -74,7 +74,7 @@ struct SettingsRule {
         "`verify: readback` reads an upload back: this is a download", at: verify.mark,
         hint: "leave it out, or write `verify: required`, which demands a digest")
     }
-    guard direction == .upload, case .remote(let name) = destination.kind,
+    guard direction.writesRemote, case .remote(let name) = destination.kind,
       let driver = endpoints.named[name]?.driver, !driver.abilities.readsBack
     else { return }
     if let verify = level.settings[.verify], verify.text.literal == VerifyLevel.readback.rawValue {
@@ -91,9 +91,9 @@ struct SettingsRule {
     }
   }
 
-  private func checkVerify(_ direction: Direction, _ destination: PlaceTemplate, scope: Scope) {
+  private func checkVerify(_ direction: Verb, _ destination: PlaceTemplate, scope: Scope) {
     guard let verify = level.settings[.verify], verify.text.literal == VerifyLevel.required.rawValue,
-      direction == .upload
+      direction.writesRemote
     else { return }
     let proves: Bool =
       switch destination.kind {

@@ -49,14 +49,17 @@ struct TransferRule {
     let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
     settings.checkAbilities(direction, destination, scope: scope)
     guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
-      settings.endpointsAreWhole(direction == .download ? source : destination)
+      settings.endpointsAreWhole(direction.writesRemote ? destination : source),
+      direction != .copy || settings.endpointsAreWhole(source)
     else { return nil }
-    return TransferTemplate(
+    var template = TransferTemplate(
       id: id, mark: scope.faults.sourceMark(idMark), lineText: scope.faults.lineText(idMark) ?? "",
       direction: direction, source: unescaped(source, fanOut), destination: destination, fanOut: fanOut,
-      settings: settings.byEndpoint(direction, remote: direction == .download ? source : destination),
+      settings: settings.byEndpoint(direction, remote: direction.writesRemote ? destination : source),
       rowSettings: settings.rowSettings(direction), headers: settings.rowHeaders,
       needs: level.needs ?? [], expect: level.expect)
+    if direction == .copy { template.sourceSettings = settings.byEndpoint(direction, remote: source) }
+    return template
   }
 
   private func identifier(_ text: String) throws(ValueFault) -> String {
@@ -66,35 +69,39 @@ struct TransferRule {
     return text
   }
 
-  private func direction(_ fields: Fields) -> Direction? {
-    for key in ["download", "upload"] where fields.node(key)?.sequence != nil {
+  private func direction(_ fields: Fields) -> Verb? {
+    for key in Verb.allCases.map(\.rawValue) where fields.node(key)?.sequence != nil {
       fields.error(
         "a list as a source is reserved for a later version", at: key,
         hint: "write one transfer each, or a glob")
     }
-    switch (fields.has("download"), fields.has("upload")) {
-    case (true, true):
-      let later = [fields.keyMark("download"), fields.keyMark("upload")].compactMap { $0 }.max()
-      scope.faults.error(
-        "a transfer has `download` or `upload`, not both", at: later, hint: "write two transfers")
+    let named = Verb.allCases.filter { fields.has($0.rawValue) }
+    guard let verb = named.first else {
+      fields.scope.faults.error(
+        "a transfer needs `download`, `upload` or `copy`", at: fields.mark, hint: "download: NAME:PATH")
       return nil
-    case (false, false):
-      scope.faults.error(
-        "a transfer needs `download` or `upload`", at: fields.mark, hint: "download: NAME:PATH")
-      return nil
-    case (true, false): return fields.node("download")?.sequence == nil ? .download : nil
-    case (false, true): return fields.node("upload")?.sequence == nil ? .upload : nil
     }
+    guard named.count == 1 else {
+      let later = named.compactMap { fields.keyMark($0.rawValue) }.max()
+      let words = named.map { "`\($0.rawValue)`" }.joined(separator: " or ")
+      scope.faults.error("a transfer has \(words), not both", at: later, hint: "write two transfers")
+      return nil
+    }
+    return fields.node(verb.rawValue)?.sequence == nil ? verb : nil
   }
 
   /// A setting of the other direction: in `defaults` it waits for the transfers that it is for.
-  private func misplaced(_ own: TransferLevel, _ direction: Direction, _ fields: Fields) {
+  private func misplaced(_ own: TransferLevel, _ direction: Verb, _ fields: Fields) {
     for setting in own.settings.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-      guard let needed = setting.direction, needed != direction else { continue }
+      guard !setting.verbs.contains(direction) else { continue }
       scope.faults.error(
-        "`\(setting.rawValue)` is for \(needed.rawValue)s, and this is \(direction == .upload ? "an" : "a") \(direction)",
+        "`\(setting.rawValue)` is for \(Self.plural(setting.verbs)), and this is \(direction == .upload ? "an" : "a") \(direction)",
         at: fields.keyMark(setting.rawValue), hint: "leave it out")
     }
+  }
+
+  private static func plural(_ verbs: [Verb]) -> String {
+    verbs.map { $0 == .copy ? "copies" : "\($0.rawValue)s" }.joined(separator: " and ")
   }
 
   /// Columns only where there are rows.

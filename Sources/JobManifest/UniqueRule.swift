@@ -47,7 +47,7 @@ enum UniqueRule {
       written = RelativePath.relative(written, to: scope.directory)
     }
     if RelativePath.namesFolder(written) {
-      guard template.direction == .upload else { return nil }
+      guard template.direction.writesRemote else { return nil }
       written += RelativePath.baseName(template.source.text.text.written)
     }
     switch template.destination.kind {

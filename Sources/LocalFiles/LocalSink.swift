@@ -57,6 +57,7 @@ package final class LocalSink: RemoteSink, Sendable {
     var position = chunk.range.lowerBound
     while position < chunk.range.upperBound {
       try Task.checkCancellation()
+      await body.bytes()
       let count = try buffer.withUnsafeMutableBytes { try body.read(into: $0) }
       guard count > 0 else { throw Failure(.internal, "the body of chunk \(chunk.index) ends early") }
       let (bytes, start) = (Array(buffer[..<count]), position)

@@ -18,7 +18,7 @@ struct Retirement {
     var clearance = Clearance()
     switch transfer.settings.direction {
     case .download: removePart(transfer)
-    case .upload:
+    case .upload, .copy:
       if let session = transfer.progress.session {
         clearance.obstacle = await clear(session, of: transfer, isRecordedApart: !isRetired)
         if clearance.obstacle == nil { clearance.ended.append(session) }

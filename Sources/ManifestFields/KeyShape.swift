@@ -24,10 +24,10 @@ package struct KeyShape: Sendable {
     "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
   ]
   /// Reserved for a later version, wherever they may come to stand.
-  package static let later: Set<String> = ["copy", "prune", "then"]
+  package static let later: Set<String> = ["prune", "then"]
 
   package static let transfer = KeyShape(
-    name: "a transfer", keys: ["id", "download", "upload", "to"] + transferLevel)
+    name: "a transfer", keys: ["id", "download", "upload", "copy", "to"] + transferLevel)
   package static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
   package static let forEach = KeyShape(
     name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
@@ -64,7 +64,9 @@ package struct KeyShape: Sendable {
         (KeyShape(name: "an endpoint", keys: endpointCommon), "an endpoint"), (expect, "`expect`"),
       ] + policies
     if shape.name == imported.name, job.keys.contains(key) { return "the manifest that imports it" }
-    if ["id", "download", "upload", "to"].contains(key), shape.name != transfer.name { return "a transfer" }
+    if ["id", "download", "upload", "copy", "to"].contains(key), shape.name != transfer.name {
+      return "a transfer"
+    }
     if shape.name == defaults.name, transferLevel.contains(key) { return nil }
     return places.first { $0.0.name != shape.name && $0.0.keys.contains(key) }?.1
   }

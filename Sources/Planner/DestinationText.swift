@@ -4,7 +4,7 @@ internal import JobModel
 /// The text of `to` for one entry, on its way to a place.
 struct DestinationText {
   private let kind: PlaceTemplate.Kind
-  private let direction: Direction
+  private let direction: Verb
   private let compiled: CompiledText
   private let context: PlanContext
   /// Bytes of the part that no row and no found file has a say in, up to its last `/`.
@@ -56,6 +56,10 @@ struct DestinationText {
     case .remote(let name, let path):
       try refuseClimbing(path)
       guard path.utf8.last ?? 0x2F == 0x2F else { return (place, false) }
+      // A web server would follow a store's odd key out of the prefix.
+      if direction == .copy, let below {
+        try refuseClimbing(below: String(Substring(below.utf8.drop { $0 == 0x2F })))
+      }
       return (.remote(endpoint: name, path: path + kept(source, below)), false)
     case .url(let url):
       let bytes = url.prefix { $0 != "?" }
@@ -91,11 +95,12 @@ struct DestinationText {
       if case .literal(let text) = part { String(Substring(text.utf8.prefix(fixedBytes))) } else { nil }
     }
     let name = PercentEncoding.encode(below) { PercentEncoding.isIDByte($0) && $0 != 0x2F }
+    if case .remote(let endpoint) = kind { return .remote(endpoint: endpoint, path: (fixed ?? "") + name) }
     return .local(RelativePath.relative(fixed ?? "", to: context.job.directory) + name)
   }
 
   private func kept(_ source: Place, _ below: String?) -> String {
-    below ?? RelativePath.baseName(source.text)
+    below ?? RelativePath.baseName(source.isLocal ? source.text : Places.sourcePath(source))
   }
 
   private static func isPathByte(_ byte: UInt8) -> Bool {

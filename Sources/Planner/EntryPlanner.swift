@@ -79,10 +79,10 @@ final class EntryPlanner {
       else { throw error }
       return try refused(obstacle, endpoint, path, below, values)
     }
-    let remote = template.direction == .download ? from : place
+    let remote = template.direction.writesRemote ? place : from
     if case .row = entry { try refuseShellWord(place, at: destination) }
     try check(from, place)
-    var (settings, group) = try settings(for: remoteName(remote))
+    var (settings, group) = try settings(for: remoteName(remote), source: remoteName(from))
     try decide(&settings, values)
     try target.confine(place, allowsOutside: settings.allowsOutside)
     switch entry {
@@ -101,7 +101,9 @@ final class EntryPlanner {
   private func refused(
     _ obstacle: PlacementObstacle, _ endpoint: String, _ path: String, _ below: String, _ values: EntryValues
   ) throws(EntryFault) -> PlannedTransfer {
-    var (settings, _) = try settings(for: endpoint)
+    guard var settings = template.settings(ofSource: endpoint) else {
+      throw EntryFault(message: "the endpoint `\(endpoint)` is not declared", place: .row)
+    }
     settings.obstacle = obstacle
     // No text that is stored may end at its first NUL.
     let shown = path.utf8.contains(0) ? PercentEncoding.id(path) : path
@@ -199,13 +201,26 @@ final class EntryPlanner {
     return Places.withoutQuery(try target.place(text, source: from, below: below(entry)).place)
   }
 
-  private func settings(for remote: String) throws(EntryFault) -> (TransferSettings, group: Int?) {
-    if let last, last.remote == remote { return (last.settings, last.group) }
-    guard let settings = template.settings[remote] else {
+  private func settings(
+    for remote: String, source: String
+  ) throws(EntryFault) -> (TransferSettings, group: Int?) {
+    let names = template.direction == .copy ? "\(remote)\0\(source)" : remote
+    if let last, last.remote == names { return (last.settings, last.group) }
+    guard var settings = template.settings[remote] else {
       throw EntryFault(message: "the endpoint `\(remote)` is not declared", place: .row)
     }
-    last = (remote, settings, groups[remote])
-    return (settings, groups[remote])
+    var group = groups[remote]
+    if template.direction == .copy {
+      guard let own = template.sourceSettings[source] else {
+        throw EntryFault(message: "the endpoint `\(source)` is not declared", place: .row)
+      }
+      settings.sourceHeaders = own.headers
+      settings.sourcePolicy = own.policy == settings.policy ? nil : own.policy
+      // A group's transfers have equal settings: those of several sources have not.
+      if template.sourceSettings.count > 1 { group = nil }
+    }
+    last = (names, settings, group)
+    return (settings, group)
   }
 
   private func remoteName(_ remote: Place) -> String {
@@ -233,6 +248,9 @@ final class EntryPlanner {
       headers.append(HeaderSetting(name: name, value: .text(value)))
     }
     settings.headers = HeaderSetting.overlay(headers, over: settings.headers)
+    if template.direction == .copy {
+      settings.sourceHeaders = HeaderSetting.overlay(headers, over: settings.sourceHeaders)
+    }
     for need in rowNeeds { settings.needs.append(try values.need(need)) }
   }
 
@@ -273,6 +291,7 @@ final class EntryPlanner {
   }
 
   private func check(_ from: Place, _ to: Place) throws(EntryFault) {
+    guard template.direction != .copy else { return try checkCopy(from, to) }
     let (local, remote) = template.direction == .download ? (to, from) : (from, to)
     guard local.isLocal, !remote.isLocal else {
       let wrong =
@@ -286,14 +305,31 @@ final class EntryPlanner {
     }
   }
 
+  private func checkCopy(_ from: Place, _ to: Place) throws(EntryFault) {
+    if let local = [(from, source, "upload"), (to, destination, "download")].first(where: { $0.0.isLocal }) {
+      throw EntryFault(
+        message: "a copy goes from one remote to another, and `\(local.0.text)` is a local path",
+        hint: "write `\(local.2):` in place of `copy:`", place: Places.of(local.1))
+    }
+    guard from != to else {
+      throw EntryFault(
+        message: "the source and the destination are one", hint: "give it another `to`",
+        place: Places.of(destination))
+    }
+    let driver = RemotePlace.driver(from, context.job.endpoints)
+    if case .remote(_, let path) = from, let fault = driver.objection(to: path, .download) {
+      throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(source))
+    }
+  }
+
   /// What the manifest's own check could not know while the row had not named the endpoint.
   private func checkProof(_ settings: TransferSettings, _ remote: Place) throws(EntryFault) {
     let driver = RemotePlace.driver(remote, context.job.endpoints)
-    if case .remote(_, let path) = remote, let fault = driver.objection(to: path, template.direction) {
-      let side = template.direction == .download ? source : destination
+    if case .remote(_, let path) = remote, let fault = driver.objection(to: path, template.direction.wire) {
+      let side = template.direction.writesRemote ? destination : source
       throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(side))
     }
-    guard template.direction == .upload else { return }
+    guard template.direction.writesRemote else { return }
     if !driver.abilities.readsBack, settings.verify == .readback || settings.ifExists != .replace {
       throw EntryFault(
         message:

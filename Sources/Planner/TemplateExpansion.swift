@@ -138,7 +138,7 @@ final class TemplateExpansion {
   private func prefix(_ filter: EntryFilter, _ rule: EmptyRule, _ visit: Visit) throws {
     let place = TextPlace(template.source.text)
     guard case .remote(let name) = template.source.kind, let endpoint = context.job.endpoints[name],
-      let settings = template.settings[name]
+      let settings = template.settings(ofSource: name)
     else { return }
     guard endpoint.driver.abilities.lists else {
       faults.error(

@@ -31,7 +31,7 @@ package struct TransferPreview: Sendable, Hashable {
     var preview = TransferPreview(action: .transfer, size: size)
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
     var abilities: UploadAbilities?
-    if isUpload {
+    if transfer.settings.direction.writesRemote {
       let upload = try? RemotePlace(transfer.destination, endpoints: endpoints).upload().traits
       abilities = upload?.abilities(of: size)
       (preview.isResumable, preview.isParallel) = (abilities?.resumes, abilities?.isParallel)
@@ -47,12 +47,12 @@ package struct TransferPreview: Sendable, Hashable {
       known.formUnion(promised.map(\.rawValue))
     }
     preview.verifiedBy = known.sorted() + (size == nil && transfer.expect.size == nil ? [] : ["size"])
-    let isWhole = isUpload && preview.isResumable == false
+    let isWhole = abilities != nil && preview.isResumable == false
     let isBegun = transfer.hasChunks || transfer.progress.session != nil
     let origin = (try? RemotePlace(transfer.remote, endpoints: endpoints))?.url.origin
     let configured = transfer.settings.chunkSize.bytes(
       of: size, chosen: isBegun ? transfer.progress.automaticChunk : nil,
-      rate: origin.flatMap { rates[HostRate(origin: $0, direction: transfer.settings.direction)] },
+      rate: origin.flatMap { rates[HostRate(origin: $0, direction: transfer.settings.direction.wire)] },
       least: abilities?.minimumChunk ?? 1, most: abilities?.maximumChunks)
     let isOpen = size == nil && transfer.settings.chunkSize == .auto
     var chunk = isWhole ? size : transfer.progress.chunkSize ?? (isOpen ? nil : configured)
@@ -81,11 +81,11 @@ package struct TransferPreview: Sendable, Hashable {
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
       // What the manifest demands is there, whatever the source holds by now.
       let isPinned =
-        transfer.settings.direction == .download && transfer.settings.verify != .size
+        transfer.settings.direction.readsRemote && transfer.settings.verify != .size
         && transfer.expect.digests.keys.contains(where: \.isCryptographic)
       let isNever = transfer.settings.refresh == .never || isPinned
       if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
-        isNever || (remote.map({ progress.remote.isSameVersion(as: $0) }) ?? true)
+        isNever || (remote.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
       {
         guard isNever || isToldApart(transfer, remote) else {
           preview.reason = "the server tells no version of it: it is fetched again"
@@ -116,6 +116,7 @@ package struct TransferPreview: Sendable, Hashable {
     guard !stands(transfer, source, folder) else { return "the source has changed" }
     switch transfer.settings.direction {
     case .upload: return source == nil ? "the source is missing" : "the source has changed"
+    case .copy: return "the source has changed"
     case .download:
       let path = transfer.progress.resolvedDestination ?? transfer.destination.text
       let isThere = facts(.local(path), folder) != nil
@@ -123,10 +124,10 @@ package struct TransferPreview: Sendable, Hashable {
     }
   }
 
-  /// Whether a run could tell that the source of a completed download is still the same.
+  /// Whether a run could tell that the source of a completed download, or copy, is still the same.
   private static func isToldApart(_ transfer: LedgerTransfer, _ remote: RemoteObject?) -> Bool {
-    guard transfer.settings.direction == .download else { return true }
-    guard transfer.progress.remote.isIdentified else { return !transfer.expect.digests.isEmpty }
+    guard transfer.settings.direction.readsRemote else { return true }
+    guard transfer.progress.asked.isIdentified else { return !transfer.expect.digests.isEmpty }
     return remote?.isIdentified ?? true
   }
 
@@ -147,6 +148,8 @@ package struct TransferPreview: Sendable, Hashable {
     let now: FileFacts?
     switch transfer.settings.direction {
     case .upload: (recorded, now) = (transfer.progress.source, source)
+    // What lies at either end, nobody has asked.
+    case .copy: return transfer.progress.completedAt != nil
     case .download:
       recorded = transfer.progress.destination
       now = facts(.local(transfer.progress.resolvedDestination ?? transfer.destination.text), folder)
@@ -161,4 +164,9 @@ package struct TransferPreview: Sendable, Hashable {
     guard let path = place.localPath else { return nil }
     return try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path).facts()
   }
+}
+
+extension TransferProgress {
+  /// The object at the remote source, as it is on record.
+  fileprivate var asked: RemoteObject { sourceObject ?? remote }
 }

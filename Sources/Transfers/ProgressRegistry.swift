@@ -61,12 +61,12 @@ package final class ProgressRegistry: Sendable {
 package final class LiveTransfer: Sendable {
   package let seq: Int64
   package let id: String
-  package let direction: Direction
+  package let direction: Verb
   private let sizeBytes = Atomic<Int>(-1)
   private let doneBytes = Atomic<Int>(0)
   private let retryCount = Atomic<Int>(0)
 
-  package init(seq: Int64, id: String, direction: Direction) {
+  package init(seq: Int64, id: String, direction: Verb) {
     self.seq = seq
     self.id = id
     self.direction = direction

@@ -38,7 +38,7 @@ package struct TransferContext: Sendable {
   func rate(for transfer: LedgerTransfer) -> Double? {
     guard transfer.settings.chunkSize == .auto else { return nil }
     return (try? RemotePlace(transfer.remote, endpoints: endpoints)).flatMap {
-      client.admission.rates[HostRate(origin: $0.url.origin, direction: transfer.settings.direction)]
+      client.admission.rates[HostRate(origin: $0.url.origin, direction: transfer.settings.direction.wire)]
     }
   }
 }

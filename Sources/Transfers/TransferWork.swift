@@ -20,15 +20,20 @@ package struct TransferWork: Sendable {
     _ transfer: LedgerTransfer, context: TransferContext, throttle: Throttle, permit: TransferPermit,
     renewRows: (@Sendable () async -> Void)?, live: LiveTransfer, stop: StopFlag
   ) throws(Failure) {
-    func requester(_ endpoint: Endpoint?, _ remote: any RemoteProtocol) -> Requester {
+    func requester(
+      _ endpoint: Endpoint?, _ remote: any RemoteProtocol,
+      _ side: @escaping @Sendable (LedgerTransfer) -> Place = { $0.remote },
+      _ settings: TransferSettings? = nil
+    ) -> Requester {
       let signed = renewRows.flatMap { renewRows in
-        SignedURL(transfer.remote) { [ledger = context.run.ledger] in
+        SignedURL(side(transfer)) { [ledger = context.run.ledger] in
           await renewRows()
-          return try ledger.transfer(transfer.seq)?.remote
+          return try ledger.transfer(transfer.seq).map(side)
         }
       }
       return Requester(
-        context.client, endpoint: endpoint, remote: remote, settings: transfer.settings, throttle: throttle,
+        context.client, endpoint: endpoint, remote: remote, settings: settings ?? transfer.settings,
+        throttle: throttle,
         transfer: permit, signed: signed
       ) { delay, failure in
         live.countRetry()
@@ -44,13 +49,20 @@ package struct TransferWork: Sendable {
         Download(
           transfer, source: remote.source(requests), requester: requests, context: context, live: live,
           stop: stop))
-    case .upload:
+    case .upload, .copy:
       let remote = try place.upload()
       let requests = requester(place.endpoint, remote.refusals)
+      var origin: CopyOrigin?
+      if transfer.settings.direction == .copy {
+        let from = try RemotePlace(transfer.source, endpoints: context.endpoints)
+        let read = try from.download()
+        let asks = requester(from.endpoint, read.refusals, { $0.source }, transfer.settings.ofSource)
+        origin = CopyOrigin(source: read.source(asks), requester: asks)
+      }
       runner = .upload(
         Upload(
-          transfer, sink: remote.sink(requests), requester: requests, context: context, live: live,
-          stop: stop))
+          transfer, sink: remote.sink(requests), requester: requests, from: origin, context: context,
+          live: live, stop: stop))
     }
   }
 

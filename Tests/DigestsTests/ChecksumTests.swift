@@ -16,6 +16,17 @@ struct ChecksumTests {
     #expect(Hex.encode(long.bytes) == "ae8b14860a799888")
   }
 
+  @Test(arguments: [0, 1, 2, 63, 64, 65, 1000, 65_537])
+  func `checksums of two parts make that of both`(count: Int) {
+    let bytes = pattern(70_000)
+    var (first, second, both) = (CRC64NVME(), CRC64NVME(), CRC64NVME())
+    first.update(Array(bytes[..<(bytes.count - count)]))
+    second.update(Array(bytes[(bytes.count - count)...]))
+    both.update(bytes)
+    #expect(first.joined(with: second, count: Int64(count)) == both)
+    #expect(CRC64NVME().joined(with: both, count: Int64(bytes.count)) == both)
+  }
+
   @Test(arguments: [0, 31, 127, 128, 129, 191, 192, 255, 767, 768, 777, 12_287, 12_288, 13_100, 50_000])
   func `the processor's way and the table's agree`(count: Int) {
     let bytes = pattern(count + 7)

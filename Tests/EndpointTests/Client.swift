@@ -84,7 +84,7 @@ struct Client: Sendable {
   }
 
   private func requester(
-    _ place: RemotePlace, _ remote: any RemoteProtocol, _ direction: Direction
+    _ place: RemotePlace, _ remote: any RemoteProtocol, _ direction: Verb
   ) -> Requester {
     let settings = settings(direction)
     return Requester(
@@ -93,7 +93,7 @@ struct Client: Sendable {
   }
 
   /// Nothing is tried twice: each fault is seen.
-  private func settings(_ direction: Direction) -> TransferSettings {
+  private func settings(_ direction: Verb) -> TransferSettings {
     var settings = TransferSettings(direction: direction)
     settings.policy.retryAttempts = 1
     return settings

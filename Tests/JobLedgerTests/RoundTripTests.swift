@@ -69,6 +69,8 @@ struct RoundTripTests {
     settings.keepsSourceTime = true
     settings.snapshot = .copy
     settings.headers = [HeaderSetting(name: "X", value: .secret(.environment("Y")))]
+    settings.sourceHeaders = [HeaderSetting(name: "Z", value: .text("1"))]
+    settings.sourcePolicy = policy()
     settings.needs = ["a", "b/*"]
     settings.isEnabled = false
     settings.allowsOutside = true
@@ -130,6 +132,8 @@ struct RoundTripTests {
     progress.bootID = "boot"
     progress.movedBecause = .damaged
     progress.automaticChunk = 4 << 20
+    progress.sourceObject = progress.remote
+    progress.copiedBy = .service
     return progress
   }
 

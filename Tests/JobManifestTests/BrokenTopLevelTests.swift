@@ -49,7 +49,7 @@ import Testing
     Broken(text: "imports: ▶a.yaml", message: "a list of files is wanted"),
     Broken(text: "allow_outside: ▶yes", message: "`yes` is not a boolean"),
     Broken(text: "▶prune: true", message: "`prune` is reserved for a later version"),
-    Broken(text: "▶copy: x", message: "`copy` is reserved for a later version"),
+    Broken(text: "▶copy: x", message: "`copy`"),
     Broken(text: "policies: { p: { ▶limits: {} } }", message: "`limits` does not belong into a policy"),
     Broken(text: "limits: ▶3", message: "a mapping is wanted"),
     Broken(text: "limits: { ▶bandwith: 1MB/s }", message: "`limits` has no key `bandwith`"),

@@ -7,7 +7,7 @@ import Testing
   static let keys: [Broken] = [
     Broken(text: "  - ▶{ download: depot:x, to: x }", message: "a transfer needs `id`"),
     Broken(text: "  - { id: ▶\"a b\", download: depot:x, to: x }", message: "is not an id"),
-    Broken(text: "  - ▶{ id: a, to: x }", message: "needs `download` or `upload`"),
+    Broken(text: "  - ▶{ id: a, to: x }", message: "needs `download`, `upload` or `copy`"),
     Broken(text: "  - { id: a, download: depot:x, ▶upload: y, to: x }", message: "not both"),
     Broken(text: "  - ▶{ id: a, download: depot:x }", message: "a transfer needs `to`"),
     Broken(text: "  - { id: a, upload: ▶[a, b], to: \"depot:\" }", message: "a list as a source is reserved"),
@@ -16,7 +16,14 @@ import Testing
       text: "  - { id: a, download: depot:x, to: x, verify: ▶readback }",
       message: "`verify: readback` reads an upload back"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶retries: 3 }", message: "has no key `retries`"),
-    Broken(text: "  - { id: a, download: depot:x, to: x, ▶copy: true }", message: "`copy` is reserved"),
+    Broken(
+      text: "  - { id: a, download: depot:x, to: x, ▶copy: depot:y }",
+      message: "a transfer has `download` or `copy`, not both"),
+    Broken(text: "  - { id: a, copy: ▶x, to: \"depot:\" }", message: "a copy comes from a remote"),
+    Broken(text: "  - { id: a, copy: depot:x, to: ▶x }", message: "a copy goes to a remote"),
+    Broken(
+      text: "  - { id: a, copy: depot:x, to: \"depot:y\", ▶snapshot: copy }",
+      message: "`snapshot` is for uploads"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶prune: true }", message: "`prune` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶then: [] }", message: "`then` is reserved"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶limits: {} }", message: "`limits` does not belong"),

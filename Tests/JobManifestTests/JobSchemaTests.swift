@@ -83,7 +83,8 @@ struct JobSchemaTests {
     "is refused in `headers`", "can't be used in", "`${run.nmber}` is unknown",
     "belongs into `to` of a fan-out",
     // Several keys together, and what stands for an endpoint.
-    "longer than `max`", "both sides are local", "both sides are remote", "`ftp` URLs are not spoken",
+    "longer than `max`", "both sides are local", "both sides are remote",
+    "a copy comes from a remote", "a copy goes to a remote", "`ftp` URLs are not spoken",
     "lies outside", "is for uploads", "is for downloads", "`verify: readback` reads an upload back",
     "`verify: required` can't be met", "is for fan-outs", "without `for_each`", "every file would land",
     "`columns` are of a csv", "every row would have one id", "needs a `key`", "a glob and `for_each`",

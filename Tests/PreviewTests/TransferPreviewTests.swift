@@ -18,7 +18,7 @@ struct TransferPreviewTests {
 
   /// A transfer of a plan, as it is before its first attempt.
   private func planned(
-    _ direction: Direction, _ change: (inout LedgerTransfer) -> Void = { _ in }
+    _ direction: Verb, _ change: (inout LedgerTransfer) -> Void = { _ in }
   ) throws -> LedgerTransfer {
     let ledger = try JobLedger(
       folder: scratch.folder("state-\(UInt32.random(in: 0 ... .max))"), mayMigrate: true)

@@ -29,7 +29,7 @@ final class Rig: Sendable {
   private let settings: TransferSettings
   private let secrets = Atomic<Int>(0)
 
-  init(_ direction: Direction, chunkSize: Int64 = 1000, change: (inout TransferSettings) -> Void = { _ in })
+  init(_ direction: Verb, chunkSize: Int64 = 1000, change: (inout TransferSettings) -> Void = { _ in })
     throws
   {
     path = FileManager.default.temporaryDirectory.path + "/haul-engine-" + UUID().uuidString

@@ -22,7 +22,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
-    if request.isCleanup { return try await inner.send(request, sink: sink) }
+    if request.isCleanup || request.isPaired { return try await inner.send(request, sink: sink) }
     let permit: RequestPermit
     do {
       permit = try await admission.enter(
@@ -137,6 +137,7 @@ private final class Watch: BodyWriter, ByteReader, @unchecked Sendable {
     return try source?.read(into: buffer) ?? 0
   }
 
+  func lacksBytes(_ resume: @escaping @Sendable () -> Void) -> Bool { source?.lacksBytes(resume) ?? false }
   func rewind() throws { try source?.rewind() }
 
   func settle(sent: Int64) { source?.settle(sent: sent) }

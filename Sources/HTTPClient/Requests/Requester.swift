@@ -28,6 +28,8 @@ package final class Requester {
   /// Tries of one request.
   var attempts: Int { retry.attempts }
   private let signed: SignedURL?
+  /// Its requests are halves of streams (`WireRequest.isPaired`).
+  package var isPaired = false
   private let retried: (_ delay: Double, Failure) -> Void
   /// Whom the last request went to.
   private var origin = ""
@@ -365,6 +367,7 @@ package final class Requester {
     wire.throttle = throttle
     wire.transfer = transfer
     wire.isCleanup = isCleanup
+    wire.isPaired = isPaired
     return wire
   }
 }

@@ -124,6 +124,7 @@ private final class PacedBody: CurlBodySource, @unchecked Sendable {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> BodyRead {
+    guard !source.lacksBytes(pace.resumption) else { return .pause }
     let step = pace.step(buffer.count)
     guard pace.mayMove(step, .upload) else { return .pause }
     let count = try source.read(into: .init(rebasing: buffer.prefix(step)))

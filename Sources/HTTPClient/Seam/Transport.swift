@@ -35,6 +35,9 @@ package struct WireRequest: Sendable {
   package var transfer: TransferPermit?
   /// A best-effort cleanup request: it waits for no admission.
   package var isCleanup = false
+  /// The other half of a stream from one server to another, whose first half was admitted: waiting for a connection of its
+  /// own it would hold that one for ever.
+  package var isPaired = false
   /// Its answer is small: it stands in no line behind bodies.
   package var isShort = false
 

@@ -166,8 +166,12 @@ struct PlanPreview: Sendable {
       }
       var remote: RemoteObject?
       var trouble: String?
-      if let prober, transfer.settings.direction == .download {
-        do { remote = try await prober.probe(transfer.source, settings: transfer.settings) } catch let
+      if let prober, transfer.settings.direction.readsRemote {
+        do {
+          remote = try await prober.probe(
+            transfer.source,
+            settings: transfer.settings.direction == .copy ? transfer.settings.ofSource : transfer.settings)
+        } catch let
           failure as Failure
         {
           trouble = failure.code.rawValue

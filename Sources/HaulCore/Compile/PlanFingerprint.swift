@@ -26,7 +26,7 @@ enum PlanFingerprint {
     }
     parts += pairs(overrides) + pairs(read.environment)
     for template in job.templates {
-      guard template.direction == .download else { return nil }
+      guard template.direction.readsRemote else { return nil }
       switch template.fanOut {
       case .single: break
       case .glob, .prefix: return nil

@@ -42,15 +42,19 @@ final class TransferKey {
     {
       bytes.removeSubrange(query...)
     }
-    if let name = transfer.endpointName, let store = stores[direction]?[name] { bytes += store }
+    if let name = transfer.endpointName, let store = stores[direction.wire]?[name] { bytes += store }
+    if direction == .copy, case .remote(let name, _) = transfer.source, let store = stores[.download]?[name] {
+      bytes.append(0)
+      bytes += store
+    }
     return digest.bytes(of: bytes).prefix(8)
   }
 }
 
 extension PlannedTransfer {
-  /// The declared endpoint that it moves from or to.
+  /// The declared endpoint that it moves from or to; of a copy, the destination's.
   var endpointName: String? {
-    switch settings.direction == .download ? source : destination {
+    switch settings.direction.writesRemote ? destination : source {
     case .remote(let name, _): name
     case .local, .url: nil
     }

@@ -25,7 +25,7 @@ struct EndpointDescriptions {
     let remote = try? RemotePlace(transfer.remote, endpoints: endpoints)
     return (
       RemotePlace.driver(transfer.remote, endpoints).word,
-      remote?.url(transfer.settings.direction)?.description
+      remote?.url(transfer.settings.direction.wire)?.description
     )
   }
 
@@ -51,7 +51,7 @@ struct EndpointDescriptions {
       return Capabilities(
         protocolName: word, direction: direction, isResumable: ranges, isParallel: ranges,
         verifiedBy: download.promisedDigests.map(\.rawValue).sorted())
-    case .upload:
+    case .upload, .copy:
       guard let upload = try? remote.upload().traits else { return nil }
       let abilities = upload.abilities(of: transfer.progress.size ?? transfer.knownSize)
       return Capabilities(

@@ -33,7 +33,9 @@ struct EngineSetUp {
       policies[settings.policyName ?? "\(settings.policy)"] =
         settings.policy.connectionsTotal.number ?? capacity
     }
-    let most = max(16, policies.values.reduce(0) { $0 + $1 })
+    // Half of a copy's stream is not admitted, and may not wait here for the other half either.
+    let halves = job.templates.contains { $0.direction == .copy } ? 2 : 1
+    let most = max(16, policies.values.reduce(0) { $0 + $1 }) * halves
     thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
     writer.gathers { [thread] in thread.isBusy }
     let secrets = command.secrets.source

@@ -19,7 +19,9 @@ struct SecretCheck {
   func forListings() -> [Diagnostic] {
     var names: Set<String> = []
     for template in job.templates {
-      if case .prefix = template.fanOut { names.formUnion(template.settings.keys) }
+      if case .prefix = template.fanOut {
+        names.formUnion((template.direction == .copy ? template.sourceSettings : template.settings).keys)
+      }
     }
     return diagnostics { use in use.endpoint.map(names.contains) ?? false }
   }
@@ -38,7 +40,9 @@ struct SecretCheck {
       last = end.seq
       for transfer in page where hasTurn(transfer, selected, isNewRun) {
         for case .remote(let name, _) in [transfer.source, transfer.destination] { endpoints.insert(name) }
-        for case .secret(let reference) in transfer.settings.headers.map(\.value) {
+        for case .secret(let reference) in (transfer.settings.headers + transfer.settings.sourceHeaders).map(
+          \.value)
+        {
           references.insert(reference)
         }
       }

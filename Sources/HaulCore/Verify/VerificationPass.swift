@@ -163,7 +163,7 @@ struct VerificationPass: Sendable {
       let (comparison, bytes) =
         switch transfer.settings.direction {
         case .download: try await pool.runAsking { try local.compare(transfer, isCancelled: $0) }
-        case .upload: try await uploads.compare(transfer)
+        case .upload, .copy: try await uploads.compare(transfer)
         }
       if case .different = comparison, try isOutdated(transfer) {
         return Result(number: number, comparison: nil, bytesRead: bytes)
@@ -192,7 +192,7 @@ struct VerificationPass: Sendable {
   private static func place(_ transfer: LedgerTransfer) -> String {
     switch transfer.settings.direction {
     case .download: LocalCheck.path(of: transfer)
-    case .upload: Masking.place(transfer.destination)
+    case .upload, .copy: Masking.place(transfer.destination)
     }
   }
 }

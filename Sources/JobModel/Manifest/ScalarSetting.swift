@@ -11,12 +11,13 @@ package enum ScalarSetting: String, Sendable, Hashable, CaseIterable {
   case enabled
   case allowsOutside = "allow_outside"
 
-  /// The direction that the setting is for; nil for both.
-  package var direction: Direction? {
+  /// The verbs that the setting is for.
+  package var verbs: [Verb] {
     switch self {
-    case .mode, .mtime: .download
-    case .contentType, .snapshot: .upload
-    case .chunkSize, .verify, .refresh, .ifExists, .enabled, .allowsOutside: nil
+    case .mode, .mtime: [.download]
+    case .contentType: [.upload, .copy]
+    case .snapshot: [.upload]
+    case .chunkSize, .verify, .refresh, .ifExists, .enabled, .allowsOutside: Verb.allCases
     }
   }
 

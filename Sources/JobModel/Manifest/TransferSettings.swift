@@ -1,6 +1,6 @@
 /// What a transfer says beyond its id, source, destination and expectation. Many transfers share one value.
 package struct TransferSettings: Sendable, Hashable {
-  package var direction: Direction
+  package var direction: Verb
   package var chunkSize = ChunkSize.bytes(8 << 20)
   package var verify = VerifyLevel.available
   package var contentType: String?
@@ -15,6 +15,10 @@ package struct TransferSettings: Sendable, Hashable {
   package var keepsSourceTime = false
   package var snapshot = SnapshotRule.none
   package var headers: [HeaderSetting] = []
+  /// Of a copy: the headers of requests to its source, whose endpoint has its own.
+  package var sourceHeaders: [HeaderSetting] = []
+  /// Of a copy: the policy of requests to its source, with that endpoint's level in place of the destination's.
+  package var sourcePolicy: EffectivePolicy?
   /// Ids, or globs of ids, that must be completed first.
   package var needs: [String] = []
   package var isEnabled = true
@@ -23,9 +27,30 @@ package struct TransferSettings: Sendable, Hashable {
   /// What keeps the transfer from being carried out at all.
   package var obstacle: PlacementObstacle?
 
-  package init(direction: Direction) { self.direction = direction }
+  package init(direction: Verb) { self.direction = direction }
+
+  /// These settings for requests to a copy's source.
+  package var ofSource: TransferSettings {
+    var settings = self
+    settings.headers = sourceHeaders
+    settings.policy = sourcePolicy ?? policy
+    return settings
+  }
 }
 
+/// What a transfer does: the key of its source in the manifest.
+package enum Verb: String, Sendable, Hashable, CaseIterable {
+  case download, upload
+  /// From one remote to another.
+  case copy
+
+  package var readsRemote: Bool { self != .upload }
+  package var writesRemote: Bool { self != .download }
+  /// Which way its bytes go at its `remote` side.
+  package var wire: Direction { writesRemote ? .upload : .download }
+}
+
+/// Which way bytes go, seen from here.
 package enum Direction: String, Sendable, Hashable, CaseIterable { case download, upload }
 package enum ChunkSize: Sendable, Hashable {
   case bytes(Int64)

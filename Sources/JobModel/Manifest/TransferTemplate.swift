@@ -4,12 +4,14 @@ package struct TransferTemplate: Sendable {
   /// Where the id is written.
   package var mark: SourceMark
   package var lineText: String
-  package var direction: Direction
+  package var direction: Verb
   package var source: PlaceTemplate
   package var destination: PlaceTemplate
   package var fanOut: FanOut
   /// By the name of the remote side's endpoint; "" is an absolute URL's.
   package var settings: [String: TransferSettings]
+  /// Of a copy, by the name of its source's endpoint, "" is an absolute URL's: settings of requests to it.
+  package var sourceSettings: [String: TransferSettings] = [:]
   /// What the rows of a fan-out decide.
   package var rowSettings: [RowSetting]
   package var headers: [HeaderTemplate]
@@ -18,7 +20,7 @@ package struct TransferTemplate: Sendable {
   package var expect: [ExpectationKey: MarkedText]
 
   package init(
-    id: String, mark: SourceMark, lineText: String, direction: Direction, source: PlaceTemplate,
+    id: String, mark: SourceMark, lineText: String, direction: Verb, source: PlaceTemplate,
     destination: PlaceTemplate, fanOut: FanOut, settings: [String: TransferSettings],
     rowSettings: [RowSetting], headers: [HeaderTemplate], needs: [MarkedText],
     expect: [ExpectationKey: MarkedText]
@@ -37,8 +39,15 @@ package struct TransferTemplate: Sendable {
     self.expect = expect
   }
 
-  /// The side that is not local.
-  package var remote: PlaceTemplate { direction == .download ? source : destination }
+  /// The side that is not local; of a copy, its destination.
+  package var remote: PlaceTemplate { direction.writesRemote ? destination : source }
+}
+
+extension TransferTemplate {
+  /// Settings of requests to the source's endpoint.
+  package func settings(ofSource name: String) -> TransferSettings? {
+    direction == .copy ? sourceSettings[name] : settings[name]
+  }
 }
 
 /// A text of the manifest with its place, for faults that show only when it is put to use.

@@ -63,6 +63,8 @@ package enum ProgressEvent: Sendable, Hashable {
   /// The server has the file, proved.
   case uploaded(remoteID: String?, version: String?, etag: String?, [DigestAlgorithm: String], FileFacts?)
   case source(FileFacts)
+  /// What a copy reads, and who moves it; nil while nothing has to be moved.
+  case copying(RemoteObject, CopiedBy?)
   case completed(at: Double)
   case restarted(RestartReason)
 }
@@ -149,6 +151,9 @@ extension TransferProgress {
       isSynced = true
       apply(.held(contiguous: size ?? 0, chunks: chunksTotal))
     case .source(let facts): source = facts
+    case .copying(let object, let by):
+      sourceObject = object
+      copiedBy = by ?? copiedBy
     case .completed(let time): completedAt = time
     case .restarted(let reason): restart(reason)
     }

@@ -49,6 +49,9 @@ package struct TransferProgress: Sendable, Hashable {
   package var bootID: String?
   /// Why it is moved in this run; nil where nothing has to be.
   package var movedBecause: MovedBecause?
+  /// Of a copy: the object that its bytes are read from.
+  package var sourceObject: RemoteObject?
+  package var copiedBy: CopiedBy?
   /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
   package static let noBoot = "lost"
 
@@ -58,7 +61,7 @@ package struct TransferProgress: Sendable, Hashable {
   package func hasFacts(of other: TransferProgress) -> Bool {
     remote == other.remote && session == other.session && resolvedDestination == other.resolvedDestination
       && source == other.source && digests == other.digests && verification == other.verification
-      && failure == other.failure
+      && failure == other.failure && sourceObject == other.sourceObject
   }
 }
 
@@ -75,6 +78,14 @@ package enum MovedBecause: String, Sendable, Hashable, CaseIterable {
   case retried
   /// `refresh: always`, `retry --from-scratch`, or a source whose version nobody tells.
   case asked
+}
+
+/// Who moves the bytes of a copy.
+package enum CopiedBy: String, Sendable, Hashable, CaseIterable {
+  /// They pass through haul.
+  case relay
+  /// The service that has both ends.
+  case service
 }
 
 package enum SessionState: String, Sendable, Hashable, CaseIterable { case none, open, finalizing, closed }

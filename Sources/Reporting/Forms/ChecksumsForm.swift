@@ -6,7 +6,8 @@ struct ChecksumsForm: FormWriter {
     let out = BlockSink(sink)
     _ = try report.transfers(.every) { transfer in
       guard ["completed", "up_to_date"].contains(transfer["state"].string),
-        let digest = transfer["digests"]["sha256"].string,
+        // Of a copy nothing lies here.
+        transfer["direction"].string != "copy", let digest = transfer["digests"]["sha256"].string,
         let path = transfer[transfer["direction"].string == "upload" ? "source" : "destination"].string
       else { return }
       try out.add(Self.line(digest, path))

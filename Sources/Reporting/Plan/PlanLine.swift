@@ -19,7 +19,7 @@ package struct PlanLine: Sendable, Hashable {
   }
 
   package var id: String
-  package var direction: Direction
+  package var direction: Verb
   package var source: Place
   package var destination: Place
   /// The protocol's word.
@@ -45,7 +45,7 @@ package struct PlanLine: Sendable, Hashable {
   package var policyName: String?
 
   package init(
-    id: String, direction: Direction, source: Place, destination: Place, protocolName: String,
+    id: String, direction: Verb, source: Place, destination: Place, protocolName: String,
     size: Int64? = nil, chunkSize: Int64? = nil, chunks: Int? = nil, action: Action, reason: String? = nil,
     isResumable: Bool? = nil, isParallel: Bool? = nil, verifiedBy: [String] = []
   ) {

@@ -3,7 +3,7 @@ package import JobModel
 /// What a protocol can do for transfers of one direction; a report says it once and refers to it.
 package struct Capabilities: Sendable, Hashable {
   package var protocolName: String
-  package var direction: Direction
+  package var direction: Verb
   /// nil until a server has shown it.
   package var isResumable: Bool?
   package var isParallel: Bool?
@@ -13,7 +13,7 @@ package struct Capabilities: Sendable, Hashable {
   package var url: String?
 
   package init(
-    protocolName: String, direction: Direction, isResumable: Bool?, isParallel: Bool?, verifiedBy: [String]
+    protocolName: String, direction: Verb, isResumable: Bool?, isParallel: Bool?, verifiedBy: [String]
   ) {
     self.protocolName = protocolName
     self.direction = direction

@@ -112,6 +112,10 @@ struct TransferJSON {
     add("bytes", bytes(progress))
     add("digests", digests(progress.digests))
     add("verification", .array(progress.verification.map(verification)))
+    if transfer.settings.direction == .copy {
+      add("copied_by", .text(progress.copiedBy?.rawValue))
+      if let object = progress.sourceObject { add("source_facts", sourceFacts(object)) }
+    }
     add("moved_because", .text(progress.movedBecause?.rawValue))
     add("policy", policy(transfer, wire.url))
     // Its protocol's; the URL's beginning is all that another transfer of it may have of its own.
@@ -138,7 +142,7 @@ struct TransferJSON {
     _ transfer: LedgerTransfer, _ url: inout String?, isOrdinary: Bool
   ) -> Capabilities? {
     guard var ability = capabilities(transfer) else { return nil }
-    let place = transfer.settings.direction == .download ? transfer.source : transfer.destination
+    let place = transfer.remote
     if let whole = url?.utf8, case .remote(_, let path) = place, !path.isEmpty,
       whole.suffix(path.utf8.count).elementsEqual(path.utf8)
     {
@@ -151,6 +155,7 @@ struct TransferJSON {
   /// What the server said, the manifest asks for, or haul chose by the source's extension.
   private func contentType(_ transfer: LedgerTransfer) -> String? {
     if let known = transfer.progress.remote.contentType ?? transfer.settings.contentType { return known }
+    if let object = transfer.progress.sourceObject { return object.contentType }
     guard transfer.settings.direction == .upload, case .local(let path) = transfer.source else { return nil }
     return ContentTypes.of(path)
   }
@@ -188,6 +193,11 @@ struct TransferJSON {
       DigestAlgorithm.allCases.compactMap { algorithm in
         digests[algorithm].map { .init(algorithm.rawValue, .string($0)) }
       })
+  }
+
+  /// What the source of a copy says of itself.
+  private func sourceFacts(_ object: RemoteObject) -> JSON {
+    ["version": .text(object.version), "etag": .text(object.etag), "digests": digests(object.digests)]
   }
 
   private func verification(_ check: Verification) -> JSON {

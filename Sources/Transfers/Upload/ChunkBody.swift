@@ -3,15 +3,26 @@ import Endpoints
 import JobModel
 import LocalFiles
 
+/// A body that counts what goes out.
+protocol SentBody: ByteReader {
+  /// Bytes that were written to the network; while a request runs, those that were given to it.
+  var sent: Int64 { get }
+  /// The digest that is kept of what was given, once that is all of it.
+  var hashed: String? { get }
+}
+
 /// A chunk's bytes as a request's body: from memory where the budget had room, else read from the file a second
 /// time, and then hashed again, so that a source that changed in between can't pass.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
-final class ChunkBody: ByteReader, @unchecked Sendable {
-  private let file: OpenFile
+final class ChunkBody: SentBody, @unchecked Sendable {
+  /// nil where the bytes are all in the loan.
+  private let file: OpenFile?
   private let range: Range<Int64>
   /// Holds the chunk; nil where it is read again.
   private let loan: BufferBudget.Loan?
+  /// Whose byte of the whole the loan begins with.
+  private let start: Int64
   private let expected: (kind: DigestKind, hex: String)?
   /// The digest that goes into the record, where none goes before the body.
   private let kept: DigestKind?
@@ -28,7 +39,7 @@ final class ChunkBody: ByteReader, @unchecked Sendable {
   private var given: Int64 = 0
 
   init(
-    file: OpenFile, range: Range<Int64>, loan: BufferBudget.Loan?,
+    file: OpenFile?, range: Range<Int64>, loan: BufferBudget.Loan?, start: Int64? = nil,
     proof: (kind: DigestKind, hex: String)?,
     keeping kept: DigestKind? = nil, canAsk: Bool = false,
     moved: @escaping (Int) -> Void
@@ -36,6 +47,7 @@ final class ChunkBody: ByteReader, @unchecked Sendable {
     self.file = file
     self.range = range
     self.loan = loan
+    self.start = start ?? range.lowerBound
     self.moved = moved
     self.canAsk = canAsk
     expected = loan == nil ? proof : nil
@@ -50,9 +62,10 @@ final class ChunkBody: ByteReader, @unchecked Sendable {
     guard want > 0 else { return 0 }
     if let loan {
       loan.bytes.withUnsafeBytes { bytes in
-        target.copyMemory(from: .init(rebasing: bytes[Int(offset)..<Int(offset) + want]))
+        let first = Int(range.lowerBound - start + offset)
+        target.copyMemory(from: .init(rebasing: bytes[first..<first + want]))
       }
-    } else {
+    } else if let file {
       let count = try file.read(into: .init(rebasing: target[..<want]), at: range.lowerBound + offset)
       guard count == want else { throw changed("ended early") }
       digest?.update(UnsafeRawBufferPointer(rebasing: target[..<want]))
@@ -87,6 +100,6 @@ final class ChunkBody: ByteReader, @unchecked Sendable {
   }
 
   private func changed(_ what: String) -> Failure {
-    Failure(.sourceChanged, "`\(file.path)` changed while it was sent: a chunk \(what)")
+    Failure(.sourceChanged, "`\(file?.path ?? "?")` changed while it was sent: a chunk \(what)")
   }
 }

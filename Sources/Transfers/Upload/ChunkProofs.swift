@@ -39,6 +39,7 @@ final class ChunkProofs {
     guard scope.settings.verify != .size, let theirs = receipt.likelyMD5, !isWhole || receipt.digests.isEmpty
     else { return }
     let along = chunk.digests[.md5]
+    guard along != nil || source.copy?.holds(chunk) ?? true else { return }
     let read = along == nil ? try await source.digests.of(chunk.range, [.md5])[.md5] : along
     switch scope.context.uploads.etags.judge(
       scope.endpointName, matches: read == theirs, wentAlong: along != nil)
@@ -68,6 +69,14 @@ final class ChunkProofs {
   /// Parts of earlier attempts, by the ETags on record.
   private nonisolated(nonsending) func proveEarlier(_ parts: [ChunkRecord]) async throws {
     let (etags, endpoint) = (scope.context.uploads.etags, scope.endpointName)
+    guard source.copy == nil else {
+      // They would have to be read again; but each was taken with its digest.
+      guard let algorithm = source.chunkDigest, source.abilities.chunkDigests.contains(algorithm) else {
+        return
+      }
+      for part in parts where !part.digest.isEmpty { proved[part.offset] = algorithm }
+      return
+    }
     guard scope.traits.etagsMayBeMD5, etags[endpoint] != .other else { return }
     var others: [ChunkRecord] = []
     for part in parts {

@@ -17,6 +17,9 @@ struct ChunkSender {
 
   /// - Parameter mayHoldMore: bytes of an earlier request for this place may still be on their way.
   nonisolated(nonsending) func send(_ chunk: UploadChunk, mayHoldMore: Bool) async throws -> ChunkReceipt? {
+    // Outside of the tries to send it: what a source refuses says nothing of the sink.
+    try await source.copy?.hold(chunk)
+    defer { source.copy?.release(chunk) }
     var sending = ChunkSending(chunk, mayHoldMore: mayHoldMore)
     do {
       return try await scope.requester.retrying { tries in
@@ -64,14 +67,18 @@ struct ChunkSender {
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.
-  private nonisolated(nonsending) func prepare(_ bare: UploadChunk) async throws -> (UploadChunk, ChunkBody) {
+  private nonisolated(nonsending) func prepare(
+    _ bare: UploadChunk
+  ) async throws -> (UploadChunk, any SentBody) {
     var chunk = bare
-    let (scope, file, range) = (scope, source.file.file, bare.range)
+    let (scope, range) = (scope, bare.range)
     let algorithms = proofs.bodyDigests(in: session)
     let moved: (Int) -> Void = { count in
       scope.count(count)
       scope.live.add(Int64(count))
     }
+    if let copy = source.copy { return try await copy.body(of: bare, algorithms, moved: moved) }
+    guard let file = source.local?.file else { throw Failure(.internal, "an upload has no source") }
     guard !algorithms.isEmpty else {
       return (
         chunk,
@@ -82,7 +89,7 @@ struct ChunkSender {
     let loan = scope.context.uploads.budget.take(range.count)
     var proof: (DigestKind, String)?
     if let loan {
-      chunk.digests = try await source.digests.run {
+      chunk.digests = try await SourceDigests.run(source.request.size, scope.context.local.pool) {
         guard try loan.fill(range, of: file) else {
           throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent: it ends early")
         }

@@ -80,8 +80,12 @@ struct DestinationLook {
     let told = told(object)
     if !told.isEmpty, object.size != nil, !mine.isEmpty {
       let ours = try await source.digests.whole(also: told.keys)
-      guard told.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-      if told[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
+      let known = told.filter { ours[$0.key] != nil }
+      guard known.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
+      guard !known.isEmpty else {
+        return session.map { traits.matches(object, session: $0, chunks: chunks) } == true ? file : nil
+      }
+      if known[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
       return file
     }
     if let session, object.size != nil, traits.matches(object, session: session, chunks: chunks) {

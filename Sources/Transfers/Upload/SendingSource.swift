@@ -9,15 +9,32 @@ import LocalFiles
 /// Belongs to one transfer's actor.
 final class SendingSource {
   private let scope: UploadScope
-  private(set) var file: SourceFile
-  private(set) var digests: SourceDigests
+  private(set) var file: any SendingFile
+  private(set) var digests: any SendingDigests
+  /// The local file; nil where the source is remote.
+  private(set) var local: SourceFile?
+  /// The remote source; nil where it is a local file.
+  let copy: CopySource?
   /// What requests say of it.
   var request: UploadSource
   /// Digests on record of an earlier completion, where the file has not changed since.
   var recorded: [DigestAlgorithm: String] = [:]
 
-  init(_ file: SourceFile, _ path: String, _ scope: UploadScope) throws {
-    (self.file, self.scope) = (file, scope)
+  convenience init(_ file: SourceFile, _ path: String, _ scope: UploadScope) throws {
+    let type = scope.settings.contentType ?? ContentTypes.of(path)
+    try self.init(file, Self.digests(of: file, scope), type, local: file, scope)
+  }
+
+  convenience init(_ copy: CopySource, _ path: String, _ scope: UploadScope) throws {
+    let type = scope.settings.contentType ?? copy.object.contentType ?? ContentTypes.of(path)
+    try self.init(copy, copy, type, copy: copy, scope)
+  }
+
+  private init(
+    _ file: any SendingFile, _ digests: any SendingDigests, _ contentType: String, local: SourceFile? = nil,
+    copy: CopySource? = nil, _ scope: UploadScope
+  ) throws {
+    (self.file, self.digests, self.local, self.copy, self.scope) = (file, digests, local, copy, scope)
     let (progress, settings, size) = (scope.record.progress, scope.settings, file.facts.size)
     let choice = ChunkSizeChoice(
       size: size, settings: settings, abilities: scope.traits.abilities(of: size),
@@ -26,10 +43,9 @@ final class SendingSource {
       rate: scope.context.rate(for: scope.record.transfer),
       limit: scope.context.uploads.chunkLimits[scope.sink.origin])
     request = UploadSource(
-      size: size, contentType: settings.contentType ?? ContentTypes.of(path),
+      size: size, contentType: contentType,
       chunkSize: try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) },
       mustBeNew: settings.ifExists != .replace && progress.completedAt == nil)
-    digests = Self.digests(of: file, scope)
     try checkSize()
     try describe()
   }
@@ -44,8 +60,9 @@ final class SendingSource {
   /// The digest that is recorded with a chunk: what goes before its body, else SHA-256 where a later attempt has
   /// nothing else to compare the source with.
   var chunkDigest: DigestAlgorithm? {
+    if let digest = copy?.chunkDigest ?? abilities.chunkDigests.first { return digest }
     let isKept = abilities.resumes || scope.traits.opensSession(for: request)
-    return abilities.chunkDigests.first ?? (isKept && !abilities.provesWholeFile ? .sha256 : nil)
+    return isKept && !abilities.provesWholeFile ? .sha256 : nil
   }
   /// All that are computed of a chunk.
   var chunkDigests: [DigestAlgorithm] {
@@ -53,10 +70,12 @@ final class SendingSource {
   }
 
   /// Takes what is under the file's name now for the source.
-  func reopen() throws {
+  nonisolated(nonsending) func reopen() async throws {
     recorded = [:]
-    file = try file.reopened()
-    digests = Self.digests(of: file, scope)
+    if let file = try local?.reopened() {
+      (local, self.file, digests) = (file, file, Self.digests(of: file, scope))
+    }
+    try await copy?.reopen()
     try describe()
   }
 
@@ -71,7 +90,8 @@ final class SendingSource {
     request.size = file.facts.size
     request.fingerprint = file.facts.fingerprint
     request.contentName =
-      scope.traits.abilities.namesContent ? try file.fingerprint(prefix: scope.record.id) : nil
+      scope.traits.abilities.namesContent
+      ? try local?.fingerprint(prefix: scope.record.id) ?? copy?.contentName(scope.record.id) : nil
     scope.record.note(.sized(request.size))
     scope.live.setSize(request.size)
   }
@@ -108,16 +128,30 @@ final class SendingSource {
 
   nonisolated(nonsending) func checkType() async throws {
     guard let type = scope.expect.type else { return }
-    let (file, size) = (file.file, request.size)
-    let verdict = try await scope.context.local.pool.run {
-      try MediaTypeRule.check(type: type, size: size) { try file.bytes(at: $0, count: $1) }
-    }
-    switch verdict {
+    switch try await outcome(ofType: type) {
     case .match: scope.record.check(Verification("type", .manifest, .match))
     case .mismatch(let reason):
       scope.record.check(Verification("type", .manifest, .mismatch))
-      throw Failure(.typeMismatch, "`\(file.path)` is not \(type): \(reason)", expected: type, actual: reason)
+      throw Failure(.typeMismatch, "\(file.place) is not \(type): \(reason)", expected: type, actual: reason)
     }
+  }
+
+  private nonisolated(nonsending) func outcome(ofType type: String) async throws
+    -> Digests.MediaTypeRule.Outcome
+  {
+    if let copy { return try await copy.outcome(ofType: type) }
+    guard let file = local?.file else { return .match }
+    let size = request.size
+    return try await scope.context.local.pool.run {
+      try Digests.MediaTypeRule.check(type: type, size: size) { try file.bytes(at: $0, count: $1) }
+    }
+  }
+
+  /// Compares the source's digests with those that the manifest expects; of a copy what has passed, or is known.
+  nonisolated(nonsending) func checkExpectedDigests() async throws {
+    guard let copy else { return try checkExpected(try await digests.whole()) }
+    _ = try await copy.whole()
+    try await copy.checkExpected(mayRead: false)
   }
 
   /// Compares the source's digests with those that the manifest expects.

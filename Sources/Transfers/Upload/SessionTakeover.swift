@@ -84,7 +84,7 @@ struct SessionTakeover {
     guard let began = scope.record.progress.source, began.ctime == now.ctime, began.inode == now.inode else {
       throw Failure(
         .sourceChanged,
-        "`\(source.file.file.path)` was touched since \(range.count) bytes of it were sent that no digest vouches for"
+        "\(source.file.place) was touched since \(range.count) bytes of it were sent that no digest vouches for"
       )
     }
     return [ChunkRecord(offset: range.lowerBound, length: Int64(range.count), digest: "", attempts: 0)]
@@ -107,6 +107,9 @@ struct SessionTakeover {
       let ours = try await source.digests.of(range, Set(chunk.digests.keys).union(source.chunkDigests))
       guard chunk.digests.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
       digest = source.chunkDigest.flatMap { ours[$0] } ?? ""
+    } else if let kept = source.copy?.chunkDigest {
+      // The whole's checksum is made of all chunks'.
+      digest = try await source.digests.of(range, [kept])[kept] ?? ""
     }
     return ChunkRecord(
       offset: range.lowerBound, length: Int64(range.count), digest: digest, receipt: chunk.receipt,
@@ -115,7 +118,8 @@ struct SessionTakeover {
 
   /// Reads again what was sent by earlier attempts, where no digest of the server's will close the proof.
   private nonisolated(nonsending) func checkDigests(of held: HeldChunks) async throws {
-    guard let algorithm = source.chunkDigest,
+    // A remote source is bound to its version.
+    guard source.copy == nil || scope.context.checksEverything, let algorithm = source.chunkDigest,
       !source.abilities.provesWholeFile || scope.context.checksEverything
     else { return }
     for record in held.sorted where !record.digest.isEmpty { try await check(record, algorithm) }
@@ -128,7 +132,7 @@ struct SessionTakeover {
     guard now != record.digest else { return }
     throw Failure(
       .sourceChanged,
-      "`\(source.file.file.path)` is not what was sent of it: bytes from \(record.offset) differ",
+      "\(source.file.place) is not what was sent of it: bytes from \(record.offset) differ",
       expected: record.digest, actual: now)
   }
 

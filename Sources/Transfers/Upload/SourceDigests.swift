@@ -6,7 +6,7 @@ import LocalFiles
 /// another reading.
 ///
 /// Belongs to one transfer's actor.
-final class SourceDigests {
+final class SourceDigests: SendingDigests {
   private enum State {
     case idle
     case known([DigestAlgorithm: String])
@@ -43,7 +43,7 @@ final class SourceDigests {
 
   /// Digests of the whole file: those that were foreseen, and these besides.
   nonisolated(nonsending) func whole(
-    also more: some Sequence<DigestAlgorithm> = [DigestAlgorithm]()
+    also more: some Sequence<DigestAlgorithm>
   ) async throws -> [DigestAlgorithm: String] {
     try begin()
     let found: [DigestAlgorithm: String]
@@ -74,14 +74,14 @@ final class SourceDigests {
   ) async throws -> [DigestAlgorithm: String] {
     guard !algorithms.isEmpty else { return [:] }
     let file = file
-    return try await run { try ChunkDigests.of(range, of: file, algorithms) }
+    return try await Self.run(size, pool) { try ChunkDigests.of(range, of: file, algorithms) }
   }
 
-  /// Runs what reads and hashes the file, or a part of it: a small one at once, else in the pool.
-  nonisolated(nonsending) func run<Value: Sendable>(
-    _ work: @escaping @Sendable () throws -> Value
+  /// Runs what reads and hashes a file of so many bytes, or a part of it: a small one at once, else in the pool.
+  nonisolated(nonsending) static func run<Value: Sendable>(
+    _ size: Int64, _ pool: BlockingPool, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    size <= Self.small ? try work() : try await pool.run(work)
+    size <= small ? try work() : try await pool.run(work)
   }
 
   private func trailing(_ algorithms: Set<DigestAlgorithm>) throws -> IncrementalDigest {

@@ -6,7 +6,7 @@ package import JobModel
 import LocalFiles
 
 /// The file that an upload sends, its source or a private copy of it, and what it was when it was opened.
-struct SourceFile {
+struct SourceFile: SendingFile {
   let file: OpenFile
   /// With the fingerprint.
   let facts: FileFacts
@@ -19,6 +19,8 @@ struct SourceFile {
     facts.fingerprint = try Fingerprint(size: facts.size, read: file.bytes).description
     self.facts = facts
   }
+
+  var place: String { "`\(file.path)`" }
 
   /// What counts as the source when it is on record.
   var recorded: FileFacts { original ?? facts }

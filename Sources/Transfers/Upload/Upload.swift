@@ -14,11 +14,14 @@ actor Upload {
   private var machine: UploadMachine
   private var source: SendingSource?
   private var proofs: ChunkProofs?
+  /// Of a copy: where its bytes come from; nil where they come from a local file.
+  private let origin: CopyOrigin?
 
   init(
-    _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, context: TransferContext,
-    live: LiveTransfer, stop: StopFlag
+    _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, from origin: CopyOrigin? = nil,
+    context: TransferContext, live: LiveTransfer, stop: StopFlag
   ) {
+    self.origin = origin
     executor = context.client.transport.executor
     scope = UploadScope(
       record: TransferRecord(transfer, context: context, stop: stop), sink: sink, requester: requester,
@@ -46,6 +49,7 @@ actor Upload {
     }
     release()
     source?.digests.cancel()
+    if let origin { record.count(origin.requester.takeTally()) }
     if end.dropsProgress(record.stop.event) {
       // The task may be cancelled, and its requests with it.
       await Task { await self.abandon() }.value
@@ -63,19 +67,40 @@ actor Upload {
 
   /// Opens the source; a change since the last attempt ends the old session's use.
   private func openSource() async throws -> SendingSource {
+    if let origin { return try await openRemote(origin) }
     let path = record.transfer.source.localPath ?? ""
     let full = RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
     let file = try await SourceFile.open(full, for: record)
-    if let old = record.progress.source, !old.isSameContent(as: file.facts),
-      record.progress.completedAt == nil
-    {
-      record.warn("the source changed since the last attempt: the upload starts anew")
-      await abandon()
-      forget(.contentChanged)
-    }
+    await startAnew(ifNot: file.facts)
     let source = try SendingSource(file, path, scope)
     self.source = source
     return source
+  }
+
+  private func openRemote(_ origin: CopyOrigin) async throws -> SendingSource {
+    if let obstacle = scope.settings.obstacle { throw obstacle.failure(record.transfer.source.text) }
+    let copy = try await CopySource.open(origin, scope)
+    copy.feed = { range, pipe in
+      // A task of this actor's own: what it reads may outlive the request that it is for.
+      Task { await self.pour(range, pipe) }
+    }
+    await startAnew(ifNot: copy.facts)
+    if record.progress.completedAt == nil { record.note(.copying(copy.object, nil)) }
+    let source = try SendingSource(copy, record.transfer.source.text, scope)
+    self.source = source
+    return source
+  }
+
+  private func pour(_ range: Range<Int64>?, _ pipe: BytePipe) async {
+    await source?.copy?.pour(range, into: pipe)
+  }
+
+  private func startAnew(ifNot now: FileFacts) async {
+    guard let old = record.progress.source, !old.isSameContent(as: now), record.progress.completedAt == nil
+    else { return }
+    record.warn("the source changed since the last attempt: the upload starts anew")
+    await abandon()
+    forget(.contentChanged)
   }
 
   /// Does what the machine says until it says how the upload ended.
@@ -123,6 +148,7 @@ actor Upload {
           "\(scope.sink.place) neither checks nor gives a digest of what is uploaded to it")
       }
     case .send(let session, let workers):
+      source.copy?.willSend(besides: machine.held) { [self] in machine.held.sorted }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<workers { group.addTask { try await self.work(session) } }
         try await group.waitForAll()
@@ -147,7 +173,7 @@ actor Upload {
       try await scope.requester.wait(after: failure, lost: lost)
       return .done
     case .reopen:
-      try source.reopen()
+      try await source.reopen()
       return .done
     case .shrinkChunks: source.shrinkChunks()
     case .note(let event): record.note(event)
@@ -186,6 +212,7 @@ actor Upload {
       return .settled(.finished)
     case .mustMove:
       record.noteMove()
+      if let copy = source.copy { record.note(.copying(copy.object, .relay)) }
       return .done
     }
   }
@@ -202,7 +229,7 @@ actor Upload {
     }
     let needsSession = scope.traits.opensSession(for: source.request)
     // Nothing comes after the only request that could still refuse bad bytes.
-    if !needsSession, !scope.expect.digests.isEmpty {
+    if !needsSession, !scope.expect.digests.isEmpty, source.copy == nil {
       try source.checkExpected(try await source.digests.whole())
     }
     return UploadMachine.Pass(
@@ -287,7 +314,7 @@ actor Upload {
     _ session: RemoteSession, _ source: SendingSource
   ) async throws -> UploadMachine.Event {
     let mine = source.isHashed ? try await source.digests.whole() : [:]
-    try source.checkExpected(mine)
+    if source.copy == nil { try source.checkExpected(mine) } else { try await source.checkExpectedDigests() }
     try source.file.check()
     source.request.digests = mine
     try await recordIntent()

@@ -27,7 +27,7 @@ struct UploadProof {
       file.version = file.version ?? object.version
       if file.checks.isEmpty { file.checks = checks }
     }
-    let mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
+    var mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
     try source.file.check()
     let size = source.request.size
     if let expected = scope.expect.size {
@@ -41,8 +41,25 @@ struct UploadProof {
           expected: String(size), actual: String(theirs))
       }
     }
-    if verify != .size { try compare(file, mine) }
-    if verify == .readback { try compare(try await look.readBack(file), mine) }
+    if let copy = source.copy {
+      // Of what earlier attempts copied only its chunks' digests are known.
+      if file.checks.isEmpty, file.digests.keys.allSatisfy({ mine[$0] == nil }) {
+        file.checks = try await proofs.checks(of: held)
+      }
+      let readBack = verify == .readback ? try await look.readBack(file) : nil
+      var told = file.digests
+      if let readBack { told[.sha256] = readBack.digest }
+      try await copy.checkExpected(told, mayRead: true)
+      if verify != .size { try compare(file, mine) }
+      if verify == .readback {
+        if mine[.sha256] == nil { mine[.sha256] = try await copy.of(0..<size, [.sha256])[.sha256] }
+        try compare(readBack, mine)
+      }
+      mine.merge(file.digests) { own, _ in own }
+    } else {
+      if verify != .size { try compare(file, mine) }
+      if verify == .readback { try compare(try await look.readBack(file), mine) }
+    }
     source.complete(file, digests: mine)
     if let etag = file.etag { record.note(.etag(etag)) }
   }

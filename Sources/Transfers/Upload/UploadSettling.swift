@@ -54,9 +54,10 @@ struct UploadSettling {
     let told = look.told(object)
     guard object.size == source.request.size, !told.isEmpty else { return false }
     let mine = try await source.digests.whole(also: told.keys)
-    try source.checkExpected(mine)
-    guard told.allSatisfy({ mine[$0.key] == $0.value }) else { return false }
-    for algorithm in told.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+    if source.copy == nil { try source.checkExpected(mine) }
+    let known = told.filter { mine[$0.key] != nil }
+    guard !known.isEmpty, known.allSatisfy({ mine[$0.key] == $0.value }) else { return false }
+    for algorithm in known.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       record.check(Verification(algorithm.rawValue, .server, .match))
     }
     source.complete(scope.traits.file(object), digests: mine)
@@ -81,7 +82,7 @@ struct UploadSettling {
     {
       // Another fingerprint is another content; the same one is only a hint, and the digest is the proof.
       guard recorded.size == now.size, recorded.fingerprint == nil || recorded.fingerprint == now.fingerprint,
-        let old = progress.digests[.sha256], try await source.digests.whole()[.sha256] == old
+        let old = progress.digests[.sha256], try await sha256() == old
       else {
         record.fallen = .sourceChanged
         return nil
@@ -89,7 +90,11 @@ struct UploadSettling {
       reason = recorded.mtime == now.mtime ? nil : .duplicate
     }
     if scope.expect.digests.contains(where: { progress.digests[$0.key] == nil }) {
-      try source.checkExpected(try await source.digests.whole())
+      if let copy = source.copy {
+        try await copy.checkExpected(progress.digests, mayRead: true)
+      } else {
+        try source.checkExpected(try await source.digests.whole())
+      }
     } else {
       try source.checkExpected(progress.digests)
     }
@@ -114,6 +119,11 @@ struct UploadSettling {
     return record.standing(reason)
   }
 
+  private nonisolated(nonsending) func sha256() async throws -> String? {
+    guard let copy = source.copy else { return try await source.digests.whole()[.sha256] }
+    return try await copy.of(0..<copy.size, [.sha256])[.sha256]
+  }
+
   /// Nothing speaks against its being the file that is on record.
   private func isRecorded(_ seen: RemoteObject) -> Bool {
     if let size = seen.size, size != source.request.size { return false }
@@ -132,6 +142,7 @@ struct UploadSettling {
       source.recorded = record.progress.digests
     }
     record.restart(.completionGone)
+    if let copy = source.copy { record.note(.copying(copy.object, nil)) }
     scope.live.setDone(0)
     // What stands there is replaced, if by the same bytes.
     record.note(.onlyHeld(0))

@@ -1,0 +1,8 @@
+import Endpoints
+import HTTPClient
+
+/// Where a copy's bytes come from, and what asks for them.
+struct CopyOrigin {
+  let source: any RemoteSource
+  let requester: Requester
+}

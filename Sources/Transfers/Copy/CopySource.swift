@@ -1,0 +1,519 @@
+import Digests
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+import LocalFiles
+
+/// The source of a copy while it is sent: an object bound to one version, whose chunks pass through the buffer budget.
+///
+/// A chunk is read whole before its request to the sink is made, so that no request waits for another's connection. What does
+/// not fit the budget passes through a `BytePipe`, as does an object without ranges.
+///
+/// Belongs to one transfer's actor.
+final class CopySource: SendingFile, SendingDigests {
+  /// Bytes of a chunk that are here, until the sink has them.
+  private struct Held {
+    let start: Int64
+    let loan: BufferBudget.Loan
+  }
+
+  private let origin: CopyOrigin
+  private let scope: UploadScope
+  private(set) var object: RemoteObject
+  private var held: [Int: Held] = [:]
+  /// nil where what passes in this attempt is not all of it.
+  private var passing: PassingDigest?
+  /// Those that the sink holds: their checksums make the whole's.
+  private var chunks: () -> [ChunkRecord] = { [] }
+  /// The one stream of an object without ranges.
+  private var stream: (pipe: BytePipe, position: Int64, task: Task<Void, Never>)?
+  private(set) var isStreamed = false
+  private var streamTurn = AsyncTurn()
+  /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
+  var feed: (Range<Int64>?, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
+
+  private init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject) throws {
+    (self.origin, self.scope, self.object) = (origin, scope, object)
+    passing = try newDigest()
+    // Ranges of what nothing tells apart may be of two objects.
+    isStreamed = object.servesRanges == false || !object.isIdentified
+    if isStreamed { noteStream() }
+  }
+
+  // MARK: What it is
+
+  /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source.
+  nonisolated(nonsending) static func open(_ origin: CopyOrigin, _ scope: UploadScope) async throws
+    -> CopySource
+  {
+    let (record, known) = (scope.record, scope.record.progress.sourceObject)
+    if let known, record.progress.completedAt != nil, mayStand(record) {
+      return try CopySource(origin, scope, known)
+    }
+    let begun = record.progress.session == nil ? nil : known
+    return try CopySource(origin, scope, try await look(origin, scope, begun: begun))
+  }
+
+  private static func mayStand(_ record: TransferRecord) -> Bool {
+    switch record.refresh {
+    case .never: true
+    case .always: false
+    case .changed:
+      record.transfer.settings.verify != .size && !record.context.checksEverything
+        && record.transfer.expect.digests.keys.contains(where: \.isCryptographic)
+    }
+  }
+
+  /// - Parameter begun: the object that an earlier attempt has sent a part of.
+  private nonisolated(nonsending) static func look(
+    _ origin: CopyOrigin, _ scope: UploadScope, begun: RemoteObject?
+  ) async throws -> RemoteObject {
+    let source = origin.source
+    var seen: RemoteObject
+    if let told = try await source.describe(begun ?? RemoteObject()) {
+      seen = told
+    } else {
+      seen = try await source.probe()
+    }
+    if let begun, !begun.isSameVersion(as: seen), let pinned = source.pinned(begun) {
+      scope.record.warn(
+        "the source changed: its version \(begun.version ?? ""), which was begun with, is copied on")
+      seen = pinned
+    }
+    guard seen.size != nil else {
+      throw Failure(
+        .protocolViolation,
+        "\(source.place) tells no size, which a destination has to be told beforehand: download it first, then upload it",
+        class: .permanent)
+    }
+    return seen
+  }
+
+  var place: String { "`\(scope.record.transfer.source.text)`" }
+  var size: Int64 { object.size ?? 0 }
+  var recorded: FileFacts { facts }
+
+  /// The version as facts of a file: any difference means another object.
+  var facts: FileFacts {
+    let digest = (try? Digest.bytes(of: Array(version.utf8), .sha256)) ?? []
+    let number = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
+    return FileFacts(
+      size: size, mtime: Int64(number), ctime: 0, inode: 1, fingerprint: Hex.encode(digest.prefix(16)))
+  }
+
+  /// What tells this version from others, the best mark first.
+  private var version: String {
+    if let etag = object.etag {
+      let opaque = etag.hasPrefix("W/") ? String(etag.dropFirst(2)) : etag
+      return (object.version ?? "") + "\0" + opaque
+    }
+    if let version = object.version { return version }
+    if let time = object.lastModified { return time }
+    // Without any nothing tells whether it is still the same.
+    guard !object.digests.isEmpty else {
+      return "\(scope.context.run.id) \(scope.record.progress.attempts)"
+    }
+    return object.digests.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+  }
+
+  /// Each answer is judged by the version: nothing has to be looked at besides.
+  func check() throws(Failure) {}
+
+  nonisolated(nonsending) func reopen() async throws {
+    cancel()
+    object = try await Self.look(origin, scope, begun: nil)
+    passing = try newDigest()
+    isStreamed = isStreamed || object.servesRanges == false || !object.isIdentified
+    scope.record.note(.copying(object, .relay))
+  }
+
+  /// A name of the content for a service that wants one: of the version, as the samples of imohash would have to be fetched.
+  func contentName(_ id: String) throws -> String {
+    String(try Digest.hex(of: Array((id + (facts.fingerprint ?? "")).utf8), .sha256).prefix(32))
+  }
+
+  // MARK: Digests
+
+  private func newDigest() throws -> PassingDigest? {
+    guard scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return nil }
+    let wanted = Set(scope.expect.digests.keys).union(object.digests.keys).union([.sha256])
+      .union(scope.traits.abilities(of: size).fileDigests)
+    return try PassingDigest(wanted, pool: scope.context.local.pool)
+  }
+
+  func begin() throws {}
+
+  func cancel() {
+    stream?.task.cancel()
+    stream = nil
+    passing = nil
+    held = [:]
+  }
+
+  /// Chunks are about to be sent. Where the sink holds others than have passed here, no digest of the whole can be made of
+  /// what passes.
+  func willSend(besides held: HeldChunks, told chunks: @escaping () -> [ChunkRecord]) {
+    self.chunks = chunks
+    // What waits for a chunk that was lost on its way has room that this one needs.
+    passing?.letGo()
+    guard let passing, held.sorted.contains(where: { $0.range.upperBound > passing.position }) else { return }
+    self.passing = nil
+  }
+
+  /// Digests of the bytes that have passed, all of them.
+  func passed() -> [DigestAlgorithm: String] {
+    if let found = passing?.finish(size: size) { return found }
+    let (parts, algorithm) = (chunks().sorted { $0.offset < $1.offset }, DigestAlgorithm.crc64nvme)
+    var (sum, end) = (CRC64NVME(), Int64(0))
+    guard chunkDigest == algorithm else { return [:] }
+    for part in parts {
+      guard part.offset == end, let value = UInt64(part.digest, radix: 16), part.digest.utf8.count == 16
+      else {
+        return [:]
+      }
+      sum = sum.joined(with: CRC64NVME(value: value), count: part.length)
+      end = part.range.upperBound
+    }
+    return end == size && size > 0 ? [algorithm: Hex.encode(sum.bytes)] : [:]
+  }
+
+  /// The checksum that chunks are recorded with where those of all chunks make that of the whole.
+  var chunkDigest: DigestAlgorithm? {
+    let abilities = scope.traits.abilities(of: size)
+    let isWhole = abilities.order == .any && abilities.fileDigests.contains(.crc64nvme)
+    return isWhole && abilities.chunkDigests.contains(.crc64nvme) ? .crc64nvme : nil
+  }
+
+  /// - Throws: `INTEGRITY_MISMATCH` where what passed is not what the source says that it gives.
+  nonisolated(nonsending) func whole(
+    also more: some Sequence<DigestAlgorithm>
+  ) async throws -> [DigestAlgorithm: String] {
+    let passed = passed()
+    for (algorithm, promised) in object.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard let found = passed[algorithm] else { continue }
+      scope.record.check(
+        Verification("\(algorithm.rawValue)-of-source", .server, found == promised ? .match : .mismatch))
+      guard found == promised else {
+        throw Failure(
+          .integrityMismatch,
+          "\(origin.source.place): \(algorithm.rawValue) of what was read is \(found), the source says \(promised)",
+          expected: promised, actual: found)
+      }
+    }
+    var known = passed.merging(object.digests) { own, _ in own }
+    for (algorithm, wanted) in scope.expect.digests {
+      guard let told = known[algorithm] else {
+        known[algorithm] = wanted
+        continue
+      }
+      guard told == wanted else { throw notExpected(algorithm, told, wanted) }
+    }
+    return known
+  }
+
+  private func notExpected(_ algorithm: DigestAlgorithm, _ found: String, _ wanted: String) -> Failure {
+    scope.record.check(Verification(algorithm.rawValue, .manifest, .mismatch))
+    return Failure(
+      .integrityMismatch,
+      "\(algorithm.rawValue) of \(place) is \(found), the manifest expects \(wanted)", class: .permanent,
+      expected: wanted, actual: found)
+  }
+
+  /// Compares what the manifest expects with the bytes that have passed, and with what the sink says of them; what neither
+  /// tells is read once more.
+  ///
+  /// - Parameter mayRead: false while more may still pass.
+  nonisolated(nonsending) func checkExpected(
+    _ told: [DigestAlgorithm: String] = [:], mayRead: Bool
+  ) async throws {
+    let passed = passed()
+    var found: [DigestAlgorithm: String] = [:]
+    for algorithm in scope.expect.digests.keys { found[algorithm] = passed[algorithm] ?? told[algorithm] }
+    let unknown = Set(scope.expect.digests.keys).subtracting(found.keys)
+    if mayRead, !unknown.isEmpty {
+      scope.record.warn(
+        "the source is read once more: nothing else tells \(unknown.map(\.rawValue).sorted().joined(separator: ", ")) of what earlier attempts copied"
+      )
+      found.merge(try await of(0..<size, unknown)) { $1 }
+    }
+    for (algorithm, wanted) in scope.expect.digests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard let digest = found[algorithm] else { continue }
+      guard digest == wanted else { throw notExpected(algorithm, digest, wanted) }
+      scope.record.check(Verification(algorithm.rawValue, .manifest, .match))
+    }
+  }
+
+  nonisolated(nonsending) func of(
+    _ range: Range<Int64>, _ algorithms: some Collection<DigestAlgorithm> & Sendable
+  ) async throws -> [DigestAlgorithm: String] {
+    guard !algorithms.isEmpty else { return [:] }
+    if let one = held.values.first(where: {
+      $0.start <= range.lowerBound && range.upperBound <= $0.start + Int64($0.loan.bytes.count)
+    }) {
+      return try await digests(of: range, in: one, Array(algorithms))
+    }
+    let digests = try DigestSet(Set(algorithms.map(\.kind)))
+    try await read(range) { digests.update($0) }
+    countUnsent(Int64(range.count))
+    return DigestAlgorithm.named(digests.finish())
+  }
+
+  private nonisolated(nonsending) func digests(
+    of range: Range<Int64>, in one: Held, _ algorithms: [DigestAlgorithm]
+  ) async throws -> [DigestAlgorithm: String] {
+    let (loan, part) = (one.loan, Int(range.lowerBound - one.start)..<Int(range.upperBound - one.start))
+    return try await scope.context.local.pool.run {
+      let digests = try DigestSet(Set(algorithms.map(\.kind)))
+      loan.bytes.withUnsafeBytes { digests.update(.init(rebasing: $0[part])) }
+      return DigestAlgorithm.named(digests.finish())
+    }
+  }
+
+  /// Looks at the beginning and the end of the content, before a byte goes to the sink.
+  nonisolated(nonsending) func outcome(ofType type: String) async throws -> Digests.MediaTypeRule.Outcome {
+    struct Missing: Error { let range: Range<Int64> }
+    var known: [Int64: [UInt8]] = [:]
+    while true {
+      do {
+        return try Digests.MediaTypeRule.check(type: type, size: size) { offset, count in
+          for (start, bytes) in known
+          where start <= offset && offset + Int64(count) <= start + Int64(bytes.count) {
+            return Array(bytes[Int(offset - start)..<Int(offset - start) + count])
+          }
+          throw Missing(range: offset..<offset + Int64(count))
+        }
+      } catch let missing as Missing {
+        var bytes: [UInt8] = []
+        try await read(missing.range) { bytes += $0 }
+        countUnsent(Int64(bytes.count))
+        known[missing.range.lowerBound] = bytes
+      }
+    }
+  }
+
+  // MARK: Bytes
+
+  /// Brings a chunk here, where it fits the budget.
+  nonisolated(nonsending) func hold(_ chunk: UploadChunk) async throws {
+    let (range, budget) = (chunk.range, scope.context.uploads.budget)
+    guard range.count <= budget.capacity, !range.isEmpty else { return }
+    let loan = try await budget.room(range.count)
+    if !isStreamed {
+      do { try await fill(loan, range) } catch let failure as Failure where failure.class == .rangesUnserved {
+        // Another chunk may have found it out as well.
+        if !isStreamed {
+          isStreamed = true
+          noteStream()
+        }
+      }
+    }
+    if isStreamed { try await fillFromStream(loan, range) }
+    let one = Held(start: range.lowerBound, loan: loan)
+    held[chunk.index] = one
+    try await passing?.add(loan, at: range.lowerBound)
+    // The only request's bytes are compared before they go.
+    if range == 0..<size {
+      _ = try await whole(also: [DigestAlgorithm]())
+      try await checkExpected(mayRead: false)
+    }
+  }
+
+  /// The chunk is here: its digests cost no reading.
+  func holds(_ chunk: UploadChunk) -> Bool { held[chunk.index] != nil }
+
+  /// The sink has the chunk, or will not have it.
+  func release(_ chunk: UploadChunk) { held[chunk.index] = nil }
+
+  /// The chunk as the body of a request, with the digests that go before it.
+  nonisolated(nonsending) func body(
+    of bare: UploadChunk, _ algorithms: [DigestAlgorithm], moved: @escaping (Int) -> Void
+  ) async throws -> (UploadChunk, any SentBody) {
+    var chunk = bare
+    chunk.digests = try await of(chunk.range, algorithms)
+    guard let one = held[chunk.index] else {
+      return (chunk, try piped(chunk, moved: moved))
+    }
+    if algorithms.isEmpty, let kept = chunkDigest { chunk.digests = try await of(chunk.range, [kept]) }
+    let body = try ChunkBody(
+      file: nil, range: chunk.range, loan: one.loan, start: one.start, proof: nil, canAsk: true, moved: moved)
+    return (chunk, body)
+  }
+
+  private func piped(_ chunk: UploadChunk, moved: @escaping (Int) -> Void) throws -> PipedBody {
+    let (pipe, isWhole) = (BytePipe(), chunk.range == 0..<size)
+    // It is the half that waits for its connection.
+    scope.requester.isPaired = false
+    // What passed in a try that broke is not the beginning of this one.
+    passing = nil
+    if isWhole { passing = try newDigest() }
+    if chunk.range.isEmpty { pipe.end(nil) }
+    return PipedBody(pipe, length: Int64(chunk.range.count)) { [self] in
+      chunk.range.isEmpty ? Task {} : feed(chunk.range, pipe)
+    } moved: { count in
+      moved(count)
+    }
+  }
+
+  /// Reads a range, or all of a stream, into a pipe; what breaks it is told by the pipe.
+  nonisolated(nonsending) func pour(_ range: Range<Int64>?, into pipe: BytePipe) async {
+    let wanted = range ?? 0..<size
+    origin.requester.isPaired = range != nil
+    defer { origin.requester.isPaired = false }
+    do {
+      let receiver = RangeReceiver(wanted, of: object, at: origin.source.place) { _ in
+      } use: { [self] bytes in
+        if range == 0..<size { passing?.update(bytes) }
+        pipe.write(bytes)
+      }
+      try await origin.source.read(
+        range == 0..<size || range == nil ? nil : range, of: object, wantsDigest: false,
+        into: PausingReceiver(receiver, pipe))
+      guard receiver.reached == wanted.upperBound else { throw endedEarly(receiver.reached) }
+      if range == 0..<size {
+        _ = try await whole(also: [DigestAlgorithm]())
+        try await checkExpected(mayRead: false)
+      }
+      pipe.end(nil)
+    } catch {
+      pipe.end(error is RangeReceiver.Enough ? nil : error)
+    }
+    scope.record.count(origin.requester.takeTally())
+  }
+
+  private func endedEarly(_ end: Int64) -> Failure {
+    Failure(.networkUnreachable, "\(origin.source.place): the answer ended at byte \(end)")
+  }
+
+  private nonisolated(nonsending) func fill(_ loan: BufferBudget.Loan, _ range: Range<Int64>) async throws {
+    try await read(range) { [start = range.lowerBound] bytes, offset in
+      loan.write(bytes, at: Int(offset - start))
+    }
+  }
+
+  private nonisolated(nonsending) func read(
+    _ range: Range<Int64>, _ use: @escaping (UnsafeRawBufferPointer) -> Void
+  ) async throws {
+    try await read(range) { bytes, _ in use(bytes) }
+  }
+
+  /// Reads a range; what a broken connection brought is kept, and only the rest asked for again.
+  private nonisolated(nonsending) func read(
+    _ range: Range<Int64>, _ use: @escaping (UnsafeRawBufferPointer, Int64) -> Void
+  ) async throws {
+    guard !range.isEmpty else { return }
+    var (reached, before) = (range.lowerBound, range.lowerBound)
+    defer { scope.record.count(origin.requester.takeTally()) }
+    try await origin.requester.retrying { _ in
+      before = reached
+      let receiver = RangeReceiver(
+        reached..<range.upperBound, of: object, at: origin.source.place
+      ) { [self] in
+        countUnsent(Int64($0))
+      } use: { bytes in
+        use(bytes, reached)
+        reached += Int64(bytes.count)
+      }
+      do {
+        try await origin.source.read(
+          reached..<range.upperBound, of: object, wantsDigest: false, into: receiver)
+      } catch is RangeReceiver.Enough {}
+      guard reached < range.upperBound else { return .done(()) }
+      // A server may answer with less than was asked for; it must answer with something.
+      guard reached > before else {
+        throw Failure(
+          .protocolViolation, "\(origin.source.place) answered, and none of what was asked for came")
+      }
+      return .more
+    } recover: { _, _ in
+      reached > before ? .progress : .none
+    }
+  }
+
+  // MARK: One stream
+
+  private func noteStream() {
+    scope.requester.isPaired = true
+    guard size > Int64(scope.record.transfer.settings.chunkSize.bytes(of: size, chosen: nil)) else { return }
+    scope.record.warn(
+      object.isIdentified
+        ? "the source does not serve ranges: it is one stream, and an attempt that is stopped reads it from its beginning"
+        : "nothing tells one version of the source from another: it is one stream, which can't be resumed")
+  }
+
+  /// Takes a chunk from the stream, which is begun anew where the chunk lies before its place.
+  private nonisolated(nonsending) func fillFromStream(
+    _ loan: BufferBudget.Loan, _ range: Range<Int64>
+  ) async throws {
+    await streamTurn.take()
+    defer { streamTurn.leave() }
+    try await origin.requester.retrying {
+      do { try await self.takeFromStream(loan, range) } catch {
+        self.stream?.task.cancel()
+        self.stream = nil
+        throw error
+      }
+    }
+  }
+
+  private nonisolated(nonsending) func takeFromStream(
+    _ loan: BufferBudget.Loan, _ range: Range<Int64>
+  ) async throws {
+    if let stream, stream.position > range.lowerBound {
+      stream.task.cancel()
+      self.stream = nil
+    }
+    let current: (pipe: BytePipe, position: Int64, task: Task<Void, Never>)
+    if let stream {
+      current = stream
+    } else {
+      let pipe = BytePipe()
+      current = (pipe, 0, feed(nil, pipe))
+      stream = current
+    }
+    let (pipe, task) = (current.pipe, current.task)
+    var position = current.position
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while position < range.upperBound {
+      try Task.checkCancellation()
+      await withTaskCancellationHandler {
+        await pipe.waitForBytes()
+      } onCancel: {
+        task.cancel()
+      }
+      let wanted = (position < range.lowerBound ? range.lowerBound : range.upperBound) - position
+      let count = try buffer.withUnsafeMutableBytes {
+        try pipe.read(into: .init(rebasing: $0.prefix(Int(min(Int64($0.count), wanted)))))
+      }
+      guard count > 0 else { throw endedEarly(position) }
+      if position < range.lowerBound {
+        countUnsent(Int64(count))
+      } else {
+        buffer.withUnsafeBytes {
+          loan.write(.init(rebasing: $0.prefix(count)), at: Int(position - range.lowerBound))
+        }
+      }
+      position += Int64(count)
+      stream?.position = position
+    }
+  }
+
+  /// Bytes that came and are not sent on. What is sent counts as it is sent: a byte that passes counts once.
+  private func countUnsent(_ count: Int64) {
+    scope.record.note(.moved(count))
+    scope.record.note(.discarded(count))
+    scope.context.board.count(Int(count))
+  }
+}
+
+/// A receiver that pauses its source while the pipe behind it is full.
+private final class PausingReceiver: ByteReceiver {
+  private let inner: RangeReceiver
+  private let pipe: BytePipe
+
+  init(_ inner: RangeReceiver, _ pipe: BytePipe) { (self.inner, self.pipe) = (inner, pipe) }
+
+  func open(_ opening: Opening) throws { try inner.open(opening) }
+  func take(_ bytes: UnsafeRawBufferPointer) throws { try inner.take(bytes) }
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { pipe.mustWait(resume) }
+}

@@ -1,0 +1,103 @@
+import Digests
+import Endpoints
+import Foundation
+import JobModel
+import LocalFiles
+import Testing
+
+@testable import Transfers
+
+/// What a copy is made of, each by itself.
+struct CopySourceTests {
+  private static let object: RemoteObject = {
+    var object = RemoteObject()
+    (object.size, object.etag) = (10, "\"1\"")
+    return object
+  }()
+
+  /// Which bytes of 0..<10 a receiver uses and skips, of an answer that brings `came`.
+  private func taken(
+    _ wanted: Range<Int64>, _ opening: Opening, _ came: Range<UInt8>
+  ) throws -> (used: [UInt8], skipped: Int, isEnough: Bool) {
+    var (used, skipped, isEnough): ([UInt8], Int, Bool) = ([], 0, false)
+    let receiver = RangeReceiver(wanted, of: Self.object, at: "there") {
+      skipped += $0
+    } use: {
+      used += $0
+    }
+    try receiver.open(opening)
+    do {
+      for byte in came { try withUnsafeBytes(of: byte) { try receiver.take($0) } }
+    } catch is RangeReceiver.Enough { isEnough = true }
+    #expect(receiver.reached == wanted.lowerBound + Int64(used.count))
+    return (used, skipped, isEnough)
+  }
+
+  @Test func onlyWhatIsWantedIsUsed() throws {
+    let part = try taken(2..<5, Opening(.bytes(2..<5), seen: Self.object), 2..<5)
+    #expect(part.used == [2, 3, 4] && part.skipped == 0 && !part.isEnough)
+    let short = try taken(2..<5, Opening(.bytes(2..<4), seen: Self.object), 2..<4)
+    #expect(short.used == [2, 3])
+    let whole = try taken(0..<3, Opening(.whole(length: 10), seen: Self.object), 0..<10)
+    #expect(whole.used == [0, 1, 2] && whole.skipped == 1 && whole.isEnough)
+  }
+
+  @Test func anotherVersionAndMissingRangesAreRefused() throws {
+    var other = Self.object
+    other.etag = "\"2\""
+    for opening in [Opening(.bytes(0..<3), seen: other), Opening(.changed, seen: other)] {
+      let failure = #expect(throws: Failure.self) { try taken(0..<3, opening, 0..<3) }
+      #expect(failure?.class == .sourceChanged && failure?.code == .remoteChanged)
+    }
+    let failure = #expect(throws: Failure.self) { try taken(2..<3, Opening(.whole(length: 10)), 0..<3) }
+    #expect(failure?.class == .rangesUnserved)
+  }
+
+  @Test func whatPassesInAnyOrderIsHashedInOrder() async throws {
+    let (budget, pool) = (BufferBudget(bytes: 30), BlockingPool(label: "t", width: 1))
+    let digest = try PassingDigest([.sha256], pool: pool)
+    let bytes = (0..<30).map { UInt8($0) }
+    for offset in [10, 20, 0] {
+      let loan = try #require(budget.take(10))
+      bytes[offset..<offset + 10].withUnsafeBytes { loan.write($0, at: 0) }
+      #expect(digest.finish(size: 30) == nil)
+      try await digest.add(loan, at: Int64(offset))
+    }
+    #expect(digest.finish(size: 30) == [.sha256: try Digest.hex(of: bytes, .sha256)])
+    // The thread that hashed it lets go of it a moment later.
+    for _ in 0..<1000 where budget.take(30) == nil { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(budget.take(30) != nil, "what is hashed is given back")
+  }
+
+  @Test func roomIsGivenInTheOrderOfComing() async throws {
+    let budget = BufferBudget(bytes: 10)
+    var first = budget.take(10)
+    let large = Task { try await budget.room(8).bytes.count }
+    while budget.waiting < 1 { await Task.yield() }
+    let small = Task { try await budget.room(1).bytes.count }
+    let gone = Task { try await budget.room(1).bytes.count }
+    while budget.waiting < 3 { await Task.yield() }
+    gone.cancel()
+    await #expect(throws: CancellationError.self) { try await gone.value }
+    withExtendedLifetime(first) {}
+    first = nil
+    #expect(budget.take(1) == nil || budget.waiting == 0)
+    _ = try await (large.value, small.value)
+    #expect(budget.take(10) != nil)
+  }
+
+  @Test func thePipeHoldsItsLastByteBackUntilAllIsProved() throws {
+    let pipe = BytePipe()
+    var buffer = [UInt8](repeating: 0, count: 8)
+    func read() throws -> Int { try buffer.withUnsafeMutableBytes { try pipe.read(into: $0) } }
+    #expect(pipe.lacksBytes {})
+    [UInt8]([1, 2, 3]).withUnsafeBytes { pipe.write(.init(rebasing: $0.prefix(3))) }
+    #expect(try read() == 2 && read() == 0)
+    pipe.end(nil)
+    #expect(try read() == 1 && read() == 0)
+    let broken = BytePipe()
+    [UInt8]([1, 2, 3]).withUnsafeBytes { broken.write(.init(rebasing: $0.prefix(3))) }
+    broken.end(Failure(.integrityMismatch, "other bytes"))
+    #expect(throws: Failure.self) { try buffer.withUnsafeMutableBytes { try broken.read(into: $0) } }
+  }
+}
