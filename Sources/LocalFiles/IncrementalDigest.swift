@@ -27,6 +27,9 @@ package final class IncrementalDigest: Sendable {
   /// As many blocks wait before the writer is to wait too, and so few before it may go on.
   private static let manyBlocks = 8
   private static let fewBlocks = 4
+  /// Bytes that are hashed before others in the pool have their turn: an upload's first chunk is not to wait until all
+  /// of its file is hashed.
+  private static let turn: Int64 = 4 << 20
 
   private let file: OpenFile
   private let pool: BlockingPool
@@ -125,14 +128,16 @@ package final class IncrementalDigest: Sendable {
 
   private func schedule() {
     pool.submit { [self] in
+      let end = work.position + Self.turn
       while true {
+        guard work.position < end else { return schedule() }
         switch next() {
         case .piece(let piece):
           work.digests.update(piece.block.bytes)
           work.position += Int64(piece.block.count)
           blocks?.giveBack(piece.block)
         case .file(let target):
-          do { try hash(to: target) } catch { settle(.failure(error)) }
+          do { try hash(to: min(target, end)) } catch { settle(.failure(error)) }
         case .end:
           settle(.success(work.digests.finish()))
         case .nothing:
