@@ -107,9 +107,9 @@ enum Schema {
       try db.execute(
         sql: """
           -- Counts by state and sums at the run's end; null in runs before this one.
-          ALTER TABLE run ADD COLUMN totals TEXT CHECK (json_valid(totals));
+          ALTER TABLE run ADD COLUMN totals TEXT CHECK (totals IS NULL OR json_valid(totals));
           -- When nothing moved, under a policy or to a server, and why.
-          ALTER TABLE run ADD COLUMN pauses TEXT CHECK (json_valid(pauses));
+          ALTER TABLE run ADD COLUMN pauses TEXT CHECK (pauses IS NULL OR json_valid(pauses));
           """)
     }
     return migrator

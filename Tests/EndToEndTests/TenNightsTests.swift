@@ -260,7 +260,7 @@ struct TenNightsTests {
     // The run takes long, and is started once more meanwhile.
     try secrets(token: "the-second-token", key: "feed-key-2")
     try a.put("a0", String(repeating: "alpha, grown. ", count: 100_000))
-    try await a.start(faults: Depot.slow(400_000))
+    try await a.start(faults: Depot.slow(150_000))
     try? FileManager.default.removeItem(atPath: report)
     let long = try start()
     while home.parts().isEmpty {

@@ -64,6 +64,11 @@ struct WebDAVTests {
     #expect(unchanged.status == 0 && unchanged.transferred == 0, "\(unchanged.errors)")
   }
 
+  /// Another job: what stands there is not its own.
+  private func stranger(_ endpoint: String, _ transfer: String) -> String {
+    job(endpoint, transfer).replacingOccurrences(of: "job: ", with: "job: other-")
+  }
+
   /// A changed source replaces its file; `keep` and `fail` do not; a folder is never replaced, nor what is in it.
   @Test(arguments: Make.allCases) func whatIsThere(_ make: Make) async throws {
     let bench = try Bench()
@@ -80,11 +85,11 @@ struct WebDAVTests {
 
     try bench.source("b.bin", size: 10, seed: 3)
     let kept = try await bench.run(
-      job(server.endpoint(), "{ id: other, upload: b.bin, to: \"dav:in/a.bin\", if_exists: keep }"),
+      stranger(server.endpoint(), "{ id: other, upload: b.bin, to: \"dav:in/a.bin\", if_exists: keep }"),
       environment: Self.environment)
     #expect(kept.state("other") == "skipped exists", "\(kept.errors)")
     let failed = try await bench.run(
-      job(server.endpoint(), "{ id: other, upload: b.bin, to: \"dav:in/a.bin\", if_exists: fail }"),
+      stranger(server.endpoint(), "{ id: other, upload: b.bin, to: \"dav:in/a.bin\", if_exists: fail }"),
       environment: Self.environment)
     #expect(failed.state("other") == "failed DESTINATION_EXISTS", "\(failed.errors)")
     #expect(try files(server) == ["in/a.bin": sum])

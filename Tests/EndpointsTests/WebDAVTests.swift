@@ -218,7 +218,9 @@ struct WebDAVTests {
     let upload = try upload()
     let session = try #require(upload.ownSession(for: Self.source()))
     func closing(_ answers: [Response], mustBeNew: Bool = false) throws -> (asked: [String], end: Int?) {
-      let exchange = try #require(upload.closing(session, source: Self.source(mustBeNew: mustBeNew)))
+      guard let exchange = upload.closing(session, source: Self.source(mustBeNew: mustBeNew)) else {
+        throw Failure(.internal, "no exchange")
+      }
       return try words(exchange, answers)
     }
     let temporary = String(Self.temporary.dropFirst("https://h".count))

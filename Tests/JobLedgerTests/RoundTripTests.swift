@@ -71,6 +71,8 @@ struct RoundTripTests {
     settings.headers = [HeaderSetting(name: "X", value: .secret(.environment("Y")))]
     settings.sourceHeaders = [HeaderSetting(name: "Z", value: .text("1"))]
     settings.sourcePolicy = policy()
+    // How many chunks of an upload begin is the destination's to say.
+    settings.sourcePolicy?.keepsChunksInFlight = false
     settings.needs = ["a", "b/*"]
     settings.isEnabled = false
     settings.allowsOutside = true

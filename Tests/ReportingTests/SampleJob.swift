@@ -102,7 +102,7 @@ final class SampleJob {
       HeaderSetting(name: "X-Api-Key", value: .text(password)),
       HeaderSetting(name: "X-Plain", value: .text("seen")),
     ]
-    if id == "waiting" { settings.chunkSize = .auto }
+    if id == "waiting" { (settings.chunkSize, settings.needs) = (.auto, ["slow"]) }
     let source: Place =
       settings.direction == .upload
       ? .local("in/\(id)") : .url("https://h.example/\(id)?X-Amz-Signature=\(signature) and more")

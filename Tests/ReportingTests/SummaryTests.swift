@@ -146,7 +146,7 @@ import Testing
     #expect(lines.count == 3, "\(history.text)")
     #expect(
       lines[2].hasPrefix(
-        "1    2023-11-14 22:13:20 UTC  13 s  failed   1     1     1     2       3     900 B"),
+        "1    2023-11-14 22:13:20 UTC  13 s  failed   1     1     1     1       3     900 B"),
       "\(history.text)")
     #expect(History(job: "x", runs: []).text == "x: no runs yet\n")
   }

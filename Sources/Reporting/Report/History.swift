@@ -63,7 +63,7 @@ package struct History {
       tries, LocalTime.text(run.startedAt, zone), activeSeconds(run).map(Figures.duration) ?? "-",
       run.outcome?.rawValue ?? "running", run.exitCode.map { String($0) } ?? "-",
       count(\.counts.completed), count(\.counts.upToDate),
-      count { $0.counts.failed + $0.counts.skippedForNeeds },
+      count(\.counts.failed),
       count { $0.counts.paused + $0.counts.queued + $0.counts.running }, Figures.bytes(bytes(run)),
       count { Int(clamping: $0.sums.retries) }, run.id,
     ]

@@ -59,7 +59,8 @@ package struct ReportText {
       lines.append("manifest \(DisplayText.safe(manifest))\(digest)")
     }
     if let code = head.exitCode {
-      let meaning = ExitStatus(rawValue: code).map { ": " + $0.meaning } ?? ""
+      // What to do is told behind the causes: a user's pause is not ended by running again.
+      let meaning = ExitStatus(rawValue: code)?.meaning.split(separator: ": ").first.map { ": " + $0 } ?? ""
       lines.append("exit code \(code)\(meaning)")
     }
     if let path = report { lines.append("report \(DisplayText.safe(path))") }

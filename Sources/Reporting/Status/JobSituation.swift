@@ -84,7 +84,7 @@ package struct JobSituation: Sendable {
           state: .paused(.retries), subject: host, count: group.tally.count, ids: group.tally.ids,
           until: host.flatMap { coolingDown[$0] })
       }
-    waiting = try Self.waiting(head, ledger, standing) + after
+    waiting = (try Self.waiting(head, ledger, standing) + after).sorted { $0.count > $1.count }
     let policies = waiting.compactMap { waiting -> Coming? in
       guard let until = waiting.until else { return nil }
       switch waiting.state {

@@ -130,7 +130,7 @@ package struct StatusText {
 
   private func hint(_ waiting: JobSituation.Waiting) -> String? {
     switch waiting.state {
-    case .queued(nil): situation.isRunning ? "wait for their turn" : "the next `haul run` takes them up"
+    case .queued(nil): situation.isRunning ? "waiting for a turn" : "the next `haul run` takes them up"
     case .queued(.needs): nil
     case .paused(.user), .queued: AttentionText.hint(waiting.state)
     default: situation.isRunning && waiting.until != nil ? nil : AttentionText.hint(waiting.state)

@@ -28,7 +28,7 @@ struct ListedLook {
       endpoint.driver.abilities.listsVersions, let url = WebURL(endpoint.url),
       let listing = try? endpoint.driver.listingAccess(at: url)
     else { return .untold }
-    let key = ListedWindows.Key(endpoint: name, direction: record.transfer.settings.direction)
+    let key = ListedWindows.Key(endpoint: name, direction: record.transfer.settings.direction.wire)
     // What it needs may have changed the object in this run.
     let mayChange = !record.transfer.settings.needs.isEmpty
     while true {

@@ -25,9 +25,13 @@ protocol SendingDigests: AnyObject {
   nonisolated(nonsending) func of(
     _ range: Range<Int64>, _ algorithms: some Collection<DigestAlgorithm> & Sendable
   ) async throws -> [DigestAlgorithm: String]
+  /// Takes the digests of a small file's only body for the whole's.
+  func learn(_ found: [DigestAlgorithm: String])
 }
 
 extension SendingDigests {
+  func learn(_ found: [DigestAlgorithm: String]) {}
+
   nonisolated(nonsending) func whole() async throws -> [DigestAlgorithm: String] {
     try await whole(also: [DigestAlgorithm]())
   }
