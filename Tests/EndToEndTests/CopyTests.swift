@@ -168,10 +168,11 @@ struct CopyTests {
     #expect(s3.log().allSatisfy { $0.status < 500 })
   }
 
-  /// What a killed run has brought over is not moved again, and no upload stays open.
+  /// What a killed run has brought over is not moved again, and no upload stays open. A copy whose completion was not
+  /// recorded yet is made once more: nothing that is kept proves what the store holds then.
   @Test func kills() async throws {
     // Four parts in flight, each of which the budget of 16 MiB holds, from the source and to the sink.
-    try await RemoteKills.torture("copy", cost: 8 * Self.part) { seed in
+    try await RemoteKills.torture("copy", cost: 8 * Self.part, resumes: false) { seed in
       let ends = try await Ends(config: ["\"rate\": 6000000"])
       let (bench, s3, size) = (ends.bench, ends.s3, 12 * Self.part + 77)
       try bench.serve("a.bin", size: size, seed: seed)
@@ -189,12 +190,13 @@ struct CopyTests {
         prepareLast: { try s3.set([]) },
         settle: { run throws -> Int64 in
           let log = s3.log()
-          #expect(log.compactMap(\.published) == [sum])
+          let published = log.compactMap(\.published)
+          #expect(Set(published) == [sum])
           let opened = Set(log.filter { $0.op == "create" }.map(\.upload)).count
           let closed = log.filter { ["complete", "abort"].contains($0.op) && $0.status < 300 }.count
           #expect(opened == 0 || closed >= 1, "no upload stays open")
           let again = taken().reduce(Int64(0)) { $0 + $1.received } - Int64(size)
-          return max(again, read() - Int64(size))
+          return max(again, read() - Int64(size)) - Int64((published.count - 1) * size)
         })
     }
   }
