@@ -36,7 +36,9 @@ final class Intake {
         chunkSize: transfer.settings.chunkSize, chunksInFlight: transfer.settings.policy.chunksInFlight,
         verify: transfer.settings.verify, expect: transfer.expect, rate: record.context.rate(for: transfer),
         place: source.place, promisedDigests: source.promisedDigests,
-        firstRangeDescribes: source.firstRangeDescribes && transfer.knownSize != 0,
+        // A store may keep its checksum from ranges (SeaweedFS): where one is demanded, it is asked for first.
+        firstRangeDescribes: source.firstRangeDescribes && transfer.knownSize != 0
+          && transfer.settings.verify != .required,
         pinned: { source.pinned($0) }))
   }
 
