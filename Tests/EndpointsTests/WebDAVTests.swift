@@ -293,7 +293,10 @@ struct WebDAVTests {
     #expect(all.asked == [three, two, one, two, three] && all.end == 201)
     #expect(throws: Failure.self, "the endpoint's own folder") { try making(409, 409, 409) }
     #expect(throws: Failure.self, "it was made, and is not there") { try making(409, 201, 409) }
-    #expect(throws: Failure.self) { try making(403) }
+    #expect(throws: Failure.self) { try making(403, 403) }
+    let raced = try making(403, 405)
+    #expect(raced.asked == [three, three] && raced.end == 405, "made by another upload meanwhile")
+    #expect(try making(409, 403, 405, 201).asked == [three, two, two, three])
     #expect(try self.upload("x").remedy(for: try Self.status(409), now: 0) == nil)
     #expect(upload.remedy(for: try Self.status(507), now: 0) == nil)
   }

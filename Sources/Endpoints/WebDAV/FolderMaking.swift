@@ -9,6 +9,8 @@ struct FolderMaking: Exchange {
   private var pending: [Int]
   /// The one that was made last: what lies in it can't lack it any more.
   private var made: Int?
+  /// The one that was refused and is asked for once more.
+  private var doubted: Int?
 
   /// Nil where the path lies in no folder.
   init?(of path: String, below root: WebURL) {
@@ -33,6 +35,8 @@ struct FolderMaking: Exchange {
           httpStatus: response.status)
       }
       pending.append(depth - 1)
+    // mod_dav answers so where another upload made the folder since it looked: asked again, it says 405.
+    case 403 where doubted != depth: doubted = depth
     default: throw refused(response, depth, now)
     }
     return pending.last.map { .send(make($0)) } ?? .end(response)
