@@ -195,6 +195,19 @@ package struct ConcurrencyWindow: Sendable {
     return decrease
   }
 
+  /// A gateway answered for a host that it did not reach (502, 504). What was tried is undone, so that the next failures are
+  /// not taken for the trial's; a size that had been found stays.
+  ///
+  /// - Parameter begun: when that request was sent.
+  package mutating func failed(begun: Double, now: Double) {
+    guard begun >= lastDecrease, isTrying else { return }
+    lastDecrease = now
+    if case .trying(let from, _) = phase { size = from }
+    round = nil
+    isStarting = false
+    hold()
+  }
+
   /// Whether the window is back where it was before the host said that there were too many; true once.
   package mutating func hasRecovered() -> Bool {
     guard let before, size >= before else { return false }

@@ -127,7 +127,7 @@ package struct Limiter: Sendable {
       // One that finds out whether the host is back takes no permit from others.
       let isApart = request.use == .suspended && isOpen(request.host) && permits.lacks(transfer?.id)
       if !isApart { use(&request, .working) }
-      guard isApart || permits.reacquire(transfer?.id) else { return .wait(until: nil) }
+      guard isApart || reacquire(transfer) else { return .wait(until: nil) }
       guard decision == .go, hasRoom(request) else { return .full(until: nil) }
       if request.policy.connectionsPerHost == .auto,
         let until = hosts[request.host]?.pace.wait(now: now)
@@ -260,7 +260,11 @@ package struct Limiter: Sendable {
   package mutating func resume(_ permit: RequestPermit) -> Bool {
     guard silent.remove(permit.id) != nil else { return true }
     permits.change(permit.request.transfer?.id, from: .suspended, to: .working)
-    return permits.reacquire(permit.request.transfer?.id)
+    return reacquire(permit.request.transfer)
+  }
+
+  private mutating func reacquire(_ transfer: TransferPermit?) -> Bool {
+    permits.reacquire(transfer?.id, holdsBuffers: transfer?.buffers.areHeld ?? false)
   }
 
   /// The host takes the request's body; whether others waited to hear from it.
@@ -310,7 +314,10 @@ package struct Limiter: Sendable {
       if failure?.isSilence == true {
         let inFlight = hosts[request.host]?.inFlight ?? 0
         _ = hosts[request.host]?.found?.refused(begun: permit.begun, now: now, inFlight: inFlight + 1)
-      } else if failure == nil, let bytes {
+      } else if failure != nil {
+        // A gateway that reaches nobody: what was tried is undone, and the next failures are the host's own.
+        hosts[request.host]?.found?.failed(begun: permit.begun, now: now)
+      } else if let bytes {
         _ = hosts[request.host]?.found?.ended(begun: permit.begun, now: now, bytes: bytes)
       }
       if hosts[request.host]?.found?.size != size { resized(request.host) }

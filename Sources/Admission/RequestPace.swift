@@ -46,8 +46,12 @@ package struct RequestPace: Sendable {
     }
     guard let since, begun >= since else { return }
     accepted += 1
-    // Only what was used says that more may go.
-    guard Double(accepted) >= rate * (now - since) / 2 else { return }
+    // Only what was used says that more may go: a rest, or a time with little to send, counts for nothing.
+    guard Double(accepted) >= rate * (now - since) / 2 else {
+      // Answers that take long come late, not seldom.
+      if now - since >= max(1, 2 / rate, 4 * (now - begun)) { (accepted, self.since) = (0, now) }
+      return
+    }
     if isDoubling {
       guard accepted >= Self.enoughToDouble else { return }
       self.rate = rate * 2

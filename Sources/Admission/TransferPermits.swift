@@ -13,6 +13,7 @@ package struct TransferPermit: Sendable {
   let host: String?
   /// Scheme, host and port that the transfer asks first; nil where they can't be told.
   package let origin: @Sendable () -> String?
+  package let buffers = SharedBuffers()
 }
 
 /// Which transfers hold a permit under their policy's `transfers` limit, and the job's. A transfer's permit is free for others while all
@@ -137,12 +138,13 @@ struct TransferPermits: Sendable {
     count(holder.weight - weight, holder.pool)
   }
 
-  /// Takes a permit for a transfer that was without one.
+  /// Takes a permit for a transfer that was without one; beyond the limit for one that holds buffers of the run's
+  /// budget, as those who hold permits may be waiting for these.
   ///
   /// - Returns: whether the transfer may move bytes now.
-  mutating func reacquire(_ id: Int?) -> Bool {
+  mutating func reacquire(_ id: Int?, holdsBuffers: Bool = false) -> Bool {
     guard let id, var holder = holders[id], !holder.isHeld, !holder.isCancelled else { return true }
-    guard hasRoom(holder.pool, holder.limit) else { return false }
+    guard holdsBuffers || hasRoom(holder.pool, holder.limit) else { return false }
     holder.isHeld = true
     held += 1
     holders[id] = holder

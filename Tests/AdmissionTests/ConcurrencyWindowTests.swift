@@ -120,4 +120,15 @@ struct ConcurrencyWindowTests {
     }
     #expect((2...12).contains(refusals), "\(refusals)")
   }
+
+  /// A gateway's 502 ends the trial once; what was found stays, and what fails from then on is no trial's.
+  @Test func anOutageEndsATrial() {
+    var window = ConcurrencyWindow(ceiling: 64)
+    #expect(window.isTrying)
+    window.admitted(inFlight: 1, now: 0)
+    window.failed(begun: 0, now: 0.1)
+    #expect(!window.isTrying && window.size == ConcurrencyWindow.start)
+    window.failed(begun: 0.2, now: 0.3)
+    #expect(window.size == ConcurrencyWindow.start)
+  }
 }

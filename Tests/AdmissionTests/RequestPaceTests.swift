@@ -63,4 +63,19 @@ struct RequestPaceTests {
     pace.refused(begun: 0.06, now: 0.11)
     #expect(pace.rate == 4)
   }
+
+  /// A rest does not count as time in which little was used.
+  @Test func itGrowsAtOnceAfterARest() {
+    var pace = RequestPace()
+    pace.admitted(now: 0)
+    pace.refused(begun: 0, now: 0.1)
+    var now = 3600.0
+    for _ in 0..<12 {
+      now = max(now, pace.wait(now: now) ?? now)
+      pace.admitted(now: now)
+      pace.accepted(begun: now, now: now + 0.001)
+    }
+    #expect((pace.rate ?? 0) > 4, "\(pace.rate ?? 0) a second")
+    #expect(now < 3605)
+  }
 }

@@ -80,6 +80,32 @@ struct TransferPermitsTests {
     #expect(permits.hasRoom(7, .transfers(1)) == row.hasRoom && permits.hasRoom(8, .transfers(1)))
   }
 
+  /// Those who have its permit may wait for the buffers that it holds.
+  @Test func buffersBringAPermitBack() {
+    var permits = TransferPermits(most: 1)
+    let first = permits.begin(1, group: 0, .transfers(1))
+    permits.change(first.id, from: nil, to: .suspended)
+    let second = permits.begin(2, group: 0, .transfers(1))
+    #expect(!first.buffers.areHeld)
+    let holding = first.buffers.hold()
+    #expect(first.buffers.areHeld && !second.buffers.areHeld)
+    permits.change(first.id, from: .suspended, to: .working)
+    #expect(!permits.reacquire(first.id))
+    #expect(permits.reacquire(first.id, holdsBuffers: first.buffers.areHeld))
+    #expect(permits.held == 2 && !permits.hasRoom(0, .transfers(2)))
+    withExtendedLifetime(holding) { permits.end(first.id) }
+    #expect(permits.held == 1)
+  }
+
+  @Test func buffersAreCountedUntilTheyGo() {
+    let buffers = SharedBuffers()
+    var holding = [buffers.hold(), buffers.hold()]
+    holding.removeLast()
+    #expect(buffers.areHeld)
+    holding.removeAll()
+    #expect(!buffers.areHeld)
+  }
+
   @Test func theJobsLimitIsOfAllGroups() {
     var permits = TransferPermits(most: 2)
     let first = permits.begin(1, group: 0, .transfers(5)).id

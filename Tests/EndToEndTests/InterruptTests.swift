@@ -49,8 +49,8 @@ struct InterruptTests {
     for id in ["down", "up", "web"] { #expect(first.state(id) == "paused interrupted") }
     #expect(!bench.exists("a.bin"))
 
-    // What was under way is logged when depot notices the end.
-    try await Task.sleep(for: .milliseconds(1500))
+    // What was under way is logged when depot notices the end: it reads what has arrived of a chunk in 2 s.
+    try await Task.sleep(for: .seconds(6))
     let before = try await depot.log().count
     let second = try await bench.run(nil, ["--events", events])
     #expect(second.status == 0, "\(second.errors)")

@@ -67,6 +67,33 @@ struct WebDAVTests {
     #expect(next.url.text == "https://h/dav/in/sub/")
   }
 
+  /// A name in another encoding would be asked for by another name, and its folder would seem empty.
+  @Test func namesThatAreNotUTF8AreRefused() throws {
+    for name in ["%E9t%E9/", "caf%E9.txt", "%FF"] {
+      let response = try Self.multi(
+        Self.item("/dav/in/", folder: true), Self.item("/dav/in/" + name, folder: name.hasSuffix("/")))
+      let failure = #expect(throws: Failure.self) { try page(response, "in/") }
+      #expect(failure?.code == .protocolViolation && failure?.message.contains(name) == true)
+    }
+  }
+
+  @Test func onlyAMissingPrefixIsEmpty() throws {
+    #expect(try page(try Self.status(404), "in/").entries.isEmpty)
+    let top = try page(
+      try Self.multi(Self.item("/dav/in/", folder: true), Self.item("/dav/in/sub/", folder: true)), "in/")
+    let failure = #expect(throws: Failure.self) {
+      try page(try Self.status(404, at: "https://h/dav/in/sub/"), "in/", top.next)
+    }
+    #expect(failure?.code == .notFound)
+  }
+
+  @Test func resourcesNeedNames() throws {
+    let own = Self.item("/dav/in/", folder: true)
+    for item in ["<D:response/>", Self.item("/dav/in/" + String(repeating: "x", count: 20_000))] {
+      #expect(throws: Failure.self) { try page(try Self.multi(own, item), "in/") }
+    }
+  }
+
   /// Files first, then folders by name, then what is behind them.
   @Test func foldersAreWalkedInOrder() throws {
     let folders: [String: [String]] = [
@@ -226,7 +253,13 @@ struct WebDAVTests {
     let temporary = String(Self.temporary.dropFirst("https://h".count))
     let moved = "MOVE F \(temporary)"
     let (file, folder) = (
-      try Self.multi(Self.item("/x", size: 1)), try Self.multi(Self.item("/x/", folder: true))
+      try Self.multi(Self.item("/x", size: 7)), try Self.multi(Self.item("/x/", folder: true))
+    )
+    let refused = try Self.multi(
+      "<D:response><D:href>/x</D:href><D:status>HTTP/1.1 403 Forbidden</D:status></D:response>")
+    let short = try Self.multi(Self.item("/x", size: 3))
+    let untyped = try Self.multi(
+      "<D:response><D:href>/x</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
     )
     let new = try closing([try Self.status(201)])
     #expect(new.asked == [moved] && new.end == 201)
@@ -241,10 +274,15 @@ struct WebDAVTests {
     #expect(kept.asked == [moved, "PROPFIND \(temporary)"] && kept.end == 412)
     let forbidden = try closing([try Self.status(403), file])
     #expect(forbidden.end == 403)
-    #expect(throws: Failure.self) { try closing([try Self.status(412), file, folder]) }
-    #expect(throws: Failure.self) {
-      try closing([try Self.status(412), file, try Self.status(200, "<html/>")])
+    let html = try Self.status(200, "<html/>")
+    for there in [folder, html, refused, untyped, try Self.status(403)] {
+      #expect(throws: Failure.self) { try closing([try Self.status(412), file, there]) }
     }
+    for arrived in [folder, html, refused, untyped, try Self.status(405)] {
+      #expect(throws: Failure.self) { try closing([try Self.status(412), arrived, file]) }
+    }
+    let failure = #expect(throws: Failure.self) { try closing([try Self.status(412), short, file]) }
+    #expect(failure?.code == .lengthMismatch && failure?.expected == "7" && failure?.actual == "3")
     for status in [403, 404, 409, 412] {
       let failure = #expect(throws: Failure.self) {
         try closing([try Self.status(status), try Self.status(404)])
@@ -262,6 +300,7 @@ struct WebDAVTests {
     }
     #expect(try end(try Self.status(204)).get().remoteID == "in/a b.bin")
     #expect(Wire.code(end(try Self.status(412), mustBeNew: true)) == .destinationExists)
+    #expect(throws: Failure.self) { try end(try Self.status(207, "<html>no</html>")).get() }
     let locked = "<D:response><D:href>/dav/in/x</D:href><D:status>HTTP/1.1 423 Locked</D:status></D:response>"
     for response in [try Self.status(423), try Self.multi(locked)] {
       guard case .failure(let failure) = end(response) else { throw Wire.Unexpected(what: "a success") }

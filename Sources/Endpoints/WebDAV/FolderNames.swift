@@ -15,7 +15,8 @@ struct FolderNames {
     var found: [(names: [String], MultiStatus.Resource)] = []
     for resource in status.resources {
       guard let names = Self.names(resource.href, response.url) else {
-        throw Self.violation(response, "lists `\(resource.href)`, which is not a name in it")
+        throw Self.violation(
+          response, "lists `\(resource.href.prefix(300))`, which is not a name in it, or not one in UTF-8")
       }
       found.append((names, resource))
     }
@@ -24,17 +25,18 @@ struct FolderNames {
       throw Self.violation(response, "lists nothing, not even itself")
     }
     if own.1.isRefused { throw WebDAVError.of(response, doing: "list", now: 0) }
-    guard own.1.isFolder, Self.isSame(own.names, as: asked) else {
-      throw Self.violation(response, "is not a folder by its own listing, which begins with `\(own.1.href)`")
+    guard own.1.isFolder == true, Self.isSame(own.names, as: asked) else {
+      throw Self.violation(
+        response, "is not a folder by its own listing, which begins with `\(own.1.href.prefix(300))`")
     }
     for (names, resource) in found where names.count > own.names.count {
       guard names.starts(with: own.names, by: Self.isSame), let name = names.last else {
-        throw Self.violation(response, "lists `\(resource.href)`, which does not lie in it")
+        throw Self.violation(response, "lists `\(resource.href.prefix(300))`, which does not lie in it")
       }
       // What lies deeper is listed with its own folder; what has just gone is not there.
       guard names.count == own.names.count + 1, ![404, 410].contains(resource.status) else { continue }
       // What may not be read is a file until its own request says more.
-      if resource.isFolder { folders.append(name) } else { files.append((name, resource)) }
+      if resource.isFolder == true { folders.append(name) } else { files.append((name, resource)) }
     }
   }
 
@@ -44,7 +46,8 @@ struct FolderNames {
     var names: [String] = []
     for piece in path.utf8.split(separator: UInt8(ascii: "/")) {
       let name = WebURL.decode(Substring(piece))
-      guard name != ".", name != "..", !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
+      guard name != ".", name != "..", !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }),
+        WebURL.decodesToText(Substring(piece))
       else {
         return nil
       }

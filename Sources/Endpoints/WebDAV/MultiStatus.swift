@@ -7,7 +7,8 @@ struct MultiStatus {
     var href = ""
     /// Of the resource itself; nil where its properties have one each.
     var status: Int?
-    var isFolder = false
+    /// nil where its type is not told.
+    var isFolder: Bool?
     /// Bytes.
     var size: Int64?
     var etag: String?
@@ -19,13 +20,17 @@ struct MultiStatus {
   }
 
   private(set) var resources: [Resource]
+  /// Elements of a document: some 150,000 names.
+  private static let most = 2_000_000
+  /// Bytes of an href: longer ones are no paths.
+  private static let longestHref = 16 << 10
 
   /// Nil where the body is not a multi-status document.
   init?(_ response: Response) {
     let reader = Reader()
-    guard XMLReader.read(response.body[...], most: .max, into: reader), reader.isMultiStatus else {
-      return nil
-    }
+    guard XMLReader.read(response.body[...], most: Self.most, into: reader), reader.isMultiStatus,
+      !reader.isStrange
+    else { return nil }
     resources = reader.resources
   }
 
@@ -49,6 +54,8 @@ struct MultiStatus {
   private final class Reader: XMLReceiver {
     private(set) var resources: [Resource] = []
     private(set) var isMultiStatus = false
+    /// Has a resource without a name, or with one that can't be a path.
+    private(set) var isStrange = false
     private var path: [String] = []
     private var text: [UInt8] = []
     private var resource = Resource()
@@ -72,12 +79,15 @@ struct MultiStatus {
     func end() {
       guard let name = path.popLast() else { return }
       switch (path.last, name) {
-      case ("multistatus", "response"): resources.append(resource)
+      case ("multistatus", "response"):
+        isStrange = isStrange || resource.href.isEmpty || resource.href.utf8.count > MultiStatus.longestHref
+        if !isStrange { resources.append(resource) }
       case ("response", "href"): if resource.href.isEmpty { resource.href = words }
       case ("response", "status"): resource.status = code
       case ("response", "propstat"): if (200..<300).contains(status ?? 200) { take() }
       case ("propstat", "status"): status = code
       case ("resourcetype", "collection"): properties.isFolder = true
+      case ("prop", "resourcetype"): properties.isFolder = properties.isFolder ?? false
       case ("prop", "getcontentlength"): properties.size = ByteCount.read(words)
       case ("prop", "getetag"): properties.etag = words.isEmpty ? nil : words
       case ("prop", "getlastmodified"): properties.modified = words.isEmpty ? nil : words
@@ -89,7 +99,7 @@ struct MultiStatus {
     }
 
     private func take() {
-      resource.isFolder = resource.isFolder || properties.isFolder
+      resource.isFolder = properties.isFolder ?? resource.isFolder
       resource.size = properties.size ?? resource.size
       resource.etag = properties.etag ?? resource.etag
       resource.modified = properties.modified ?? resource.modified

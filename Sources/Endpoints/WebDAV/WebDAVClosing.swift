@@ -4,8 +4,8 @@ import JobModel
 ///
 /// First by a MOVE that replaces nothing. One with `Overwrite: T` deletes whatever is there, a folder with all that is in it
 /// too; and some servers (Go's webdav package, so `rclone serve webdav`) delete it before they look for the file that is to
-/// take its place. So it is sent only behind two answers: the temporary name is there, and the destination is no folder.
-/// After a fault all of this begins anew.
+/// take its place. So it is sent only behind two answers: the temporary name is there with all bytes, and the destination is
+/// a file. After a fault all of this begins anew.
 struct WebDAVClosing: Exchange {
   private enum Step {
     case begun, moving, askingTemporary(refused: Response), askingDestination, replacing
@@ -15,10 +15,13 @@ struct WebDAVClosing: Exchange {
   let destination: WebURL
   /// What stands at the destination is kept.
   let mustBeNew: Bool
+  /// Bytes that were sent.
+  let size: Int64
   private var step = Step.begun
 
-  init(_ temporary: WebURL, to destination: WebURL, mustBeNew: Bool) {
-    (self.temporary, self.destination, self.mustBeNew) = (temporary, destination, mustBeNew)
+  init(_ temporary: WebURL, to destination: WebURL, size: Int64, mustBeNew: Bool) {
+    (self.temporary, self.destination) = (temporary, destination)
+    (self.size, self.mustBeNew) = (size, mustBeNew)
   }
 
   mutating func next(after response: Response?, now: Double) throws(Failure) -> ExchangeStep {
@@ -36,24 +39,45 @@ struct WebDAVClosing: Exchange {
     case .askingTemporary(let refused):
       if WebDAVUpload.isGone(response) { throw WebDAVUpload.gone(temporary) }
       guard refused.status == 412, !mustBeNew else { return .end(refused) }
+      let arrived = try Self.file(response, at: temporary, now).size ?? size
+      guard arrived == size else {
+        throw Failure(
+          .lengthMismatch,
+          "\(temporary) holds \(arrived) bytes of the \(size) that were sent; \(destination) is not replaced",
+          expected: String(size), actual: String(arrived))
+      }
       step = .askingDestination
       return .send(MultiStatus.ask(destination, depth: 0))
     case .askingDestination:
       step = .replacing
       if WebDAVUpload.isGone(response) { return .send(move(overwrites: false)) }
-      guard let there = MultiStatus(response)?.resources.first else {
-        throw Failure(
-          .protocolViolation,
-          "\(destination) answered PROPFIND with \(response.status) and no multi-status: it may be a folder, and is not replaced",
-          httpStatus: response.status)
-      }
-      guard !there.isFolder else {
-        throw Failure(
-          .destinationExists,
-          "\(destination) is a folder: haul replaces files alone; write another name after `to`")
-      }
+      _ = try Self.file(response, at: destination, now)
       return .send(move(overwrites: true))
     }
+  }
+
+  /// What a PROPFIND tells of a file.
+  ///
+  /// - Throws: `Failure` for all but an answer that says for certain that a file is there.
+  private static func file(
+    _ response: Response, at url: WebURL, _ now: Double
+  ) throws(Failure) -> MultiStatus.Resource {
+    let there = response.status == 207 ? MultiStatus(response)?.resources.first : nil
+    if response.status >= 400 || there?.isRefused == true {
+      throw WebDAVError.of(response, doing: "look before a file is replaced", now: now)
+    }
+    guard let there, let isFolder = there.isFolder else {
+      throw Failure(
+        .protocolViolation,
+        "\(url) answered PROPFIND with \(response.status) and no word whether it is a file: nothing is replaced",
+        httpStatus: response.status)
+    }
+    guard !isFolder else {
+      throw Failure(
+        .destinationExists,
+        "\(url) is a folder: haul replaces files alone; write another name after `to`")
+    }
+    return there
   }
 
   private func move(overwrites: Bool) -> Request {

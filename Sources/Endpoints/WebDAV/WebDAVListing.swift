@@ -20,8 +20,15 @@ package struct WebDAVListing: ListingProtocol {
   ) -> Result<ListedPage, Failure> {
     guard let walk = walk(page) else { return .failure(Failure(.internal, "a listing's mark can't be read")) }
     let prefix = Prefix(text)
-    // A folder that is not there has nothing in it; one may go while the others are listed.
-    if [404, 410].contains(response.status) { return .success(turn(walk, [], entries: [])) }
+    // A folder that is not there has nothing in it; one that has just been listed is missing.
+    if [404, 410].contains(response.status) {
+      guard !walk.folder.isEmpty else { return .success(turn(walk, [], entries: [])) }
+      return .failure(
+        Failure(
+          .notFound,
+          "\(response.url) was listed as a folder, and answers \(response.status): it has gone since, or the server does not know it by its own name; run again",
+          httpStatus: response.status))
+    }
     guard response.status == 207 else {
       return .failure(refusal(response, doing: "list `\(text)`", now: now))
     }

@@ -89,7 +89,7 @@ package struct WebDAVUpload: UploadProtocol {
   }
 
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? {
-    WebDAVClosing(temporary(session), to: url, mustBeNew: source.mustBeNew)
+    WebDAVClosing(temporary(session), to: url, size: source.size, mustBeNew: source.mustBeNew)
   }
 
   package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
@@ -100,7 +100,7 @@ package struct WebDAVUpload: UploadProtocol {
     _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Result<UploadedFile, Failure> {
     guard (200...207).contains(response.status),
-      response.status != 207 || MultiStatus(response)?.refusal == nil
+      response.status != 207 || MultiStatus(response).map({ $0.refusal == nil }) ?? false
     else {
       var failure = refusal(response, doing: Self.ending, now: now)
       if response.status == 412, source.mustBeNew { failure.code = .destinationExists }
@@ -147,7 +147,7 @@ package struct WebDAVUpload: UploadProtocol {
           httpStatus: response.status))
     }
     guard !there.isRefused else { return .failure(refusal(response, doing: what, now: now)) }
-    guard !there.isFolder else {
+    guard there.isFolder != true else {
       return .failure(Failure(.destinationExists, "\(response.url) is a folder, where a file is to be"))
     }
     var object = RemoteObject()

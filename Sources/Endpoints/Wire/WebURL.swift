@@ -202,6 +202,15 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Undoes percent-encoding; bytes that are no UTF-8 are repaired.
   package static func decode(_ text: some StringProtocol) -> String {
+    String(decoding: bytes(text), as: UTF8.self)
+  }
+
+  /// Whether the percent-decoded bytes are UTF-8: `decode` repairs what is not.
+  package static func decodesToText(_ text: some StringProtocol) -> Bool {
+    String(validating: bytes(text), as: UTF8.self) != nil
+  }
+
+  private static func bytes(_ text: some StringProtocol) -> [UInt8] {
     func value(_ byte: UInt8) -> UInt8? {
       switch byte {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -224,6 +233,6 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
         index += 1
       }
     }
-    return String(decoding: out, as: UTF8.self)
+    return out
   }
 }

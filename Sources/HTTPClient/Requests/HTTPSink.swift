@@ -57,7 +57,11 @@ final class HTTPSink: RemoteSink {
     case .success(let object):
       return .object(object, checks: remote.checks(response, source: source, chunks: chunks))
     case .failure(let failure):
-      guard failure.code == .notFound else { return .failed(failure) }
+      guard failure.code == .notFound else {
+        // Who may not look, or asks what the server does not know, is told so by a status; all else is no word of the file.
+        guard response.status >= 400 else { throw failure }
+        return .failed(failure)
+      }
       throw Failure(
         .notFound, "\(place) took the upload, and then answered that it does not have it",
         httpStatus: response.status)

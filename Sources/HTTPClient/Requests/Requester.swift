@@ -23,7 +23,7 @@ package final class Requester {
   private var settings: TransferSettings
   private var isCleanup: Bool { retry.isCleanup }
   private let throttle: Throttle
-  private let transfer: TransferPermit?
+  package let transfer: TransferPermit?
   package private(set) var tally = Tally()
   /// Tries of one request.
   var attempts: Int { retry.attempts }

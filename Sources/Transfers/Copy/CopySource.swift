@@ -1,3 +1,4 @@
+import Admission
 import Digests
 import Endpoints
 import HTTPClient
@@ -16,6 +17,8 @@ final class CopySource: SendingFile, SendingDigests {
   private struct Held {
     let start: Int64
     let loan: BufferBudget.Loan
+    /// While others may wait for the loan, this transfer waits for no permit.
+    let holding: SharedBuffers.Holding?
   }
 
   private let origin: CopyOrigin
@@ -299,6 +302,7 @@ final class CopySource: SendingFile, SendingDigests {
     let (range, budget) = (chunk.range, scope.context.uploads.budget)
     guard range.count <= budget.capacity, !range.isEmpty else { return }
     let loan = try await budget.room(range.count)
+    let holding = scope.requester.transfer?.buffers.hold()
     if !isStreamed {
       do { try await fill(loan, range) } catch let failure as Failure where failure.class == .rangesUnserved {
         // Another chunk may have found it out as well.
@@ -309,7 +313,7 @@ final class CopySource: SendingFile, SendingDigests {
       }
     }
     if isStreamed { try await fillFromStream(loan, range) }
-    let one = Held(start: range.lowerBound, loan: loan)
+    let one = Held(start: range.lowerBound, loan: loan, holding: holding)
     held[chunk.index] = one
     try await passing?.add(loan, at: range.lowerBound)
     // The only request's bytes are compared before they go.

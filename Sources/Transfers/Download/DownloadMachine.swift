@@ -86,9 +86,13 @@ struct DownloadMachine {
       }
       return goOn(after: .proving)
     case (.fetching(.identifying), .probed(let seen)):
-      if let seen, seen.size ?? 0 == 0, let failure = fetch.learn(seen) {
+      if let size = seen?.size, size > 0 {
+        let failure = Failure(
+          .rangeInvalid, "\(fetch.terms.place) told of no first byte, and now of \(size) bytes",
+          expected: "0", actual: String(size))
         return recover(from: failure, hasBytes: false)
       }
+      if let seen, let failure = fetch.learn(seen) { return recover(from: failure, hasBytes: false) }
       return goOn(after: .identifying)
     case (.fetching(.sizing), .fetched): return goOn(after: .sizing)
     case (.fetching(.vouching), .vouched): return goOn(after: .identifying)
@@ -145,8 +149,11 @@ struct DownloadMachine {
       return enter(.fetching(.proving), .describe(fetch.object))
     case .proving:
       if fetch.terms.firstRangeDescribes, let failure = fetch.unverifiable { return end(.failed(failure)) }
-      guard fetch.object.size == 0, !fetch.object.isIdentified else { return goOn(after: .identifying) }
-      // A 416 for an empty file names no version, and the next run wants to know which one this was.
+      guard fetch.object.size == 0, !fetch.object.isIdentified || fetch.terms.firstRangeDescribes else {
+        return goOn(after: .identifying)
+      }
+      // A 416 for an empty file names no version, and the next run wants to know which one this was; nor, from some
+      // servers, a size: they may only refuse ranges.
       return enter(.fetching(.identifying), .probe)
     case .identifying:
       guard !fetch.isOnlyUnvouched else { return enter(.fetching(.vouching), .vouch) }
