@@ -90,8 +90,8 @@ struct TransferPermitsTests {
     let holding = first.buffers.hold()
     #expect(first.buffers.areHeld && !second.buffers.areHeld)
     permits.change(first.id, from: .suspended, to: .working)
-    #expect(!permits.reacquire(first.id))
-    #expect(permits.reacquire(first.id, holdsBuffers: first.buffers.areHeld))
+    #expect(permits.reacquire(first.id) == false)
+    #expect(permits.reacquire(first.id, holdsBuffers: first.buffers.areHeld) == true)
     #expect(permits.held == 2 && !permits.hasRoom(0, .transfers(2)))
     withExtendedLifetime(holding) { permits.end(first.id) }
     #expect(permits.held == 1)

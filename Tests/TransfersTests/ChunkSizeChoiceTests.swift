@@ -47,6 +47,21 @@ struct ChunkSizeChoiceTests {
     #expect(try taken(fixed).0 == 8 << 20, "what the manifest says is asked for")
   }
 
+  @Test func chunksThatHaveToBeHeld() throws {
+    var streamed = choice(1 << 30, .bytes(64 << 20))
+    streamed.mostHeld = 16 << 20
+    #expect(try taken(streamed).0 == 16 << 20)
+  }
+
+  /// A stranger may have told the size.
+  @Test func moreChunksThanCanBeKept() throws {
+    #expect(throws: Never.self) { try taken(choice(10_000_000 << 10, .bytes(1 << 10))) }
+    for size: Int64 in [10_000_001 << 10, 1 << 60, .max] {
+      let failure = #expect(throws: Failure.self) { try taken(choice(size, .bytes(1 << 10))) }
+      #expect(failure?.code == .protocolViolation && failure?.class == .permanent)
+    }
+  }
+
   @Test func damageMakesThemSmaller() throws {
     var smaller = choice(100 << 20)
     smaller.afterDamage = 65_536

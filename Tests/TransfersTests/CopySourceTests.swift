@@ -53,6 +53,18 @@ struct CopySourceTests {
     #expect(failure?.class == .rangesUnserved)
   }
 
+  /// A HEAD told ten bytes.
+  @Test func moreThanWasToldIsAnotherObject() throws {
+    for opening in [
+      Opening(.whole(length: nil), seen: Self.object), Opening(.bytes(0..<10), seen: Self.object),
+    ] {
+      let failure = #expect(throws: Failure.self) { try taken(0..<10, opening, 0..<11) }
+      #expect(failure?.class == .sourceChanged && failure?.code == .remoteChanged)
+    }
+    let last = try taken(5..<10, Opening(.bytes(5..<10), seen: Self.object), 5..<10)
+    #expect(last.used == [5, 6, 7, 8, 9] && !last.isEnough)
+  }
+
   @Test func whatPassesInAnyOrderIsHashedInOrder() async throws {
     let (budget, pool) = (BufferBudget(bytes: 30), BlockingPool(label: "t", width: 1))
     let digest = try PassingDigest([.sha256], pool: pool)

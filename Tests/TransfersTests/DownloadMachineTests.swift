@@ -154,7 +154,6 @@ struct DownloadMachineTests: FetchCase {
     Cell(place: .describing, event: .described(object), step: .fetchMissing(size: 105)),
     Cell(place: .describing, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
     Cell(place: .identifying, event: .probed(nil), step: .verify),
-    Cell(place: .identifying, event: .probed(object), step: .verify),
     Cell(place: .moving, event: .fetched, step: .verify),
     Cell(place: .moving, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
     Cell(place: .verifying, event: .verified, step: .promote),
@@ -162,6 +161,18 @@ struct DownloadMachineTests: FetchCase {
     Cell(place: .repairing, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
     Cell(place: .promoting, event: .failed(transient, hasBytes: true), step: .end(.failed(transient))),
   ]
+
+  /// A server that refuses ranges answers 416 to the first byte, too.
+  @Test func whatWasTakenForEmptyHasBytes() {
+    var machine = machine(.identifying)
+    guard case .end(.failed(let failure)) = machine.next(.probed(Self.object)) else {
+      return #expect(Bool(false), "an empty file in place of 105 bytes")
+    }
+    #expect(failure.code == .rangeInvalid && failure.actual == "105")
+    var (other, empty) = (self.machine(.identifying), Self.object)
+    empty.size = 0
+    #expect(other.next(.probed(empty)) == .verify && other.fetch.object.etag == "\"1\"")
+  }
 
   @Test(arguments: cells) func table(_ cell: Cell) {
     var machine = machine(cell.place)

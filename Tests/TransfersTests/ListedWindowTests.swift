@@ -33,6 +33,13 @@ struct ListedWindowTests {
     #expect(window.step("d/f", since: 0) == .told(.untold) && window.step("d/f9", since: 0) == .told(.untold))
   }
 
+  /// The windows of a plan share what is asked for: names below another prefix are not this window's.
+  @Test func aPageOfAnotherPrefixTellsNothing() {
+    var window = ListedWindow(Self.names)
+    window.take(page(100..<200), of: ListedPlace(prefix: "", after: ""), at: 5)
+    #expect(window.step("d/f150", since: 0) == ask("d/f10"))
+  }
+
   @Test func answersGrowOld() {
     var window = ListedWindow(Self.names)
     let place = ListedPlace(prefix: "d/", after: "d/f10")

@@ -17,6 +17,8 @@ package protocol UploadTraits: Sendable {
   func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm]
   /// The server checks, or gives, digests of what it takes in this session (`verify: required`).
   func provesUpload(in session: RemoteSession) -> Bool
+  /// The protocol demands of the server that it refuses a chunk whose digest differs from the one that went along.
+  func refusesDamage(in session: RemoteSession) -> Bool
   /// Chunks whose receipts speak against them now that all are there: they are sent again, once, before the session is
   /// closed.
   func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord]
@@ -47,6 +49,7 @@ extension UploadTraits {
   package var looksBeforeItsEnd: Bool { false }
   package func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm] { abilities.chunkDigests }
   package func provesUpload(in session: RemoteSession) -> Bool { true }
+  package func refusesDamage(in session: RemoteSession) -> Bool { false }
   package func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     UploadedFile(etag: receipt?.token, digests: receipt?.digests ?? [:])

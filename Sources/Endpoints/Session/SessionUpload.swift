@@ -20,6 +20,9 @@ package struct SessionUpload: UploadProtocol {
   /// More than any server has use for; each takes memory.
   private static let mostChunks = 10_000_000
 
+  /// 422 `CHUNK_HASH_MISMATCH`.
+  package func refusesDamage(in session: RemoteSession) -> Bool { true }
+
   package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? {
     var members: [JSON.Member] = [
       .init("fileName", .string(fileName)),

@@ -142,6 +142,7 @@ package struct TusUpload: UploadProtocol {
   }
 
   package func provesUpload(in session: RemoteSession) -> Bool { Tus.checksum(session) != nil }
+  package func refusesDamage(in session: RemoteSession) -> Bool { Tus.checksum(session) != nil }
 
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
     var headers: HeaderList = [

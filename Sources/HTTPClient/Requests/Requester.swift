@@ -313,8 +313,9 @@ package final class Requester {
       case nil: return url
       case .renewal:
         hasRenewed = true
-        try rewind(body)
+        // A body that can't be rewound goes with the next try, which is to have another credential.
         await renewal.forget(credential)
+        try rewind(body)
       case .refusedURL:
         // Once a request; where the row has no other one, the refusal counts.
         mayRenewURL = false

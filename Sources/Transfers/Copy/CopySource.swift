@@ -34,15 +34,20 @@ final class CopySource: SendingFile, SendingDigests {
   private(set) var isStreamed = false
   private var streamTurn = AsyncTurn()
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
-  var feed: (Range<Int64>?, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
+  var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
   private init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject) throws {
     (self.origin, self.scope, self.object) = (origin, scope, object)
     passing = try newDigest()
-    // Ranges of what nothing tells apart may be of two objects.
-    isStreamed = object.servesRanges == false || !object.isIdentified
+    isStreamed = object.servesRanges == false || !isTied
     if isStreamed { noteStream() }
   }
+
+  /// Ranges of it are of one object: a strong validator or a version goes with each. Ranges of all else may be of two.
+  private var isTied: Bool { object.rangeValidator != nil || object.version != nil }
+
+  /// What an earlier attempt sent, and what is sent now, are of one object.
+  var canGoOn: Bool { isTied }
 
   // MARK: What it is
 
@@ -127,7 +132,7 @@ final class CopySource: SendingFile, SendingDigests {
     cancel()
     object = try await Self.look(origin, scope, begun: nil)
     passing = try newDigest()
-    isStreamed = isStreamed || object.servesRanges == false || !object.isIdentified
+    isStreamed = isStreamed || object.servesRanges == false || !isTied
     scope.record.note(.copying(object, .relay))
   }
 
@@ -152,6 +157,13 @@ final class CopySource: SendingFile, SendingDigests {
     stream = nil
     passing = nil
     held = [:]
+  }
+
+  /// The work is over: lets go of whoever feeds it, which has it in turn.
+  func close() {
+    cancel()
+    feed = { _, _ in Task {} }
+    chunks = { [] }
   }
 
   /// Chunks are about to be sent. Where the sink holds others than have passed here, no digest of the whole can be made of
@@ -273,6 +285,21 @@ final class CopySource: SendingFile, SendingDigests {
     }
   }
 
+  /// Reads an object that is said to be empty: a HEAD may say so of one that is not.
+  nonisolated(nonsending) func confirmEmptiness() async throws {
+    guard size == 0 else { return }
+    let (object, place) = (object, origin.source.place)
+    defer { scope.record.count(origin.requester.takeTally()) }
+    try await origin.requester.retrying { _ in
+      let receiver = RangeReceiver(0..<0, of: object, at: place) { [self] in
+        countUnsent(Int64($0))
+      } use: { _ in
+      }
+      return .done(
+        try await origin.source.read(nil, of: object, wantsDigest: false, into: receiver))
+    }
+  }
+
   /// Looks at the beginning and the end of the content, before a byte goes to the sink.
   nonisolated(nonsending) func outcome(ofType type: String) async throws -> Digests.MediaTypeRule.Outcome {
     struct Missing: Error { let range: Range<Int64> }
@@ -287,10 +314,21 @@ final class CopySource: SendingFile, SendingDigests {
           throw Missing(range: offset..<offset + Int64(count))
         }
       } catch let missing as Missing {
+        let range = missing.range
         var bytes: [UInt8] = []
-        try await read(missing.range) { bytes += $0 }
+        do { try await read(range) { bytes += $0 } } catch let failure as Failure
+          where failure.class == .rangesUnserved
+        {
+          // One stream: all that lies before it comes too.
+          bytes = []
+          try await read(0..<range.upperBound) { piece, offset in
+            let wanted = (offset..<offset + Int64(piece.count)).clamped(to: range)
+            guard !wanted.isEmpty else { return }
+            bytes += piece[Int(wanted.lowerBound - offset)..<Int(wanted.upperBound - offset)]
+          }
+        }
         countUnsent(Int64(bytes.count))
-        known[missing.range.lowerBound] = bytes
+        known[range.lowerBound] = bytes
       }
     }
   }
@@ -315,6 +353,8 @@ final class CopySource: SendingFile, SendingDigests {
     if isStreamed { try await fillFromStream(loan, range) }
     let one = Held(start: range.lowerBound, loan: loan, holding: holding)
     held[chunk.index] = one
+    // Its first reading was hashed, this one is sent: no digest of the whole is known any more.
+    if let passing, range.lowerBound < passing.position { self.passing = nil }
     try await passing?.add(loan, at: range.lowerBound)
     // The only request's bytes are compared before they go.
     if range == 0..<size {
@@ -346,6 +386,15 @@ final class CopySource: SendingFile, SendingDigests {
 
   private func piped(_ chunk: UploadChunk, moved: @escaping (Int) -> Void) throws -> PipedBody {
     let (pipe, isWhole) = (BytePipe(), chunk.range == 0..<size)
+    guard isWhole || !isStreamed else {
+      throw Failure(
+        .rangeInvalid,
+        "\(place) comes in one stream, and its chunks of \(chunk.range.count) bytes are too large to be held; set `chunk_size` to 16MiB at most",
+        class: .permanent)
+    }
+    // What was hashed before the body is what has to pass.
+    let expected = chunk.digests.min { $0.key.rawValue < $1.key.rawValue }
+    let wanted = PipedRange(chunk.range, isStream: false, expected: expected.map { ($0.key, $0.value) })
     // It is the half that waits for its connection.
     scope.requester.isPaired = false
     // What passed in a try that broke is not the beginning of this one.
@@ -353,34 +402,42 @@ final class CopySource: SendingFile, SendingDigests {
     if isWhole { passing = try newDigest() }
     if chunk.range.isEmpty { pipe.end(nil) }
     return PipedBody(pipe, length: Int64(chunk.range.count)) { [self] in
-      chunk.range.isEmpty ? Task {} : feed(chunk.range, pipe)
+      chunk.range.isEmpty ? Task {} : feed(wanted, pipe)
     } moved: { count in
       moved(count)
     }
   }
 
   /// Reads a range, or all of a stream, into a pipe; what breaks it is told by the pipe.
-  nonisolated(nonsending) func pour(_ range: Range<Int64>?, into pipe: BytePipe) async {
-    let wanted = range ?? 0..<size
-    origin.requester.isPaired = range != nil
+  nonisolated(nonsending) func pour(_ piped: PipedRange, into pipe: BytePipe) async {
+    let (wanted, isWhole) = (piped.range, piped.range == 0..<size)
+    origin.requester.isPaired = !piped.isStream
     defer { origin.requester.isPaired = false }
     do {
+      let digest = try piped.expected.map { try StreamingDigest($0.algorithm.kind) }
       let receiver = RangeReceiver(wanted, of: object, at: origin.source.place) { _ in
       } use: { [self] bytes in
-        if range == 0..<size { passing?.update(bytes) }
+        if isWhole, !piped.isStream { passing?.update(bytes) }
+        digest?.update(bytes)
         pipe.write(bytes)
       }
-      try await origin.source.read(
-        range == 0..<size || range == nil ? nil : range, of: object, wantsDigest: false,
-        into: PausingReceiver(receiver, pipe))
+      do {
+        try await origin.source.read(
+          isWhole ? nil : wanted, of: object, wantsDigest: false, into: PausingReceiver(receiver, pipe))
+      } catch is RangeReceiver.Enough {}
       guard receiver.reached == wanted.upperBound else { throw endedEarly(receiver.reached) }
-      if range == 0..<size {
+      if let digest, let expected = piped.expected, digest.finishHex() != expected.hex {
+        throw Failure(
+          .remoteChanged, "\(origin.source.place) gave other bytes when it was read again",
+          class: .sourceChanged)
+      }
+      if isWhole, !piped.isStream {
         _ = try await whole(also: [DigestAlgorithm]())
         try await checkExpected(mayRead: false)
       }
       pipe.end(nil)
     } catch {
-      pipe.end(error is RangeReceiver.Enough ? nil : error)
+      pipe.end(error)
     }
     scope.record.count(origin.requester.takeTally())
   }
@@ -440,7 +497,7 @@ final class CopySource: SendingFile, SendingDigests {
     scope.requester.isPaired = true
     guard size > Int64(scope.record.transfer.settings.chunkSize.bytes(of: size, chosen: nil)) else { return }
     scope.record.warn(
-      object.isIdentified
+      isTied
         ? "the source does not serve ranges: it is one stream, and an attempt that is stopped reads it from its beginning"
         : "nothing tells one version of the source from another: it is one stream, which can't be resumed")
   }
@@ -471,8 +528,14 @@ final class CopySource: SendingFile, SendingDigests {
     if let stream {
       current = stream
     } else {
+      guard isTied || range.lowerBound == 0 else {
+        throw Failure(
+          .remoteChanged,
+          "\(origin.source.place) broke off, and nothing tells whether what it gives now is the same object",
+          class: .sourceChanged)
+      }
       let pipe = BytePipe()
-      current = (pipe, 0, feed(nil, pipe))
+      current = (pipe, 0, feed(PipedRange(0..<size, isStream: true), pipe))
       stream = current
     }
     let (pipe, task) = (current.pipe, current.task)

@@ -45,6 +45,8 @@ final class RangeReceiver: ByteReceiver {
   func take(_ bytes: UnsafeRawBufferPointer) throws {
     let start = position
     position += Int64(bytes.count)
+    // A HEAD may tell less than there is.
+    if let size = object.size, position > size { throw changed(RemoteObject()) }
     let part = (start..<position).clamped(to: reached..<max(reached, wanted.upperBound))
     if part.count < bytes.count { skip(bytes.count - part.count) }
     if !part.isEmpty {

@@ -31,11 +31,11 @@ struct ListedLook {
     let key = ListedWindows.Key(endpoint: name, direction: record.transfer.settings.direction.wire)
     // What it needs may have changed the object in this run.
     let mayChange = !record.transfer.settings.needs.isEmpty
+    // Of one moment for all pages that are asked for: one that takes long to come would be too old for ever.
+    let since = mayChange ? record.began : context.client.clock.now() - Self.age
     while true {
-      let now = context.client.clock.now()
       let step = try await context.listings.step(
-        path, row: record.transfer.seq, key, since: mayChange ? record.began : now - Self.age,
-        context.run.ledger)
+        path, row: record.transfer.seq, key, since: since, context.run.ledger)
       switch step {
       case .told(let answer): return answer
       case .ask(let place): try await ask(listing, place, key)

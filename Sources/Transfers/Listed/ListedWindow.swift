@@ -89,6 +89,8 @@ struct ListedWindow {
 
   /// - Parameter time: when the page was asked for, seconds since 1970.
   mutating func take(_ page: ListedPage, of place: ListedPlace, at time: Double) {
+    // It may have been asked for by the window before, or after, this one.
+    guard place.prefix == prefix else { return }
     pages += 1
     var last = ByteText(place.after)
     var next = place.after.isEmpty ? 0 : firstIndex(behind: last)

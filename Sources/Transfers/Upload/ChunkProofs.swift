@@ -70,10 +70,10 @@ final class ChunkProofs {
   private nonisolated(nonsending) func proveEarlier(_ parts: [ChunkRecord]) async throws {
     let (etags, endpoint) = (scope.context.uploads.etags, scope.endpointName)
     guard source.copy == nil else {
-      // They would have to be read again; but each was taken with its digest.
-      guard let algorithm = source.chunkDigest, source.abilities.chunkDigests.contains(algorithm) else {
-        return
-      }
+      // They would have to be read again; what the server took with its digest, and compares, is proved.
+      guard let algorithm = source.chunkDigest, source.abilities.chunkDigests.contains(algorithm),
+        let session = scope.record.progress.session, scope.traits.refusesDamage(in: session)
+      else { return }
       for part in parts where !part.digest.isEmpty { proved[part.offset] = algorithm }
       return
     }

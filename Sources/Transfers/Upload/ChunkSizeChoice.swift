@@ -6,6 +6,8 @@ import JobModel
 struct ChunkSizeChoice {
   /// A budget makes chunks no smaller than this, in bytes.
   private static let least: Int64 = 16 * 1024
+  /// What is kept of each is in memory while a file is sent.
+  private static let mostChunks = 10_000_000
 
   let size: Int64
   let settings: TransferSettings
@@ -19,11 +21,14 @@ struct ChunkSizeChoice {
   var rate: Double?
   /// The largest chunks that the server has agreed to in this run.
   var limit: Int64?
+  /// The largest that can be held whole; nil where they need not be.
+  var mostHeld: Int64?
 
   /// - Parameter warn: told what the manifest's size had to give way to.
   /// - Throws: `POLICY_DENIED` where a budget would never let a chunk through.
   func bytes(_ destination: Place, warn: (String, _ hint: String?) -> Void) throws(Failure) -> Int64 {
     let taken = afterDamage.map { abilities.chunkSize(wanted: $0, of: size) } ?? chosen(warn)
+    try Self.check(size: size, chunk: taken, most: abilities.maximumChunks, destination)
     if let budget, abilities.order != .byOffset, min(taken, size) > budget.bytes {
       throw Failure(
         .policyDenied,
@@ -33,10 +38,21 @@ struct ChunkSizeChoice {
     return taken
   }
 
+  /// - Throws: where a file would have more chunks than can be kept: a server may have told its size, or theirs.
+  static func check(size: Int64, chunk: Int64, most: Int?, _ destination: Place) throws(Failure) {
+    let (count, most) = (ChunkLayout(size: size, chunkSize: chunk).count, most ?? mostChunks)
+    guard count > most else { return }
+    throw Failure(
+      .protocolViolation,
+      "\(size) bytes for `\(destination.text)` are \(count) chunks of \(chunk) bytes, and \(most) can be kept: set a larger `chunk_size`",
+      class: .permanent)
+  }
+
   private func chosen(_ warn: (String, String?) -> Void) -> Int64 {
     var wanted = settings.chunkSize.bytes(
       of: size, chosen: begun, rate: rate, least: abilities.minimumChunk, most: abilities.maximumChunks)
     if settings.chunkSize == .auto, begun == nil, let limit { wanted = min(wanted, limit) }
+    if let mostHeld, abilities.minimumChunk <= mostHeld { wanted = min(wanted, mostHeld) }
     if let most = mostUnderBudget, most < min(wanted, size) {
       warn("chunks are \(most) bytes in place of \(wanted): a spent budget throws away those under way", nil)
       wanted = most

@@ -41,7 +41,11 @@ final class SendingSource {
       limits: scope.context.limits, afterDamage: progress.chunkSize,
       begun: progress.session?.chunkSize ?? (scope.record.hasChunks ? progress.automaticChunk : nil),
       rate: scope.context.rate(for: scope.record.transfer),
-      limit: scope.context.uploads.chunkLimits[scope.sink.origin])
+      limit: scope.context.uploads.chunkLimits[scope.sink.origin],
+      mostHeld: copy.flatMap {
+        // Ranges can be read a second time; a stream's chunks have to be held.
+        $0.isStreamed || settings.chunkSize == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
+      })
     request = UploadSource(
       size: size, contentType: contentType,
       chunkSize: try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) },

@@ -54,6 +54,8 @@ struct SessionOpening {
     noteSize(session, isFirst: old == nil)
     record.note(.opened(session, source.file.facts))
     record.save()
+    try ChunkSizeChoice.check(
+      size: source.request.size, chunk: session.chunkSize, most: nil, record.transfer.destination)
     if let intent { intents.settle(intent, asked: 1 + requester.tally.retries - retries) }
     // Looked for by its time, only an empty one is taken for ours: a kill behind the first part would leave it open.
     if intent?.askedAt != nil { try await context.run.writer.barrier() }
@@ -70,7 +72,7 @@ struct SessionOpening {
     }
     if scope.settings.chunkSize == .auto {
       scope.record.note(.chosen(chunk: session.chunkSize))
-    } else if session.chunkSize != wanted, isFirst {
+    } else if session.chunkSize != wanted, isFirst, wanted < source.request.size {
       scope.record.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(wanted)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")

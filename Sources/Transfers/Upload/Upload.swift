@@ -48,6 +48,7 @@ actor Upload {
       end = Self.isStop(error) ? .stopped : .failed(Failure(error))
     }
     release()
+    source?.copy?.close()
     source?.digests.cancel()
     if let origin { record.count(origin.requester.takeTally()) }
     if end.dropsProgress(record.stop.event) {
@@ -84,21 +85,25 @@ actor Upload {
       // A task of this actor's own: what it reads may outlive the request that it is for.
       Task { await self.pour(range, pipe) }
     }
-    await startAnew(ifNot: copy.facts)
+    await startAnew(ifNot: copy.facts, canGoOn: copy.canGoOn)
     if record.progress.completedAt == nil { record.note(.copying(copy.object, nil)) }
     let source = try SendingSource(copy, record.transfer.source.text, scope)
     self.source = source
     return source
   }
 
-  private func pour(_ range: Range<Int64>?, _ pipe: BytePipe) async {
+  private func pour(_ range: PipedRange, _ pipe: BytePipe) async {
     await source?.copy?.pour(range, into: pipe)
   }
 
-  private func startAnew(ifNot now: FileFacts) async {
-    guard let old = record.progress.source, !old.isSameContent(as: now), record.progress.completedAt == nil
-    else { return }
-    record.warn("the source changed since the last attempt: the upload starts anew")
+  private func startAnew(ifNot now: FileFacts, canGoOn: Bool = true) async {
+    guard let old = record.progress.source, record.progress.completedAt == nil else { return }
+    let isSame = old.isSameContent(as: now)
+    guard !isSame || !canGoOn else { return }
+    record.warn(
+      isSame
+        ? "nothing tells for certain whether the source is what was begun with: the copy starts anew"
+        : "the source changed since the last attempt: the upload starts anew")
     await abandon()
     forget(.contentChanged)
   }
@@ -212,7 +217,10 @@ actor Upload {
       return .settled(.finished)
     case .mustMove:
       record.noteMove()
-      if let copy = source.copy { record.note(.copying(copy.object, .relay)) }
+      if let copy = source.copy {
+        try await copy.confirmEmptiness()
+        record.note(.copying(copy.object, .relay))
+      }
       return .done
     }
   }
