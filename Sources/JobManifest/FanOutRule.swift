@@ -15,6 +15,7 @@ struct FanOutRule {
     let rule = level.ifEmpty ?? .fail
     if let rows = level.rows {
       refuse(["include", "exclude"], "is for globs and remote prefixes")
+      refuse(["where"], "is for globs and remote prefixes: nothing tells the size or the time of a row")
       if isGlob {
         fields.scope.faults.error(
           "a glob and `for_each` in one transfer", at: source.text.mark,
@@ -23,7 +24,8 @@ struct FanOutRule {
       }
       return checked(rows, destination) ? .rows(rows, rule) : nil
     }
-    let filter = EntryFilter(include: level.include ?? [], exclude: level.exclude ?? [])
+    let filter = EntryFilter(
+      include: level.include ?? [], exclude: level.exclude ?? [], bounds: level.bounds)
     if isGlob {
       guard checkedGlob(source.text), keepsNames(destination) else { return nil }
       return .glob(filter, rule)
@@ -32,7 +34,7 @@ struct FanOutRule {
       guard keepsNames(destination) else { return nil }
       return .prefix(filter, rule)
     }
-    refuse(["include", "exclude", "if_empty"], "is for fan-outs, and this is one file")
+    refuse(["include", "exclude", "if_empty", "where"], "is for fan-outs, and this is one file")
     return .single
   }
 

@@ -13,6 +13,7 @@ struct TransferLevel {
   var include: [GlobPattern]?
   var exclude: [GlobPattern]?
   var ifEmpty: EmptyRule?
+  var bounds: EntryBounds?
 
   static func read(_ fields: Fields, policies: PolicyTable) -> TransferLevel {
     var level = TransferLevel()
@@ -35,6 +36,7 @@ struct TransferLevel {
     level.include = fields.list("include", allowsOne: true, GlobPattern.init)
     level.exclude = fields.list("exclude", allowsOne: true, GlobPattern.init)
     level.ifEmpty = fields.choice("if_empty")
+    level.bounds = WhereRule.read(fields)
     return level
   }
 
@@ -48,6 +50,7 @@ struct TransferLevel {
     merged.include = include ?? lower.include
     merged.exclude = exclude ?? lower.exclude
     merged.ifEmpty = ifEmpty ?? lower.ifEmpty
+    merged.bounds = bounds ?? lower.bounds
     return merged
   }
 

@@ -21,7 +21,8 @@ package struct KeyShape: Sendable {
 
   package static let transferLevel = [
     "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
-    "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "enabled", "allow_outside",
+    "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "where", "enabled",
+    "allow_outside",
   ]
   /// Reserved for a later version, wherever they may come to stand.
   package static let later: Set<String> = ["prune", "then"]
@@ -31,6 +32,9 @@ package struct KeyShape: Sendable {
   package static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
   package static let forEach = KeyShape(
     name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
+  package static let entryBounds = KeyShape(name: "`where`", keys: ["size", "modified"])
+  package static let sizeBounds = KeyShape(name: "`size`", keys: ["min", "max"])
+  package static let timeBounds = KeyShape(name: "`modified`", keys: ["after", "before"])
   package static let expect = KeyShape(
     name: "`expect`", keys: ["sha256", "sha512", "sha1", "md5", "crc32c", "size", "type"])
 

@@ -1,11 +1,11 @@
 package import Endpoints
 package import JobModel
 
-/// Names what lies below a remote prefix, in the order of names: each path below it, with its size if known.
+/// Names what lies below a remote prefix, in the order of names: each path below it, with its size and time if known.
 /// `settings` are those of the transfers that will be made of it.
 package typealias RemoteLister = (
   _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
-  _ entry: (_ path: String, _ size: Int64?) throws -> Void
+  _ entry: (ListedPage.Entry) throws -> Void
 ) throws -> Void
 
 /// Expands a job into its transfers, as a stream: no transfer is kept.

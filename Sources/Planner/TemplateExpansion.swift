@@ -81,16 +81,24 @@ final class TemplateExpansion {
     }
     let fixed = RelativePath.tidy(pattern.fixedPart)
     let planner = planner()
-    var count = 0
+    var (count, selection) = (0, selection(filter))
     let walk = TreeWalk(pattern: pattern, filter: filter, fixed: pattern.fixedPart, root: root(of: fixed))
-    try walk.run { below, size in
+    try walk.run { below, size, modified in
+      guard selection.takes(size: size, modified: modified, context.shown(fixed + below), faults) else {
+        return
+      }
       count += 1
       let entry = EntryPlanner.Entry.found(source: .local(fixed + below), below: below, size: size)
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     } skipped: { below, reason in
       skipped(context.shown(fixed + below), reason, at: place)
     }
-    if count == 0 { empty("no file matches `\(text)`", rule, at: place) }
+    selection.report(faults)
+    if count == 0 { empty(selection.emptiness("no file matches `\(text)`"), rule, at: place) }
+  }
+
+  private func selection(_ filter: EntryFilter) -> EntrySelection {
+    EntrySelection(filter.bounds, startedAt: context.run.startedAt)
   }
 
   private func root(of fixed: String) -> String {
@@ -155,18 +163,25 @@ final class TemplateExpansion {
       return
     }
     guard let lister = context.lister else { return }
-    var count = 0
+    var (count, selection) = (0, selection(filter))
     var folders = FolderMarks()
-    try lister(endpoint, prefix, settings) { below, size in
+    try lister(endpoint, prefix, settings) { found in
+      let below = found.path
       guard !below.isEmpty, !below.hasSuffix("/") else { return folders.note(below) }
-      guard filter.admits(below) else { return }
+      guard filter.admits(below),
+        selection.takes(
+          size: found.size, modified: found.modified, "\(name):\(prefix)\(below)", faults)
+      else { return }
       count += 1
       let source = Place.remote(endpoint: name, path: prefix + below)
-      let entry = EntryPlanner.Entry.found(source: source, below: below, size: size)
+      let entry = EntryPlanner.Entry.found(source: source, below: below, size: found.size)
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     }
     if let message = folders.message { faults.warning(message, at: place) }
-    if count == 0 { empty("nothing lies below `\(name):\(prefix)`", rule, at: place) }
+    selection.report(faults)
+    if count == 0 {
+      empty(selection.emptiness("nothing lies below `\(name):\(prefix)`"), rule, at: place)
+    }
   }
 
   /// Nil after a fault of the entry, which is reported.

@@ -12,9 +12,10 @@ struct TreeWalk {
   let fixed: String
   let root: String
 
-  /// `file` gets the path below the fixed part and the size in bytes.
+  /// `file` gets the path below the fixed part, the size in bytes, and the time in seconds since 1970.
   func run(
-    file: (_ below: String, _ size: Int64) throws -> Void, skipped: (_ below: String, Skipped) -> Void
+    file: (_ below: String, _ size: Int64, _ modified: Double) throws -> Void,
+    skipped: (_ below: String, Skipped) -> Void
   ) throws {
     try folder("", file, skipped)
   }
@@ -25,10 +26,11 @@ struct TreeWalk {
     var order: [UInt8]
     var kind: mode_t
     var size: Int64
+    var modified: Double
   }
 
   private func folder(
-    _ below: String, _ file: (String, Int64) throws -> Void, _ skipped: (String, Skipped) -> Void
+    _ below: String, _ file: (String, Int64, Double) throws -> Void, _ skipped: (String, Skipped) -> Void
   ) throws {
     let path = root + below
     let names: [String]
@@ -45,7 +47,7 @@ struct TreeWalk {
         guard pattern.mayMatch(below: fixed + here), !filter.excludesAll(below: here) else { continue }
         try folder(here + "/", file, skipped)
       case S_IFREG:
-        if admits(here) { try file(here, entry.size) }
+        if admits(here) { try file(here, entry.size, entry.modified) }
       case S_IFLNK:
         let mayLead = pattern.mayMatch(below: fixed + here) && !filter.excludesAll(below: here)
         if admits(here) || mayLead { skipped(here, .link) }
@@ -73,7 +75,8 @@ struct TreeWalk {
       entries.append(
         Entry(
           name: name, order: Array(name.utf8) + (kind == S_IFDIR ? [0x2F] : []), kind: kind,
-          size: Int64(status.st_size)))
+          size: Int64(status.st_size),
+          modified: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9))
     }
     return entries.sorted { $0.order.lexicographicallyPrecedes($1.order) }
   }

@@ -109,6 +109,6 @@ struct JobOpeningTests {
       try PrefixLister(
         opened.job, stateFolder: fixture.state.folder("core"), ledger: opened.ledger, fixture.context())
         == nil)
-    #expect(RowSources(opened.job, RunValues(id: "R", date: "2026-01-01"), opened.ledger) == nil)
+    #expect(RowSources(opened.job, RunValues(id: "R", startedAt: 1_767_225_600), opened.ledger) == nil)
   }
 }

@@ -39,7 +39,7 @@ struct PlanCompilerTests {
     let opened = try #require(
       try JobOpening.open(file, RunSettings(), state: fixture.state, reports: fixture.reports()))
     let rows = try #require(
-      RowSources(opened.job, RunValues(id: "R", date: "2026-01-01"), opened.ledger))
+      RowSources(opened.job, RunValues(id: "R", startedAt: 1_767_225_600), opened.ledger))
     try fixture.scratch.write("rows.csv", "id,url\na,https://example.com/a?sig=22\n")
     await rows.renew()
     let page = try opened.ledger.page(after: 0, onlyTouched: false, limit: 10)

@@ -19,7 +19,7 @@ struct PlanFingerprintTests {
     let job = try #require(read.job)
     func of(_ overrides: [String: String], _ run: String) -> String? {
       PlanFingerprint.of(
-        job, file: file, read: read, overrides: overrides, run: RunValues(id: run, date: "2026-01-01"))
+        job, file: file, read: read, overrides: overrides, run: RunValues(id: run, startedAt: 1_767_225_600))
     }
     #expect(of([:], "R") != nil)
     #expect(of([:], "R") == of([:], "S"), "nothing of the plan depends on the run")
@@ -36,7 +36,7 @@ struct PlanFingerprintTests {
       let read = file.read(overrides: [:])
       return PlanFingerprint.of(
         try #require(read.job, "\(read.diagnostics)"), file: file, read: read, overrides: [:],
-        run: RunValues(id: "R", date: "2026-01-01"))
+        run: RunValues(id: "R", startedAt: 1_767_225_600))
     }
     let first = try of("vars: { a: b }")
     #expect(try first != nil && first == of("vars: { a: b }") && first != of("vars: { a: c }"))
@@ -51,7 +51,8 @@ struct PlanFingerprintTests {
     let job = try #require(read.job, "\(read.diagnostics)")
     #expect(
       PlanFingerprint.of(
-        job, file: file, read: read, overrides: [:], run: RunValues(id: "R", date: "2026-01-01")) == nil)
+        job, file: file, read: read, overrides: [:], run: RunValues(id: "R", startedAt: 1_767_225_600)) == nil
+    )
   }
 
   @Test func theRunCountsWhereTheManifestNamesIt() throws {
@@ -60,7 +61,7 @@ struct PlanFingerprintTests {
     let read = file.read(overrides: [:])
     let job = try #require(read.job, "\(read.diagnostics)")
     let both = ["R", "S"].map {
-      PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: $0, date: "d"))
+      PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: $0, startedAt: 0))
     }
     #expect(both[0] != nil && both[0] != both[1])
   }

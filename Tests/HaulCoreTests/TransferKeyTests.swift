@@ -34,7 +34,7 @@ struct TransferKeyTests {
     let job = try #require(read.job, "\(read.diagnostics)")
     let key = try TransferKey(job, form)
     var found: [String: String] = [:]
-    _ = try JobPlanner.expand(job, run: RunValues(id: "R", date: "2026-01-01"), uuid: { $0 }) {
+    _ = try JobPlanner.expand(job, run: RunValues(id: "R", startedAt: 1_767_225_600), uuid: { $0 }) {
       found[$0.id] = Hex.encode(key.of($0))
     }
     return found

@@ -142,6 +142,32 @@ import Testing
       message: "is refused in `headers`"),
   ]
 
-  @Test(arguments: keys + places)
+  static let bounds: [Broken] = [
+    Broken(text: glob("▶5"), message: "a mapping is wanted"),
+    Broken(text: glob("{ ▶sizes: { min: 1 } }"), message: "`where` has no key `sizes`"),
+    Broken(text: glob("{ size: { ▶least: 1 } }"), message: "`size` has no key `least`"),
+    Broken(text: glob("{ size: { min: ▶1M } }"), message: "`1M` is not a size"),
+    Broken(text: glob("{ size: { min: 2, max: ▶1 } }"), message: "`max` is less than `min`"),
+    Broken(text: glob("{ modified: { after: ▶yesterday } }"), message: "`yesterday` is not a time"),
+    Broken(text: glob("{ modified: { after: ▶2026-02-30 } }"), message: "`2026-02-30` is not a time"),
+    Broken(
+      text: glob("{ modified: { after: 1d, before: ▶2d } }"), message: "`before` is not later than `after`"),
+    Broken(
+      text: glob("{ modified: { after: 2026-02-01, before: ▶2026-02-01 } }"),
+      message: "`before` is not later than `after`"),
+    Broken(
+      text: "  - { id: a, upload: x, to: \"depot:y\", ▶where: { size: { min: 1 } } }",
+      message: "`where` is for fan-outs, and this is one file"),
+    Broken(
+      text:
+        "  - { id: a, for_each: { list: b }, upload: \"${each.line}\", to: \"depot:${each.line}\", ▶where: {} }",
+      message: "nothing tells the size or the time of a row"),
+  ]
+
+  private static func glob(_ bounds: String) -> String {
+    "  - { id: a, upload: \"m/*\", to: \"depot:m/\", where: \(bounds) }"
+  }
+
+  @Test(arguments: keys + places + bounds)
   func fault(_ broken: Broken) { expectFault(broken) }
 }

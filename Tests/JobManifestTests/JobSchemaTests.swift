@@ -64,7 +64,7 @@ struct JobSchemaTests {
     let all =
       BrokenTopLevelTests.top + BrokenTopLevelTests.notices + BrokenTopLevelTests.policies
       + BrokenTopLevelTests.endpoints
-      + BrokenTransferTests.keys + BrokenTransferTests.places
+      + BrokenTransferTests.keys + BrokenTransferTests.places + BrokenTransferTests.bounds
     let readable = all.filter { Self.json($0.marked) != nil }
     let faults = try await Self.faults(readable.map(\.marked))
     let missed = zip(readable, faults).filter { $1.isEmpty }.map(\.0.message)
@@ -88,6 +88,8 @@ struct JobSchemaTests {
     "lies outside", "is for uploads", "is for downloads", "`verify: readback` reads an upload back",
     "`verify: required` can't be met", "is for fan-outs", "without `for_each`", "every file would land",
     "`columns` are of a csv", "every row would have one id", "needs a `key`", "a glob and `for_each`",
+    "`max` is less than `min`", "`before` is not later", "nothing tells the size",
+    "`2026-02-30` is not a time",
     // Texts with a grammar of their own.
     "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",
     "not a media type", "which haul does not expand", "is a name of haul's own", "`to` is empty",

@@ -14,7 +14,9 @@ import Testing
       text, path: "jobs/example.yaml", directory: folder.path, environment: { _ in nil })
     let job = try #require(result.job)
     var ids: [String] = []
-    let diagnostics = try JobPlanner.expand(job, run: RunValues(id: "R", date: "2026-01-01"), uuid: { $0 }) {
+    let diagnostics = try JobPlanner.expand(
+      job, run: RunValues(id: "R", startedAt: 1_767_225_600), uuid: { $0 }
+    ) {
       ids.append($0.id)
     }
     #expect(diagnostics.map(\.severity) == [.warning])
@@ -39,7 +41,7 @@ import Testing
       guard name == "salesforce-files.yaml" else { continue }
       let job = try #require(result.job)
       var ids: [String] = []
-      let said = try JobPlanner.expand(job, run: RunValues(id: "R", date: "2026-01-01"), uuid: { $0 }) {
+      let said = try JobPlanner.expand(job, run: RunValues(id: "R", startedAt: 1_767_225_600), uuid: { $0 }) {
         ids.append($0.id)
       }
       #expect(ids == ["decks/q3.pdf", "decks/launch/film.mp4"] && said.isEmpty)

@@ -52,7 +52,7 @@ struct PlanFixture {
     var outcome = Outcome(diagnostics: result.diagnostics)
     guard let job = result.job else { return outcome }
     outcome.diagnostics += try JobPlanner.expand(
-      job, run: RunValues(id: "RUN1", date: "2026-07-30"), uuid: { "uuid-of-\($0)" }, lister: lister
+      job, run: RunValues(id: "RUN1", startedAt: 1_785_369_600), uuid: { "uuid-of-\($0)" }, lister: lister
     ) { outcome.transfers.append($0) }
     return outcome
   }

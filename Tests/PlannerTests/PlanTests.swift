@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobModel
 import Testing
@@ -79,10 +80,9 @@ import Testing
     let job = "  - { id: list, download: \"store:2026/\", to: in/ }"
     let listed = try fixture.plan(job, head: Self.store) { _, prefix, _, entry in
       #expect(prefix == "2026/")
-      try entry("", 0)
-      try entry("a/b", 3)
-      try entry("d/", 0)
-      try entry("../c", 4)
+      for (path, size) in [("", 0), ("a/b", 3), ("d/", 0), ("../c", 4)] {
+        try entry(ListedPage.Entry(path: path, size: Int64(size)))
+      }
     }
     #expect(listed.transfers.map(\.source.text) == ["store:2026/a/b", "store:2026/../c"])
     #expect(listed.lines.contains { $0.contains("skipped: the name `d/` ends in `/`") }, "\(listed.lines)")

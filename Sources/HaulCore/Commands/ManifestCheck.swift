@@ -25,7 +25,7 @@ package struct ManifestCheck: Sendable {
     }
     let now = SystemClock.now
     let expansion = try PlanCompiler.check(
-      job, run: RunValues(id: ULID.make(now: now), date: Timestamp.date(now)),
+      job, run: RunValues(id: ULID.make(now: now), startedAt: now),
       sparing: state.folders(for: job))
     diagnostics =
       read.diagnostics + expansion.diagnostics.filter { !read.diagnostics.contains($0) }

@@ -55,7 +55,7 @@ struct PlanPreview: Sendable {
       }
       let now = SystemClock.now
       let values = RunValues(
-        id: continued?.id ?? ULID.make(now: now), date: Timestamp.date(continued?.startedAt ?? now))
+        id: continued?.id ?? ULID.make(now: now), startedAt: continued?.startedAt ?? now)
       let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
       let folders = state.folders(for: job)
       let kept = recorded == nil ? KeptPlan(of: name, state) : nil

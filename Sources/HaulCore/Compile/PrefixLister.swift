@@ -32,14 +32,14 @@ struct PrefixLister {
 
   func list(
     _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
-    _ entry: (_ path: String, _ size: Int64?) throws -> Void
+    _ entry: (ListedPage.Entry) throws -> Void
   ) throws {
     var mark: String?
     repeat {
       let page = try wait { [listing, mark] in
         try await listing.page(mark, of: prefix, at: endpoint, settings: settings)
       }
-      for found in page.entries { try entry(found.path, found.size) }
+      for found in page.entries { try entry(found) }
       mark = page.next
     } while mark != nil
   }

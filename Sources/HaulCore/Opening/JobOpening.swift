@@ -46,7 +46,7 @@ struct JobOpening: Sendable {
     do {
       let now = SystemClock.now
       if isNew, let job = read.job {
-        let values = RunValues(id: "", date: Timestamp.date(now))
+        let values = RunValues(id: "", startedAt: now)
         if let mark = PlanFingerprint.of(job, file: file, read: read, overrides: given, run: values) {
           KeptPlan.move(of: name, from: mark, to: state.folder(name), state)
         }
@@ -66,7 +66,7 @@ struct JobOpening: Sendable {
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
       defer { lister?.shutDown() }
-      let values = RunValues(id: id, date: Timestamp.date(continued?.startedAt ?? now))
+      let values = RunValues(id: id, startedAt: continued?.startedAt ?? now)
       let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
       let former = try FormerIdentity(
         job, ledger, manifest: file.sha256, overrides: overrides,
@@ -112,7 +112,7 @@ struct JobOpening: Sendable {
   static func withRows(_ read: ManifestResult, sparing state: StateFolder? = nil) -> ManifestResult {
     guard let readable = read.readable,
       let expansion = try? PlanCompiler.check(
-        readable, run: RunValues(id: ULID.make(now: 0), date: "1970-01-01"),
+        readable, run: RunValues(id: ULID.make(now: 0), startedAt: SystemClock.now),
         sparing: state?.folders(for: readable))
     else { return read }
     var all = read

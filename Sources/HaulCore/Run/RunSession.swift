@@ -179,7 +179,7 @@ struct RunSession {
       })
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.shutDown() } }
-    let values = RunValues(id: run.id, date: Timestamp.date(run.startedAt))
+    let values = RunValues(id: run.id, startedAt: run.startedAt)
     let rows = RowSources(job, values, ledger)
     let engine = TransferEngine(
       setUp.transfers, maintenance: setUp.maintenance, network: setUp.network, selected: selected,

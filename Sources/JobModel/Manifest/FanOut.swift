@@ -11,14 +11,16 @@ package enum FanOut: Sendable, Hashable {
 /// What `if_empty` says: whether a fan-out that finds nothing is a fault.
 package enum EmptyRule: String, Sendable, Hashable, CaseIterable { case fail, warn }
 
-/// `include` and `exclude`, over paths below the fixed part.
+/// `include` and `exclude`, over paths below the fixed part, and `where`.
 package struct EntryFilter: Sendable, Hashable {
   package var include: [GlobPattern]
   package var exclude: [GlobPattern]
+  package var bounds: EntryBounds?
 
-  package init(include: [GlobPattern] = [], exclude: [GlobPattern] = []) {
+  package init(include: [GlobPattern] = [], exclude: [GlobPattern] = [], bounds: EntryBounds? = nil) {
     self.include = include
     self.exclude = exclude
+    self.bounds = bounds
   }
 
   /// A pattern without `/` is about the name alone, at any depth.

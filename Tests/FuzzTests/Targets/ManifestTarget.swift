@@ -26,10 +26,10 @@ enum ManifestTarget {
   static func plan(_ job: Job) throws {
     var transfers: [PlannedTransfer] = []
     let diagnostics = try JobPlanner.expand(
-      job, run: RunValues(id: "RUN1", date: "2026-07-30"), uuid: { "uuid-of-\($0)" },
+      job, run: RunValues(id: "RUN1", startedAt: 1_785_369_600), uuid: { "uuid-of-\($0)" },
       lister: { _, _, _, entry in
-        try entry("a", 1)
-        try entry("b/c.bin", nil)
+        try entry(ListedPage.Entry(path: "a", size: 1))
+        try entry(ListedPage.Entry(path: "b/c.bin", size: nil))
       }
     ) { transfers.append($0) }
     guard !diagnostics.contains(where: { $0.severity == .error }) else { return }
