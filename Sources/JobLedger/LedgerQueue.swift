@@ -297,8 +297,10 @@ extension JobLedger {
       for seq in seqs {
         try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
           .execute(arguments: [state.word, state.reason, seq])
-        let row = try Row.fetchOne(db, sql: "SELECT * FROM progress WHERE transfer = ?", arguments: [seq])
-        var progress = row.map { ProgressRow.read($0, &texts) } ?? TransferProgress()
+        let row = try Row.fetchOne(
+          db, sql: "SELECT attributes, * FROM progress WHERE transfer = ?", arguments: [seq])
+        var progress = row.map { ProgressRow.read($0, from: 1, &texts) } ?? TransferProgress()
+        if let text = row?[0] as String? { progress.attributes = AttributesText.read(text) }
         progress.failure = failure
         progress.failedAt = now
         progress.updatedAt = now

@@ -36,7 +36,8 @@ package struct LedgerTransfer: Sendable {
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
     t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
-    t.reason, t.created_at, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.*
+    t.reason, t.created_at, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.attributes,
+    p.*
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
@@ -54,7 +55,8 @@ package struct LedgerTransfer: Sendable {
     state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
     createdAt = row[10]
     hasChunks = row[11]
-    progress = ProgressRow.read(row, from: 12, &texts)
+    progress = ProgressRow.read(row, from: 13, &texts)
+    if let text = row[12] as String? { progress.attributes = AttributesText.read(text) }
   }
 }
 

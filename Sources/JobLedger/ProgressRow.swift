@@ -6,7 +6,7 @@ enum ProgressRow {
   /// What is long to write and seldom changes once it is known.
   private static let facts = [
     "remote", "session", "resolved_destination", "source_facts", "digests", "verification", "failure",
-    "source_object",
+    "source_object", "attributes",
   ]
   /// What changes with each step, in the order of `addState`.
   private static let state = [
@@ -46,6 +46,7 @@ enum ProgressRow {
       row.add(p.verification.isEmpty ? nil : verification(p.verification).text)
       row.add(p.failure.map { failure($0).text })
       row.add(p.sourceObject.map { remote($0).text })
+      row.add(AttributesText.write(p.attributes))
       row.add(seq)
     }
   }
@@ -107,7 +108,7 @@ enum ProgressRow {
     }
   }
 
-  /// Reads the table's columns from number `first` on; everything at its default where the transfer has no progress
+  /// Reads the table's columns from number `first` on, but `attributes`; everything at its default where the transfer has no progress
   /// yet.
   static func read(_ row: Row, from first: Int = 0, _ texts: inout RepeatedTexts) -> TransferProgress {
     var p = TransferProgress()
@@ -175,6 +176,9 @@ enum ProgressRow {
     }
     if !object.facts.isEmpty { members.append(.init("facts", .dictionary(object.facts))) }
     if let ranges = object.servesRanges { members.append(.init("serves_ranges", .bool(ranges))) }
+    // Of its attributes what a download that is gone on with is to set; all others are told anew.
+    if let time = object.attributes.mtime { members.append(.init("mtime", .integer(time))) }
+    if let mode = object.attributes.mode { members.append(.init("mode", .integer(Int64(mode)))) }
     return .object(members)
   }
 
@@ -191,6 +195,8 @@ enum ProgressRow {
     object.digests = json.object("digests").map(ExpectationRow.readDigests) ?? [:]
     object.facts = json.dictionary("facts") ?? [:]
     object.servesRanges = json.bool("serves_ranges")
+    object.attributes.mtime = json.int64("mtime")
+    object.attributes.mode = json.int64("mode").flatMap { UInt16(exactly: $0) }
     return object
   }
 

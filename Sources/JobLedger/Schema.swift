@@ -112,6 +112,10 @@ enum Schema {
           ALTER TABLE run ADD COLUMN pauses TEXT CHECK (pauses IS NULL OR json_valid(pauses));
           """)
     }
+    migrator.registerMigration("24 attributes that went along") { db in
+      // What was preserved, and behind a `-` what was lost: see `AttributesText`.
+      try db.execute(sql: "ALTER TABLE progress ADD COLUMN attributes TEXT")
+    }
     return migrator
   }
 

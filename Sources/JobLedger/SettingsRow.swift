@@ -28,6 +28,13 @@ enum SettingsRow {
     if let mode = settings.mode { members.append(.init("mode", .integer(Int64(mode)))) }
     if let type = settings.contentType { members.append(.init("content_type", .string(type))) }
     if let obstacle = settings.obstacle { members.append(.init("obstacle", .string(obstacle.rawValue))) }
+    if settings.preserve != .standard(settings.direction) {
+      members.append(.init("preserve", .array(settings.preserve.words.map { .string($0) })))
+    }
+    let given = settings.given
+    if !given.metadata.isEmpty { members.append(.init("metadata", .dictionary(given.metadata))) }
+    if !given.tags.isEmpty { members.append(.init("tags", .dictionary(given.tags))) }
+    if let name = given.storageClass { members.append(.init("storage_class", .string(name))) }
     if let name = settings.policyName { members.append(.init("policy_name", .string(name))) }
     return JSON.object(members).text
   }
@@ -53,6 +60,10 @@ enum SettingsRow {
     settings.mode = json.int("mode").map { UInt16($0) }
     settings.contentType = json.string("content_type")
     settings.obstacle = json.string("obstacle").flatMap(PlacementObstacle.init(rawValue:))
+    if let words = json.strings("preserve"), let rule = try? PreserveRule(words) { settings.preserve = rule }
+    settings.given.metadata = json.dictionary("metadata") ?? [:]
+    settings.given.tags = json.dictionary("tags") ?? [:]
+    settings.given.storageClass = json.string("storage_class")
     settings.policyName = json.string("policy_name")
     return settings
   }

@@ -51,6 +51,13 @@ struct SettingsRule {
         continue
       }
     }
+    if let preserve = level.preserve { settings.preserve = preserve.rule }
+    if direction.writesRemote {
+      for item in level.attributeItems {
+        // A value that can't be sent is reported with its level.
+        if let literal = item.value.text.literal { try? item.apply(literal, to: &settings.given) }
+      }
+    }
     for layer in [defaults.policy?.policy, endpoint?.policy, own.policy?.policy] {
       if let layer { settings.policy.overlay(layer) }
     }

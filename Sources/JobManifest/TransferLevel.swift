@@ -14,6 +14,9 @@ struct TransferLevel {
   var exclude: [GlobPattern]?
   var ifEmpty: EmptyRule?
   var bounds: EntryBounds?
+  var preserve: MarkedRule?
+  /// Items of `metadata` and `tags`, by name; nil where the key is not written.
+  var attributes: [GivenKey: [String: AttributeTemplate]] = [:]
 
   static func read(_ fields: Fields, policies: PolicyTable) -> TransferLevel {
     var level = TransferLevel()
@@ -37,6 +40,8 @@ struct TransferLevel {
     level.exclude = fields.list("exclude", allowsOne: true, GlobPattern.init)
     level.ifEmpty = fields.choice("if_empty")
     level.bounds = WhereRule.read(fields)
+    level.preserve = AttributesRule.preserve(fields)
+    for key in [GivenKey.metadata, .tags] { level.attributes[key] = AttributesRule.items(key, fields) }
     return level
   }
 
@@ -51,7 +56,19 @@ struct TransferLevel {
     merged.exclude = exclude ?? lower.exclude
     merged.ifEmpty = ifEmpty ?? lower.ifEmpty
     merged.bounds = bounds ?? lower.bounds
+    merged.preserve = preserve ?? lower.preserve
+    merged.attributes.merge(lower.attributes) { $0.merging($1) { upper, _ in upper } }
     return merged
+  }
+
+  /// Says something under a key that gives an object something.
+  func gives(_ key: GivenKey) -> Bool {
+    key == .storageClass ? settings[.storageClass] != nil : attributes[key] != nil
+  }
+
+  /// All items of `metadata` and `tags`, in an order that is always the same.
+  var attributeItems: [AttributeTemplate] {
+    GivenKey.allCases.flatMap { key in (attributes[key] ?? [:]).values.sorted { $0.name < $1.name } }
   }
 
   private static func check(_ fields: Fields, _ key: String, _ body: () throws(ValueFault) -> Void) -> Bool {

@@ -48,6 +48,8 @@ struct TransferRule {
     }
     let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
     settings.checkAbilities(direction, destination, scope: scope)
+    AttributesCheck(fields: fields, own: own, level: level, endpoints: endpoints)
+      .check(direction, source, destination)
     guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
       settings.endpointsAreWhole(direction.writesRemote ? destination : source),
       direction != .copy || settings.endpointsAreWhole(source)
@@ -58,6 +60,10 @@ struct TransferRule {
       settings: settings.byEndpoint(direction, remote: direction.writesRemote ? destination : source),
       rowSettings: settings.rowSettings(direction), headers: settings.rowHeaders,
       needs: level.needs ?? [], expect: level.expect)
+    if direction.writesRemote {
+      template.attributes = level.attributeItems.filter { $0.value.text.literal == nil }
+      template.ownGiven = Set(GivenKey.allCases.filter(own.gives))
+    }
     if direction == .copy { template.sourceSettings = settings.byEndpoint(direction, remote: source) }
     return template
   }
@@ -110,6 +116,7 @@ struct TransferRule {
   ) {
     var texts =
       [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
+      + level.attributeItems.map(\.value)
     for header in level.headers {
       if case .text(let text) = header.value { texts.append(text) }
     }

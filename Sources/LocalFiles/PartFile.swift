@@ -142,10 +142,12 @@ package final class PartFile: Sendable {
 
   /// Gives the file the time of the finished one; nil leaves it.
   ///
-  /// - Parameter mtime: seconds since 1970.
-  package func setTime(_ mtime: Double?) throws(Failure) {
+  /// - Parameter mtime: nanoseconds since 1970.
+  package func setTime(_ mtime: Int64?) throws(Failure) {
     guard let mtime else { return }
-    let time = timespec(tv_sec: Int(clamping: mtime), tv_nsec: 0)
+    let (seconds, rest) = mtime.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let time = timespec(
+      tv_sec: Int(rest < 0 ? seconds - 1 : seconds), tv_nsec: Int(rest < 0 ? rest + 1_000_000_000 : rest))
     guard futimens(file.descriptor, [time, time]) == 0 else {
       throw FileFault.failure(errno, "set the time of `\(file.path)`")
     }

@@ -21,6 +21,7 @@ final class EntryPlanner {
   private let rowSettings: [(setting: ScalarSetting, text: CompiledText)]
   private let rowHeaders: [(name: String, text: CompiledText)]
   private let rowNeeds: [CompiledText]
+  private let rowAttributes: [(item: AttributeTemplate, text: CompiledText)]
   private let usesSource: Bool
   private let groups: [String: Int]
   /// Of the transfer before, as most rows name one endpoint.
@@ -54,6 +55,7 @@ final class EntryPlanner {
         nil
       }
     }
+    rowAttributes = template.attributes.map { ($0, CompiledText($0.value, columns: columns)) }
     rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
     usesSource = destination.usesSource
     let names = template.settings.keys.sorted()
@@ -63,7 +65,8 @@ final class EntryPlanner {
     target = DestinationText(template: template, compiled: destination, context: context)
     idPrefix = template.id + "/"
     if case .rows(let rows, _) = template.fanOut { rowFile = context.shown(rows.path) } else { rowFile = nil }
-    isDecidedByRows = !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty
+    isDecidedByRows =
+      !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty || !rowAttributes.isEmpty
   }
 
   func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
@@ -90,6 +93,7 @@ final class EntryPlanner {
     case .found: break
     }
     try checkProof(settings, remote)
+    try checkGiven(&settings.given, remote)
     return PlannedTransfer(
       id: values.id ?? template.id, source: from, destination: place,
       destinationIdentity: try identity(place, takesName, values, from, entry), settings: settings,
@@ -251,6 +255,14 @@ final class EntryPlanner {
     if template.direction == .copy {
       settings.sourceHeaders = HeaderSetting.overlay(headers, over: settings.sourceHeaders)
     }
+    for (item, text) in rowAttributes {
+      let value = try values.text(text)
+      do throws(ValueFault) {
+        try item.apply(value, to: &settings.given)
+      } catch {
+        throw EntryFault(message: error.message, hint: error.hint, place: Places.of(text))
+      }
+    }
     for need in rowNeeds { settings.needs.append(try values.need(need)) }
   }
 
@@ -340,6 +352,20 @@ final class EntryPlanner {
     throw EntryFault(
       message: "`verify: required` can't be met: no digest comes back from an upload there",
       hint: "write `verify: readback`", place: Places.of(destination))
+  }
+
+  /// What `defaults` give waits for destinations that take it.
+  private func checkGiven(_ given: inout GivenAttributes, _ remote: Place) throws(EntryFault) {
+    guard !given.isEmpty else { return }
+    let driver = RemotePlace.driver(remote, context.job.endpoints)
+    for key in driver.abilities.refused(given) {
+      guard !template.ownGiven.contains(key) else {
+        throw EntryFault(
+          message: "`\(driver.word)` destinations take no `\(key.rawValue)`", hint: "leave it out",
+          place: Places.of(destination))
+      }
+      given.remove(key)
+    }
   }
 
   private func knownSize(_ from: Place, _ entry: Entry) throws(EntryFault) -> Int64? {

@@ -109,7 +109,7 @@ struct RowExpansion {
     var texts = [template.source.text, template.destination.text]
     if let key = source.key { texts.append(key) }
     texts += template.expect.values.sorted { $0.mark < $1.mark }
-    texts += template.rowSettings.map(\.value) + template.needs
+    texts += template.rowSettings.map(\.value) + template.needs + template.attributes.map(\.value)
     for header in template.headers {
       if case .text(let text) = header.value { texts.append(text) }
     }

@@ -6,4 +6,5 @@ struct SharedUploads: Sendable {
   let adoptions = AdoptionWatch()
   let intents = IntentCache()
   let etags = ETagMeanings()
+  let tagging = TaggingStores()
 }

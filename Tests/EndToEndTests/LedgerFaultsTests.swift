@@ -155,7 +155,7 @@ struct LedgerFaultsTests {
           "diagnostic.count", "diagnostic.subjects", "run.is_over", "run.selection", "run.left_manifest",
           "run.totals", "run.pauses",
           "transfer.created_at", "progress.moved_because", "progress.automatic_chunk",
-          "progress.source_object", "progress.copied_by",
+          "progress.source_object", "progress.copied_by", "progress.attributes",
         ].map { $0.split(separator: ".") }.map { " ALTER TABLE \($0[0]) DROP COLUMN \($0[1]);" }.joined())
     try await expectGoesOn(bench)
   }

@@ -77,6 +77,10 @@ struct RoundTripTests {
     settings.isEnabled = false
     settings.allowsOutside = true
     settings.obstacle = .climbs
+    if let rule = try? PreserveRule(["available", "tags!", "mode"]) { settings.preserve = rule }
+    settings.given.metadata = ["owner": "anna"]
+    settings.given.tags = ["team": "a b"]
+    settings.given.storageClass = "STANDARD_IA"
     return settings
   }
 
@@ -84,6 +88,8 @@ struct RoundTripTests {
     var progress = TransferProgress()
     progress.size = 1 << 60
     progress.chunkSize = 65_537
+    progress.remote.attributes.mtime = 1_700_000_000_123_456_789
+    progress.remote.attributes.mode = 0o640
     progress.remote.size = 3
     progress.remote.etag = "W/\"e\""
     progress.remote.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -135,6 +141,7 @@ struct RoundTripTests {
     progress.movedBecause = .damaged
     progress.automaticChunk = 4 << 20
     progress.sourceObject = progress.remote
+    progress.attributes = KeptAttributes(preserved: [.contentType, .mtime], lost: [.tags])
     progress.copiedBy = .service
     return progress
   }

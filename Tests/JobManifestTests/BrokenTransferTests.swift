@@ -164,10 +164,46 @@ import Testing
       message: "nothing tells the size or the time of a row"),
   ]
 
+  static let attributes: [Broken] = [
+    Broken(text: up("preserve: ▶tagz"), message: "`tagz` is no attribute"),
+    Broken(text: up("preserve: [tags, ▶owner!]"), message: "`owner!` is no attribute"),
+    Broken(text: up("preserve: [tags, ▶tags!]"), message: "`tags` is there twice"),
+    Broken(text: up("preserve: [tags, ▶none]"), message: "`none` stands with other words"),
+    Broken(text: up("preserve: ▶available!"), message: "`available!` is no attribute"),
+    Broken(text: up("preserve: ▶{ tags: true }"), message: "a list is wanted"),
+    Broken(text: up("metadata: ▶[a]"), message: "a mapping is wanted"),
+    Broken(text: up("metadata: { ▶\"a b\": c }"), message: "the metadata `a b` can't be sent"),
+    Broken(text: up("metadata: { a: ▶\"b\\nc\" }"), message: "the metadata `a` can't be sent"),
+    Broken(text: up("metadata: { a: b, ▶A: c }"), message: "`A` is in `metadata` twice"),
+    Broken(text: up("metadata: { a: ▶\"${each.x}\" }"), message: "without `for_each`"),
+    Broken(text: up("tags: { a: ▶{ b: c } }"), message: "text is wanted"),
+    Broken(text: up("storage_class: ▶\"\""), message: "is no storage class"),
+    Broken(
+      text: "  - { id: a, upload: x, to: \"web:x\", ▶metadata: { a: b } }",
+      message: "`metadata` is not taken by `http` destinations"),
+    Broken(
+      text: "  - { id: a, copy: \"web:x\", to: \"depot:x\", ▶tags: { a: b } }",
+      message: "`tags` is not taken by `session` destinations"),
+    Broken(
+      text: "  - { id: a, upload: x, to: \"https://h/x\", ▶storage_class: GLACIER }",
+      message: "`storage_class` is not taken by `http` destinations"),
+    Broken(
+      text: "  - { id: a, download: \"web:x\", to: x, ▶metadata: { a: b } }",
+      message: "`metadata` is for uploads and copies, and this is a download"),
+    Broken(
+      text: "  - { id: a, download: \"web:x\", to: x, ▶storage_class: GLACIER }",
+      message: "`storage_class` is for uploads and copies, and this is a download"),
+  ]
+
+  private static func up(_ key: String) -> String {
+    "!\n" + Broken.head + "  s3: { type: s3, url: \"https://s3.example.net\", bucket: b }\n"
+      + "transfers:\n  - { id: a, upload: x, to: \"s3:y\", \(key) }\n"
+  }
+
   private static func glob(_ bounds: String) -> String {
     "  - { id: a, upload: \"m/*\", to: \"depot:m/\", where: \(bounds) }"
   }
 
-  @Test(arguments: keys + places + bounds)
+  @Test(arguments: keys + places + bounds + attributes)
   func fault(_ broken: Broken) { expectFault(broken) }
 }

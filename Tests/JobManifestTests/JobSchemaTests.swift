@@ -65,6 +65,7 @@ struct JobSchemaTests {
       BrokenTopLevelTests.top + BrokenTopLevelTests.notices + BrokenTopLevelTests.policies
       + BrokenTopLevelTests.endpoints
       + BrokenTransferTests.keys + BrokenTransferTests.places + BrokenTransferTests.bounds
+      + BrokenTransferTests.attributes
     let readable = all.filter { Self.json($0.marked) != nil }
     let faults = try await Self.faults(readable.map(\.marked))
     let missed = zip(readable, faults).filter { $1.isEmpty }.map(\.0.message)
@@ -90,6 +91,8 @@ struct JobSchemaTests {
     "`columns` are of a csv", "every row would have one id", "needs a `key`", "a glob and `for_each`",
     "`max` is less than `min`", "`before` is not later", "nothing tells the size",
     "`2026-02-30` is not a time",
+    "is there twice", "stands with other words", "but for its case", "the metadata `a` can't be sent",
+    "is not taken by",
     // Texts with a grammar of their own.
     "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",
     "not a media type", "which haul does not expand", "is a name of haul's own", "`to` is empty",

@@ -14,6 +14,7 @@ struct ErrorCodeTests {
     ("SESSION_EXPIRED", false, .dropped),
     ("TLS_FAILED POLICY_DENIED", false, .kept),
     ("DESTINATION_EXISTS PERMISSION_DENIED IO_ERROR", false, .kept),
+    ("ATTRIBUTES_LOST", false, .dropped),
     ("NEEDS_FAILED INTERNAL", false, .kept),
   ]
 

@@ -6,7 +6,9 @@ package struct HTTPDriver: EndpointDriver {
   package init() {}
 
   package static let word = "http"
-  package static let abilities = EndpointAbilities(readsBack: true, digestsReplaceETags: true)
+  package static let abilities = EndpointAbilities(
+    readsBack: true, digestsReplaceETags: true, tells: [.contentType, .contentHeaders, .mtime],
+    keeps: [.contentType])
   package static let keys: KeyTable<Self> = []
 
   package static func hint(for word: String) -> String? {

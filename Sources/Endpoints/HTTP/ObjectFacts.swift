@@ -15,6 +15,7 @@ package enum ObjectFacts {
     if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" {
       object.contentEncoding = coding
     }
+    object.attributes.headers = contentHeaders(headers)
     object.fileName = headers["Content-Disposition"].flatMap(ContentDisposition.fileName)
     object.digests = DigestHeaders.wholeFile(head)
     switch head.status {
@@ -34,5 +35,22 @@ package enum ObjectFacts {
     default: break
     }
     return object
+  }
+
+  private static func contentHeaders(_ headers: HeaderList) -> [ContentHeader: String] {
+    var found: [ContentHeader: String] = [:]
+    for header in ContentHeader.allCases {
+      guard let value = headers.combined(header.rawValue), !value.isEmpty, HeaderSetting.isSafe(value: value)
+      else { continue }
+      // `aws-chunked` is of the request that stored it; `identity` is none.
+      guard header == .encoding else {
+        found[header] = value
+        continue
+      }
+      let codings = value.split(separator: ",").map { $0.trimmed(\.isWhitespace) }
+        .filter { !["aws-chunked", "identity", ""].contains($0.lowercased()) }
+      if !codings.isEmpty { found[header] = codings.joined(separator: ",") }
+    }
+    return found
   }
 }

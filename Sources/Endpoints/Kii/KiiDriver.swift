@@ -8,7 +8,9 @@ package struct KiiDriver: EndpointDriver {
   package init() {}
 
   package static let word = "kii"
-  package static let abilities = EndpointAbilities(readsBack: true, mostConnections: 256)
+  package static let abilities = EndpointAbilities(
+    readsBack: true, mostConnections: 256, tells: [.contentType, .mtime], keeps: [.contentType],
+    datesStoring: true)
   package static let keys: KeyTable<Self> = [
     .text("app_id", \.settings.appID, isRequired: true),
     .secret("app_key", \.settings.appKey, isRequired: true),

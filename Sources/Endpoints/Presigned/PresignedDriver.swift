@@ -10,7 +10,9 @@ package struct PresignedDriver: EndpointDriver {
   package static let word = "presigned"
   /// The back end makes up a new key for each upload, and offers no request for what lies under it. Its store tells each
   /// part's MD5, as its ETag, in most set-ups.
-  package static let abilities = EndpointAbilities(provesUploads: true, mostConnections: 256)
+  package static let abilities = EndpointAbilities(
+    provesUploads: true, mostConnections: 256, tells: [.contentType, .contentHeaders, .mtime],
+    datesStoring: true)
   package static let keys: KeyTable<Self> = [
     .parsed("start", \.settings.start, pattern: routePattern, route),
     .parsed("urls", \.settings.urls, pattern: routePattern, route),

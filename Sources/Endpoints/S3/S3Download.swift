@@ -31,6 +31,28 @@ package struct S3Download: DownloadProtocol {
 
   private func isPinned(_ object: RemoteObject) -> Bool { object.facts["pinned"] != nil }
 
+  package func askTags(of object: RemoteObject) -> Request? {
+    var target = url
+    target.query = "tagging="
+    if isPinned(object), let version = object.version {
+      target.query = "tagging=&versionId=" + WebURL.encode(version, keepingSlash: false)
+    }
+    return Request("GET", target, headers: ["x-amz-content-sha256": S3Payload.empty])
+  }
+
+  package func tags(_ response: Response, now: Double) -> Result<[String: String], Failure> {
+    guard response.status == 200, S3Error.error(in: response) == nil else {
+      return .failure(refusal(response, doing: "ask for the tags", now: now))
+    }
+    guard let tags = XMLTree.read(response.body).flatMap(S3Attributes.tags) else {
+      return .failure(
+        Failure(
+          .protocolViolation, "\(response.url) did not answer with tags", class: .permanent,
+          httpStatus: response.status))
+    }
+    return .success(tags)
+  }
+
   package func probe() -> Request {
     Request(
       "HEAD", url, headers: ["x-amz-checksum-mode": "ENABLED", "x-amz-content-sha256": S3Payload.empty])
@@ -92,6 +114,7 @@ enum S3Facts {
   static func read(_ head: ResponseHead, now: Double) -> RemoteObject {
     var object = ObjectFacts.read(head, now: now)
     if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
+    S3Attributes.read(head.headers, into: &object.attributes)
     // A ranged answer's checksum may be that of a part, but for a range that is all there is.
     if head.carriesWhole || head.contentRange?.isWhole == true {
       object.digests.merge(S3Checksums.read(head.headers)) { _, new in new }

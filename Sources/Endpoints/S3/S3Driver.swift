@@ -10,7 +10,9 @@ package struct S3Driver: EndpointDriver {
 
   package static let word = "s3"
   package static let abilities = EndpointAbilities(
-    lists: true, listsVersions: true, provesUploads: true, readsBack: true, mostConnections: 256)
+    lists: true, listsVersions: true, provesUploads: true, readsBack: true, mostConnections: 256,
+    tells: Set(Attribute.allCases), keeps: Set(Attribute.allCases), datesStoring: true,
+    takes: Set(GivenKey.allCases))
   package static let keys: KeyTable<Self> = [
     .text("region", \.settings.region),
     .text("bucket", \.settings.bucket, isRequired: true),

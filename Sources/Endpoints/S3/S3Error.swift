@@ -42,6 +42,8 @@ enum S3Error {
     "InvalidObjectState": "the object is archived: restore it first",
     "EntityTooSmall": "a part is under 5 MiB: raise `chunk_size`",
     "NoSuchBucket": "check `bucket`",
+    "MetadataTooLarge": "a store takes about 2 KB of metadata: preserve or give less",
+    "InvalidTag": "a store takes 10 tags, of names up to 128 and values up to 256 characters",
   ]
 
   /// What of the endpoint's keys a server may lack, named where they are set.

@@ -181,6 +181,21 @@ package struct S3Upload: UploadProtocol {
   package var etagsMayBeMD5: Bool { true }
   package var looksBeforeItsEnd: Bool { true }
 
+  /// A storage class is the other store's, and not each store, nor each credential, may tag.
+  package func reduced(_ source: UploadSource, after response: Response) -> UploadSource? {
+    guard refuses(response), let code = S3Error.error(in: response)?["Code"] else { return nil }
+    var reduced = source
+    if code == "InvalidStorageClass", source.given.storageClass == nil {
+      reduced.preserved.storageClass = nil
+    }
+    if ["NotImplemented", "AccessDenied"].contains(code), !source.demanded.contains(.tags),
+      settings.tags.isEmpty, source.given.tags.isEmpty
+    {
+      reduced.preserved.tags = nil
+    }
+    return reduced == source ? nil : reduced
+  }
+
   package func refuses(_ response: Response) -> Bool {
     // Complete may answer 200 and say only in the body that it failed.
     response.status >= 300 || S3Error.error(in: response) != nil

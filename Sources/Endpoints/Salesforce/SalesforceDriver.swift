@@ -8,7 +8,8 @@ package struct SalesforceDriver: EndpointDriver {
   package init() {}
 
   package static let word = "salesforce"
-  package static let abilities = EndpointAbilities(refused: [.upload: SalesforceID.uploadLimit])
+  package static let abilities = EndpointAbilities(
+    refused: [.upload: SalesforceID.uploadLimit], tells: [.contentType, .mtime], datesStoring: true)
   package static let keys: KeyTable<Self> = [
     .parsed("api_version", \.settings.apiVersion, pattern: #"^v[0-9]+(\.[0-9]+)?$"#, version),
     .choice("via", \.settings.via),

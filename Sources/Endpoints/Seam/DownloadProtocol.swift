@@ -9,6 +9,9 @@ package protocol DownloadProtocol: RemoteProtocol, DownloadTraits {
   /// - Parameter known: what is recorded; a version in it stays the one that is fetched.
   func describe(_ known: RemoteObject) -> Request?
   func described(_ response: Response, now: Double) -> Result<RemoteObject, Failure>
+  /// Asks for the object's tags; nil where the kind has none.
+  func askTags(of object: RemoteObject) -> Request?
+  func tags(_ response: Response, now: Double) -> Result<[String: String], Failure>
   /// The object as it was first seen, to be fetched on although another has taken its name; nil where the server keeps no
   /// versions, or where it was tried.
   func pinned(_ object: RemoteObject) -> RemoteObject?
@@ -33,6 +36,8 @@ extension DownloadProtocol {
   }
   package func describe(_ known: RemoteObject) -> Request? { nil }
   package func pinned(_ object: RemoteObject) -> RemoteObject? { nil }
+  package func askTags(of object: RemoteObject) -> Request? { nil }
+  package func tags(_ response: Response, now: Double) -> Result<[String: String], Failure> { .success([:]) }
   package func described(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
     probed(response, now: now)
   }

@@ -19,11 +19,20 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var digestsReplaceETags = false
   /// What `connections: auto` may come to: stores that are made for it take more than a web server.
   package var mostConnections = 64
+  /// Attributes that its objects tell of themselves.
+  package var tells: Set<Attribute> = []
+  /// Attributes that an upload to it keeps.
+  package var keeps: Set<Attribute> = []
+  /// Its Last-Modified is when an object was stored, whatever the time of the file is that it was made of.
+  package var datesStoring = false
+  /// Keys of a transfer that give an object something, and that it takes.
+  package var takes: Set<GivenKey> = []
 
   package init(
     refused: [Direction: String] = [:], lists: Bool = false, listsVersions: Bool = false,
     provesUploads: Bool = false, readsBack: Bool = false, digestsReplaceETags: Bool = false,
-    mostConnections: Int = 64
+    mostConnections: Int = 64, tells: Set<Attribute> = [], keeps: Set<Attribute> = [],
+    datesStoring: Bool = false, takes: Set<GivenKey> = []
   ) {
     self.refused = refused
     self.lists = lists
@@ -32,5 +41,14 @@ package struct EndpointAbilities: Sendable, Hashable {
     self.readsBack = readsBack
     self.digestsReplaceETags = digestsReplaceETags
     self.mostConnections = mostConnections
+    self.tells = tells
+    self.keeps = keeps
+    self.datesStoring = datesStoring
+    self.takes = takes
+  }
+
+  /// What it can't be given of this, in the order of the contract.
+  package func refused(_ given: GivenAttributes) -> [GivenKey] {
+    GivenKey.allCases.filter { given.keys.contains($0) && !takes.contains($0) }
   }
 }

@@ -24,6 +24,11 @@ package protocol RemoteSink: AnyObject {
   nonisolated(nonsending) func inspect(
     _ file: UploadedFile, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> FoundFile?
+  /// The tags of what stands at the destination, or why the store does not tell them; nil where it knows none, and where
+  /// nothing stands there a success without any.
+  nonisolated(nonsending) func tags() async throws -> Result<[String: String], Failure>?
+  /// Attributes that came from the source, were refused, and were left out therefore.
+  var refusedAttributes: Set<Attribute> { get }
   /// Reads a finished file whole, keeps nothing of it, and gives its SHA-256; nil where that can't be done.
   nonisolated(nonsending) func readBack(
     _ file: UploadedFile, moved: @escaping (Int) -> Void
@@ -88,6 +93,8 @@ extension RemoteSink {
   }
   /// For kinds that do not list sessions (`UploadTraits.listsSessions`): the time of an empty list says nothing.
   package nonisolated(nonsending) func sessions() async throws -> SessionListing { .sessions([], now: 0) }
+  package nonisolated(nonsending) func tags() async throws -> Result<[String: String], Failure>? { nil }
+  package var refusedAttributes: Set<Attribute> { [] }
   package func mends(_ failure: Failure, of chunk: Int) -> Bool { false }
   package func hasty() -> any RemoteSink { self }
 }

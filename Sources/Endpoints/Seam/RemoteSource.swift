@@ -38,10 +38,17 @@ package protocol RemoteSource {
   /// A digest of a range, made where the bytes are; nil where none can be had.
   nonisolated(nonsending) func digest(of range: Range<Int64>, of object: RemoteObject) async throws
     -> RangeDigest?
+  /// The object's tags, or why the store does not tell them; nil where it knows none.
+  nonisolated(nonsending) func tags(of object: RemoteObject) async throws -> Result<
+    [String: String], Failure
+  >?
 }
 
 extension RemoteSource {
   package var firstRangeDescribes: Bool { false }
+  package nonisolated(nonsending) func tags(
+    of object: RemoteObject
+  ) async throws -> Result<[String: String], Failure>? { nil }
 }
 
 /// Takes what a source reads, on the executor of who asked for it. What it throws ends the read.

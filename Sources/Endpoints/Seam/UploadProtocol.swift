@@ -31,6 +31,9 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   /// Makes what a refused chunk lacks at its destination, folders for instance; nil where nothing can be done. The chunk is
   /// sent again then, once.
   func remedy(for response: Response, now: Double) -> (any Exchange)?
+  /// The same source without what the store refuses to keep, and nobody has asked for by name; nil where that is not why it
+  /// refused.
+  func reduced(_ source: UploadSource, after response: Response) -> UploadSource?
   /// Closes the session by several requests, the last answer of which goes to `finalized`; nil where `finalize` is all.
   func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)?
   /// Closes the session; nil where the last chunk does that.
@@ -57,6 +60,7 @@ extension UploadProtocol {
   package func preparation() -> Request? { nil }
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }
   package func remedy(for response: Response, now: Double) -> (any Exchange)? { nil }
+  package func reduced(_ source: UploadSource, after response: Response) -> UploadSource? { nil }
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? { nil }
   package func chunkLimit(_ response: Response) -> Int64? { nil }
   package func listSessions() -> Request? { nil }

@@ -16,6 +16,12 @@ package struct UploadSource: Sendable, Hashable {
   /// The same for every try to open one session, also after a kill: a server that keeps to it opens one only
   /// (draft-ietf-httpapi-idempotency-key-header).
   package var key: String?
+  /// What goes along from the source.
+  package var preserved = ObjectAttributes()
+  /// What the transfer itself says of the object.
+  package var given = GivenAttributes()
+  /// Attributes whose loss fails the transfer: not left out where the store refuses them.
+  package var demanded: Set<Attribute> = []
 
   package init(
     size: Int64, contentType: String, chunkSize: Int64, digests: [DigestAlgorithm: String] = [:],

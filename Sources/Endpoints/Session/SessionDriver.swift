@@ -8,7 +8,9 @@ package struct SessionDriver: EndpointDriver {
   package init() {}
 
   package static let word = "session"
-  package static let abilities = EndpointAbilities(provesUploads: true, readsBack: true, mostConnections: 256)
+  package static let abilities = EndpointAbilities(
+    provesUploads: true, readsBack: true, mostConnections: 256, tells: [.contentType, .mtime],
+    keeps: [.contentType], datesStoring: true)
   package static let keys: KeyTable<Self> = [.choice("chunks", \.chunks)]
 
   /// The URL says it all.

@@ -9,7 +9,10 @@ package struct TusDriver: EndpointDriver {
   package init() {}
 
   package static let word = "tus"
-  package static let abilities = EndpointAbilities(provesUploads: true, readsBack: true, mostConnections: 256)
+  package static let abilities = EndpointAbilities(
+    provesUploads: true, readsBack: true, mostConnections: 256,
+    tells: [.contentType, .contentHeaders, .mtime], keeps: [.contentType, .metadata], datesStoring: true,
+    takes: [.metadata])
   package static let keys: KeyTable<Self> = [
     .texts("metadata", \.metadata, names: #"^(?!(filename|filetype)$)[!-+\--~]+$"#, fault: metadataFault)
   ]

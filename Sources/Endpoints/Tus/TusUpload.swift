@@ -67,6 +67,8 @@ package struct TusUpload: UploadProtocol {
 
   private func metadataField(_ source: UploadSource) -> String {
     let own = [("filename", fileName), ("filetype", source.contentType)]
+    let metadata = metadata.merging(source.preserved.metadata) { $1 }.merging(source.given.metadata) { $1 }
+      .filter { $0.key != "filename" && $0.key != "filetype" }
     return (own + metadata.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }).map { key, value in
       value.isEmpty ? key : "\(key) \(Base64.encode(Array(value.utf8)))"
     }.joined(separator: ",")

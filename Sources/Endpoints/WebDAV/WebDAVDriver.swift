@@ -6,7 +6,9 @@ package struct WebDAVDriver: EndpointDriver {
   package init() {}
 
   package static let word = "webdav"
-  package static let abilities = EndpointAbilities(lists: true, readsBack: true, digestsReplaceETags: true)
+  package static let abilities = EndpointAbilities(
+    lists: true, readsBack: true, digestsReplaceETags: true,
+    tells: [.contentType, .contentHeaders, .mtime], keeps: [.contentType])
   package static let keys: KeyTable<Self> = []
 
   package static func hint(for word: String) -> String? {

@@ -19,6 +19,8 @@ final class HTTPSink: RemoteSink {
   private var remedy = Remedy.untried
   /// Those who wait while others ask for URLs.
   private var waiters: [CheckedContinuation<Void, Never>]?
+  /// What the store has refused to keep of the source is left out from now on.
+  private var refusals = RefusedAttributes()
 
   init(_ remote: any UploadProtocol, _ requester: Requester) {
     self.remote = remote
@@ -110,10 +112,9 @@ final class HTTPSink: RemoteSink {
     _ source: UploadSource, renewing old: RemoteSession?
   ) async throws -> SessionStart {
     if let session = remote.ownSession(for: source) { return .opened(session, isReplayed: false) }
-    guard let request = remote.open(source, renewing: old) else {
-      throw Failure(.internal, "this protocol opens no sessions")
+    let response = try await requester.retrying {
+      try await self.openingResponse(self.refusals.apply(to: source), renewing: old)
     }
-    let response = try await requester.call(request)
     let opened = remote.opened(response, source: source, now: now)
     if let limit = remote.chunkLimit(response), limit > 0, limit < source.chunkSize,
       case .failure(let failure) = opened
@@ -129,6 +130,31 @@ final class HTTPSink: RemoteSink {
     return .opened(
       session, isReplayed: response.status == 200 && remote.keysSessions && source.key != nil)
   }
+
+  /// Asks for a session once; again without what the store refuses to keep.
+  private nonisolated(nonsending) func openingResponse(
+    _ source: UploadSource, renewing old: RemoteSession?
+  ) async throws -> Response {
+    guard let request = remote.open(source, renewing: old) else {
+      throw Failure(.internal, "this protocol opens no sessions")
+    }
+    let response = try await requester.once(request)
+    if let reduced = remote.reduced(source, after: response) {
+      refusals.note(source, reduced)
+      return try await openingResponse(reduced, renewing: old)
+    }
+    try requester.refusePassing(response, to: request)
+    return response
+  }
+
+  nonisolated(nonsending) func tags() async throws -> Result<[String: String], Failure>? {
+    guard let download = remote.readback(UploadedFile()) else { return nil }
+    let tags = try await requester.tags(of: RemoteObject(), download)
+    if case .failure(let failure)? = tags, failure.code == .notFound { return .success([:]) }
+    return tags
+  }
+
+  var refusedAttributes: Set<Attribute> { refusals.attributes }
 
   nonisolated(nonsending) func sessions() async throws -> SessionListing {
     guard let request = remote.listSessions() else { return .sessions([], now: now) }
@@ -215,7 +241,8 @@ final class HTTPSink: RemoteSink {
       chunk.partURL = try await partURL(for: chunk.index, session, coming)
     }
     let sink = ResponseBuffer(limit: Self.longestReceipt)
-    let request = remote.put(chunk, session: session, source: source)
+    let whole = refusals.apply(to: source)
+    let request = remote.put(chunk, session: session, source: whole)
     let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
@@ -225,6 +252,11 @@ final class HTTPSink: RemoteSink {
     switch verdict {
     case .success: partURLs.accepted(chunk.index)
     case .failure:
+      if session == nil, let reduced = remote.reduced(whole, after: response) {
+        refusals.note(whole, reduced)
+        refusals.isNew = true
+        break
+      }
       guard remedy == .untried, let exchange = remote.remedy(for: response, now: now) else { break }
       _ = try await run(exchange)
       remedy = .made
@@ -235,6 +267,10 @@ final class HTTPSink: RemoteSink {
   func mends(_ failure: Failure, of chunk: Int) -> Bool {
     if remedy == .made {
       remedy = .used
+      return true
+    }
+    if refusals.isNew {
+      refusals.isNew = false
       return true
     }
     return partURLs.refused(chunk, failure, attempts: requester.attempts)

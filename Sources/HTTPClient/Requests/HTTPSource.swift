@@ -70,6 +70,12 @@ struct HTTPSource: RemoteSource {
     return response == .bytes(range) ? DigestHeaders.content(head) : nil
   }
 
+  nonisolated(nonsending) func tags(
+    of object: RemoteObject
+  ) async throws -> Result<[String: String], Failure>? {
+    try await requester.tags(of: object, remote)
+  }
+
   private var now: Double { requester.context.clock.now() }
 
   private func get(_ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool) -> Request {

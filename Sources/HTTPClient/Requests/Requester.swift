@@ -116,11 +116,15 @@ package final class Requester {
       // An empty object has no first byte.
       if response.status == 416 { return response }
     }
-    if remote.refuses(response) {
-      let failure = remote.refusal(response, doing: request.method, now: context.clock.now())
-      if mayPass(failure) { throw failure }
-    }
+    try refusePassing(response, to: request)
     return response
+  }
+
+  /// - Throws: a passing fault, for `retrying`.
+  func refusePassing(_ response: Response, to request: Request) throws {
+    guard remote.refuses(response) else { return }
+    let failure = remote.refusal(response, doing: request.method, now: context.clock.now())
+    if mayPass(failure) { throw failure }
   }
 
   /// Sends a control request once and gives its whole answer, whatever its status.

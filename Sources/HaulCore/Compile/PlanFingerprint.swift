@@ -42,7 +42,7 @@ enum PlanFingerprint {
 
   private static func usesRun(_ template: TransferTemplate) -> Bool {
     var texts = [template.source.text, template.destination.text] + template.needs
-    texts += template.expect.values + template.rowSettings.map(\.value)
+    texts += template.expect.values + template.rowSettings.map(\.value) + template.attributes.map(\.value)
     if case .rows(let source, _) = template.fanOut, let key = source.key { texts.append(key) }
     for header in template.headers {
       if case .text(let text) = header.value { texts.append(text) }

@@ -8,6 +8,7 @@ package enum ScalarSetting: String, Sendable, Hashable, CaseIterable {
   case mode
   case mtime
   case snapshot
+  case storageClass = "storage_class"
   case enabled
   case allowsOutside = "allow_outside"
 
@@ -15,7 +16,7 @@ package enum ScalarSetting: String, Sendable, Hashable, CaseIterable {
   package var verbs: [Verb] {
     switch self {
     case .mode, .mtime: [.download]
-    case .contentType: [.upload, .copy]
+    case .contentType, .storageClass: [.upload, .copy]
     case .snapshot: [.upload]
     case .chunkSize, .verify, .refresh, .ifExists, .enabled, .allowsOutside: Verb.allCases
     }
@@ -31,6 +32,9 @@ package enum ScalarSetting: String, Sendable, Hashable, CaseIterable {
     case .mode: settings.mode = try Self.mode(text)
     case .mtime: settings.keepsSourceTime = try Self.keepsSourceTime(text)
     case .snapshot: settings.snapshot = try Self.choice(text)
+    case .storageClass:
+      if let fault = AttributeTemplate.fault(.storageClass, "", text) { throw fault }
+      settings.given.storageClass = text
     case .enabled: settings.isEnabled = try Self.bool(text)
     case .allowsOutside: settings.allowsOutside = try Self.bool(text)
     }

@@ -21,13 +21,20 @@ package struct TransferSettings: Sendable, Hashable {
   package var sourcePolicy: EffectivePolicy?
   /// Ids, or globs of ids, that must be completed first.
   package var needs: [String] = []
+  /// Which attributes go along.
+  package var preserve: PreserveRule
+  /// What the object is given beside them.
+  package var given = GivenAttributes()
   package var isEnabled = true
   package var allowsOutside = false
 
   /// What keeps the transfer from being carried out at all.
   package var obstacle: PlacementObstacle?
 
-  package init(direction: Verb) { self.direction = direction }
+  package init(direction: Verb) {
+    self.direction = direction
+    preserve = .standard(direction)
+  }
 
   /// These settings for requests to a copy's source.
   package var ofSource: TransferSettings {

@@ -18,6 +18,10 @@ package struct TransferTemplate: Sendable {
   /// As written; what the manifest alone decides is in `settings` too.
   package var needs: [MarkedText]
   package var expect: [ExpectationKey: MarkedText]
+  /// Items of `metadata` and `tags` that the rows of a fan-out, or the run, decide.
+  package var attributes: [AttributeTemplate] = []
+  /// What the transfer itself gives its object, rather than `defaults`.
+  package var ownGiven: Set<GivenKey> = []
 
   package init(
     id: String, mark: SourceMark, lineText: String, direction: Verb, source: PlaceTemplate,

@@ -25,6 +25,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
   case destinationExists = "DESTINATION_EXISTS"
   case permissionDenied = "PERMISSION_DENIED"
   case ioError = "IO_ERROR"
+  case attributesLost = "ATTRIBUTES_LOST"
   case needsFailed = "NEEDS_FAILED"
   case `internal` = "INTERNAL"
 
@@ -35,7 +36,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .unauthorized, .forbidden, .sourceMissing, .sourceChanged, .notFound, .remoteChanged,
       .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable, .rangeInvalid,
       .protocolViolation, .sessionExpired, .tlsFailed, .policyDenied, .destinationExists, .permissionDenied,
-      .ioError, .needsFailed, .internal:
+      .ioError, .attributesLost, .needsFailed, .internal:
       false
     }
   }
@@ -49,7 +50,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
       .kept
     case .sourceMissing, .sourceChanged: .sessionKept
     case .notFound, .remoteChanged, .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict,
-      .digestUnavailable, .rangeInvalid, .protocolViolation, .sessionExpired:
+      .digestUnavailable, .rangeInvalid, .protocolViolation, .sessionExpired, .attributesLost:
       .dropped
     }
   }
@@ -89,6 +90,8 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .permissionDenied: "give the user that runs haul the right to read or write there"
     case .ioError:
       "look at the path that the message names and at its file system (mount, log), then run again"
+    case .attributesLost:
+      "take the `!` off where it may be lost, or use a destination that keeps it"
     case .needsFailed: "mend the transfer that this one needs, then run again"
     case .internal: "this is a defect in haul; please report it with the message"
     }

@@ -38,7 +38,8 @@ package enum FailureClass: Sendable, Hashable {
       case .integrityMismatch: .damaged(chunk: chunk)
       case .chunkConflict: .damaged(chunk: nil)
       case .sourceMissing, .notFound, .remoteChanged, .lengthMismatch, .typeMismatch, .digestUnavailable,
-        .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError, .needsFailed, .internal:
+        .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError, .attributesLost,
+        .needsFailed, .internal:
         .permanent
       }
   }

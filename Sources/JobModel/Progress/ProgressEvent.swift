@@ -65,6 +65,8 @@ package enum ProgressEvent: Sendable, Hashable {
   case source(FileFacts)
   /// What a copy reads, and who moves it; nil while nothing has to be moved.
   case copying(RemoteObject, CopiedBy?)
+  /// What goes along with the bytes, and what does not.
+  case attributes(KeptAttributes)
   case completed(at: Double)
   case restarted(RestartReason)
 }
@@ -154,6 +156,7 @@ extension TransferProgress {
     case .copying(let object, let by):
       sourceObject = object
       copiedBy = by ?? copiedBy
+    case .attributes(let kept): attributes = kept
     case .completed(let time): completedAt = time
     case .restarted(let reason): restart(reason)
     }
@@ -178,6 +181,7 @@ extension TransferProgress {
       verification = []
       remote = RemoteObject()
       remoteID = nil
+      attributes = KeptAttributes()
     }
     if !kept.contains(.failure) {
       failure = nil

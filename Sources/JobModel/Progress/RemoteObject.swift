@@ -15,6 +15,7 @@ package struct RemoteObject: Sendable, Hashable {
   package var fileName: String?
   /// Whole-file digests that the server offers; lower-case hex.
   package var digests: [DigestAlgorithm: String] = [:]
+  package var attributes = ObjectAttributes()
   /// What else the protocol must remember to fetch this version, by its own names.
   package var facts: [String: String] = [:]
   /// nil until an answer has shown it.

@@ -52,6 +52,7 @@ package struct TransferProgress: Sendable, Hashable {
   /// Of a copy: the object that its bytes are read from.
   package var sourceObject: RemoteObject?
   package var copiedBy: CopiedBy?
+  package var attributes = KeptAttributes()
   /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
   package static let noBoot = "lost"
 
@@ -61,7 +62,18 @@ package struct TransferProgress: Sendable, Hashable {
   package func hasFacts(of other: TransferProgress) -> Bool {
     remote == other.remote && session == other.session && resolvedDestination == other.resolvedDestination
       && source == other.source && digests == other.digests && verification == other.verification
-      && failure == other.failure && sourceObject == other.sourceObject
+      && failure == other.failure && sourceObject == other.sourceObject && attributes == other.attributes
+  }
+}
+
+/// What came of a transfer's `preserve`.
+package struct KeptAttributes: Sendable, Hashable {
+  package var preserved: Set<Attribute>
+  package var lost: Set<Attribute>
+
+  package init(preserved: Set<Attribute> = [], lost: Set<Attribute> = []) {
+    self.preserved = preserved
+    self.lost = lost
   }
 }
 

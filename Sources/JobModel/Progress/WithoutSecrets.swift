@@ -31,6 +31,7 @@ extension RemoteObject {
     object.lastModified = clean(lastModified)
     object.contentType = clean(contentType)
     object.contentEncoding = clean(contentEncoding)
+    object.attributes = attributes.without(mask)
     object.facts = facts.filter { !mask.finds(in: $0.value) }
     return object
   }

@@ -85,7 +85,7 @@ extension ErrorCode {
   var isOfAHost: Bool {
     switch self {
     case .diskFull, .secretUnavailable, .sourceMissing, .sourceChanged, .destinationExists, .permissionDenied,
-      .ioError, .needsFailed, .internal:
+      .ioError, .attributesLost, .needsFailed, .internal:
       false
     case .networkUnreachable, .timeout, .serverError, .rateLimited, .unauthorized, .forbidden, .notFound,
       .remoteChanged, .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable,

@@ -14,7 +14,7 @@ struct CSVForm: FormWriter {
       "verification", "moved_because", "policy.name", "policy.ref", "capabilities", "attempts", "retries",
       "requests", "max_chunk_attempts", "last_http_status", "created_at", "updated_at", "started_at",
       "ended_at",
-      "duration_s", "copied_by", "source_facts.version", "source_facts.etag",
+      "duration_s", "preserved", "lost", "copied_by", "source_facts.version", "source_facts.etag",
     ] + DigestAlgorithm.allCases.map { "source_facts.digests." + $0.rawValue } + [
       "error.code", "error.message", "error.hint", "error.retryable", "error.http_status",
       "error.chunk", "error.expected", "error.actual", "error.at",

@@ -112,6 +112,8 @@ struct TransferJSON {
     add("bytes", bytes(progress))
     add("digests", digests(progress.digests))
     add("verification", .array(progress.verification.map(verification)))
+    add("preserved", words(progress.attributes.preserved))
+    add("lost", words(progress.attributes.lost))
     if transfer.settings.direction == .copy {
       add("copied_by", .text(progress.copiedBy?.rawValue))
       if let object = progress.sourceObject { add("source_facts", sourceFacts(object)) }
@@ -193,6 +195,10 @@ struct TransferJSON {
       DigestAlgorithm.allCases.compactMap { algorithm in
         digests[algorithm].map { .init(algorithm.rawValue, .string($0)) }
       })
+  }
+
+  private func words(_ attributes: Set<Attribute>) -> JSON {
+    .array(attributes.inOrder.map { .string($0.rawValue) })
   }
 
   /// What the source of a copy says of itself.

@@ -21,7 +21,7 @@ final class CopySource: SendingFile, SendingDigests {
     let holding: SharedBuffers.Holding?
   }
 
-  private let origin: CopyOrigin
+  let origin: CopyOrigin
   private let scope: UploadScope
   private(set) var object: RemoteObject
   private var held: [Int: Held] = [:]

@@ -124,6 +124,7 @@ actor Download {
 
   /// Takes up what earlier attempts left.
   private func resume() async throws -> DownloadMachine.Event {
+    try attributes.check(source.place)
     record.noteMove()
     let records = record.hasChunks ? try context.run.ledger.chunks(of: record.transfer.seq) : []
     guard !records.isEmpty,
@@ -213,10 +214,18 @@ actor Download {
     record.count(intake.requester.takeTally())
     intake.noteProgress()
     defer { intake.takeMade() }
-    let modified = record.transfer.settings.keepsSourceTime ? intake.machine.fetch.object.lastModified : nil
+    let (attributes, object) = (attributes, intake.machine.fetch.object)
+    let plan = attributes.plan(object)
+    record.note(.attributes(plan.kept))
     return try await Promotion(
       record: record, destination: try intake.requireDestination(), staged: intake.staged, own: own,
-      time: modified.flatMap(HTTPDate.seconds)
+      time: attributes.time(plan, object), mode: attributes.mode(plan)
     ).run()
+  }
+
+  private var attributes: DownloadAttributes {
+    DownloadAttributes(
+      record.transfer.settings,
+      tells: RemotePlace.driver(record.transfer.source, context.endpoints).abilities.tells)
   }
 }

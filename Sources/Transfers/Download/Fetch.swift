@@ -439,6 +439,7 @@ extension RemoteObject {
     version = seen.version ?? version
     fileName = seen.fileName ?? fileName
     servesRanges = seen.servesRanges ?? servesRanges
+    attributes.learn(seen.attributes)
     facts.merge(seen.facts) { _, new in new }
     digests.merge(seen.digests) { old, _ in old }
   }

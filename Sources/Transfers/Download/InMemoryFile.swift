@@ -32,10 +32,10 @@ final class InMemoryFile: @unchecked Sendable {
   ///   - destination: the finished file's name.
   ///   - tag: of the part file's name.
   ///   - free: bytes of the file system that are to stay free.
-  ///   - time: the file's, in seconds since 1970; nil for now.
+  ///   - time: the file's, in nanoseconds since 1970; nil for now.
   /// - Returns: its inode.
   func make(
-    in folder: Folder, for destination: String, tag: String, leaving free: Int64, time: Double?
+    in folder: Folder, for destination: String, tag: String, leaving free: Int64, time: Int64?
   ) throws(Failure) -> UInt64 {
     let part = try PartFile.making(in: folder, for: destination, tag: tag)
     do throws(Failure) {

@@ -9,8 +9,10 @@ struct Promotion {
   let staged: StagedFile
   /// The transfer's own file at the destination, which it may replace.
   let own: FileFacts?
-  /// The source's time for the file, in seconds since 1970; nil for now.
-  let time: Double?
+  /// The file's time, in nanoseconds since 1970; nil for now.
+  let time: Int64?
+  /// Permission bits; nil as the umask has them.
+  let mode: UInt16?
 
   /// - Returns: facts of the finished file.
   nonisolated(nonsending) func run() async throws -> FileFacts {
@@ -26,7 +28,7 @@ struct Promotion {
       let intent = record.intent()
       making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
     }
-    let (opened, held, own) = (staged.part, staged.held, own)
+    let (opened, held, own, mode) = (staged.part, staged.held, own, mode)
     let promoted = try await record.context.run.writer.barrier(keepingStarts: true, making: making) {
       guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
       // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
@@ -35,7 +37,7 @@ struct Promotion {
       try part.expectInPlace()
       let mayReplace = settings.ifExists == .replace || present != nil && present?.isSame(as: own) == true
       try folder.rename(part.name, to: name, keepingOld: !mayReplace)
-      try part.file.setMode(settings.mode)
+      try part.file.setMode(mode)
       guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
         throw Failure(
           .ioError,

@@ -37,7 +37,9 @@ struct Settlement {
     if let present, try await wasRenamed(present) {
       // Killed between the rename and its record: the file is ours, and the digests say that it is whole.
       let opened = try file.folder.reading(file.name)
-      try opened.setMode(settings.mode)
+      let attributes = record.progress.remote.attributes
+      let mode = settings.preserve.asks(for: .mode) ? attributes.mode : nil
+      try opened.setMode(settings.mode ?? mode)
       record.note(.placed(try opened.facts()))
       record.noteBoot()
       record.note(.reused(present.size))

@@ -1,5 +1,6 @@
 import Digests
 import Endpoints
+import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
@@ -26,7 +27,8 @@ final class SendingSource {
   }
 
   convenience init(_ copy: CopySource, _ path: String, _ scope: UploadScope) throws {
-    let type = scope.settings.contentType ?? copy.object.contentType ?? ContentTypes.of(path)
+    let told = scope.settings.preserve.asks(for: .contentType) ? copy.object.contentType : nil
+    let type = scope.settings.contentType ?? told ?? ContentTypes.of(path)
     try self.init(copy, copy, type, copy: copy, scope)
   }
 
@@ -50,8 +52,27 @@ final class SendingSource {
       size: size, contentType: contentType,
       chunkSize: try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) },
       mustBeNew: settings.ifExists != .replace && progress.completedAt == nil)
+    request.given = settings.given
     try checkSize()
     try describe()
+  }
+
+  /// The content type that is sent is the source's own: of a copy the object's, of a file what its name or the manifest says.
+  var sendsSourceType: Bool {
+    guard let copy else { return true }
+    return scope.settings.contentType == nil && copy.object.contentType != nil
+  }
+
+  /// Time and mode of the local file; of one that a snapshot stands for, the file's own.
+  func localAttributes() throws -> ObjectAttributes {
+    var attributes = ObjectAttributes()
+    guard let local, let path = scope.record.transfer.source.localPath else { return attributes }
+    let whole = RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
+    let original = scope.settings.snapshot == .none ? nil : try? OpenFile.reading(whole)
+    let status = try (original ?? local.file).status()
+    attributes.mtime = FileFacts(status).mtime
+    attributes.mode = UInt16(truncatingIfNeeded: status.st_mode & 0o7777)
+    return attributes
   }
 
   var abilities: UploadAbilities { scope.traits.abilities(of: request.size) }

@@ -229,6 +229,7 @@ actor Upload {
   private func check(_ source: SendingSource) async throws -> UploadMachine.Pass {
     if source.isHashed { try source.digests.begin() }
     try await source.checkKnown()
+    try await UploadAttributes(scope: scope, source: source).decide()
     if source.request.size == 0, source.abilities.emptyFile == .refused {
       throw Failure(
         .protocolViolation,

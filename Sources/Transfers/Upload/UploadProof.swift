@@ -13,7 +13,7 @@ struct UploadProof {
       scope.record, scope.settings.verify, DestinationLook(scope: scope, source: source)
     )
     try source.file.check()
-    var seen = RemoteObject()
+    var (seen, isSeen) = (RemoteObject(), false)
     if file.digests.isEmpty, file.checks.isEmpty { file.checks = try await proofs.checks(of: held) }
     // One body that is proved is all of it.
     let isProved = !file.digests.isEmpty || record.progress.session == nil && !file.checks.isEmpty
@@ -21,7 +21,7 @@ struct UploadProof {
       case .object(let object, let checks)? = try await scope.sink.inspect(
         file, source: source.request, chunks: held.sorted)
     {
-      seen = object
+      (seen, isSeen) = (object, true)
       if file.digests.isEmpty { file.digests = look.ownWord(object) }
       file.etag = object.etag ?? file.etag
       file.version = file.version ?? object.version
@@ -60,6 +60,7 @@ struct UploadProof {
       if verify != .size { try compare(file, mine) }
       if verify == .readback { try compare(try await look.readBack(file), mine) }
     }
+    try await UploadAttributes(scope: scope, source: source).prove(file, seen: isSeen ? seen : nil)
     source.complete(file, digests: mine)
     if let etag = file.etag { record.note(.etag(etag)) }
   }

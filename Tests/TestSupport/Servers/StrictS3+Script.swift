@@ -97,7 +97,7 @@ extension StrictS3 {
             if not key: return "list" if m == "GET" else "unknown"
             if m == "POST": return "create" if "uploads" in q else "complete" if "uploadId" in q else "unknown"
             if m == "PUT": return "part" if "partNumber" in q else "put"
-            if m == "GET": return "parts" if "uploadId" in q else "get"
+            if m == "GET": return "parts" if "uploadId" in q else "tags" if "tagging" in q else "get"
             return {"HEAD": "head", "DELETE": "abort"}.get(m, "unknown")
 
         def fault(self):
@@ -210,7 +210,7 @@ extension StrictS3 {
 
         def stored(self):
             return {k.lower(): v for k, v in self.headers.items() if k.lower().startswith("x-amz-meta-") or k.lower() in
-                    ("content-type", "cache-control", "x-amz-tagging", "x-amz-acl", "x-amz-storage-class", "x-amz-server-side-encryption")}
+                    ("content-type", "cache-control", "content-language", "content-disposition", "content-encoding", "x-amz-tagging", "x-amz-acl", "x-amz-storage-class", "x-amz-server-side-encryption")}
 
         def publish(self, body, etag, facts, checksum):
             version = f"v{len(objects)}-{time.time_ns()}"
@@ -331,6 +331,15 @@ extension StrictS3 {
             del uploads[self.query["uploadId"]]
             return 204, {}, b""
 
+        def do_tags(self):
+            found = objects.get(self.key)
+            if found is None: raise Refusal(404, "NoSuchKey", "The specified key does not exist.")
+            if self.config.get("untagged"): raise Refusal(501, "NotImplemented", "A header you provided implies functionality that is not implemented")
+            tags = up.parse_qsl(found["facts"].get("x-amz-tagging", ""), keep_blank_values=True)
+            return 200, {"Content-Type": "application/xml"}, (
+                '<?xml version="1.0" encoding="UTF-8"?><Tagging xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><TagSet>'
+                + "".join(f"<Tag><Key>{xml(k)}</Key><Value>{xml(v)}</Value></Tag>" for k, v in tags) + "</TagSet></Tagging>").encode()
+
         def do_head(self): return self.do_get()
 
         def do_get(self):
@@ -339,7 +348,9 @@ extension StrictS3 {
             if self.headers.get("If-Match") not in (None, found["etag"]): raise Refusal(412, "PreconditionFailed", "", Condition="If-Match")
             body, total = found["body"], len(found["body"])
             headers = {"ETag": found["etag"], "Last-Modified": found["modified"], "x-amz-version-id": found["version"], "Accept-Ranges": "bytes",
-                       **{k: v for k, v in found["facts"].items() if k.startswith("x-amz-meta") or k in ("content-type", "cache-control")}}
+                       **{k: v for k, v in found["facts"].items() if k.startswith("x-amz-meta") or k in ("content-type", "cache-control", "content-language", "content-disposition", "content-encoding", "x-amz-storage-class")}}
+            tags = up.parse_qsl(found["facts"].get("x-amz-tagging", ""), keep_blank_values=True)
+            if tags and not self.config.get("uncounted"): headers["x-amz-tagging-count"] = str(len(tags))
             wanted, status = self.headers.get("Range"), 200
             if wanted:
                 first, _, last = wanted.removeprefix("bytes=").partition("-")

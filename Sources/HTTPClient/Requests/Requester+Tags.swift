@@ -1,0 +1,26 @@
+import Endpoints
+import JobModel
+
+extension Requester {
+  /// The tags of an object, or why the store does not tell them; nil where the kind has none. Only passing faults are
+  /// retried, and a store that knows no tags is not asked twice.
+  nonisolated(nonsending) func tags(
+    of object: RemoteObject, _ remote: any DownloadProtocol
+  ) async throws -> Result<[String: String], Failure>? {
+    guard let request = remote.askTags(of: object) else { return nil }
+    return try await retrying {
+      let response: Response
+      do { response = try await self.once(request) } catch let failure as Failure
+        where failure.code == .protocolViolation
+      {
+        // An object in place of its tags, for instance, which is longer than any answer.
+        return .failure(failure.classed(.permanent))
+      }
+      let tags = remote.tags(response, now: self.context.clock.now())
+      if case .failure(let failure) = tags, !failure.isUnimplemented {
+        try self.refusePassing(response, to: request)
+      }
+      return tags
+    }
+  }
+}

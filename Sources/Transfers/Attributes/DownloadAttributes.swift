@@ -1,0 +1,40 @@
+import Endpoints
+import JobModel
+
+/// The attributes that a downloaded file keeps of its object: its time and its mode.
+struct DownloadAttributes {
+  private let settings: TransferSettings
+  private let ends: AttributePlan.Ends
+
+  init(_ settings: TransferSettings, tells: Set<Attribute>) {
+    self.settings = settings
+    ends = AttributePlan.Ends(tells: tells, keeps: LocalAttributes.keeps, areRemote: false)
+  }
+
+  /// - Throws: `ATTRIBUTES_LOST` where one is demanded that no file has a place for, or that the source's kind does not tell.
+  func check(_ place: String) throws(Failure) {
+    let lost = settings.preserve.demanded.filter { !ends.keeps.contains($0) || !ends.tells.contains($0) }
+    try AttributePlan.check(lost, settings.preserve, "a download from \(place) would go without")
+  }
+
+  /// What is set on the file, and what comes of the others.
+  func plan(_ object: RemoteObject) -> AttributePlan {
+    var attributes = object.attributes
+    attributes.mtime = object.mtime(byLastModified: true)
+    // A mode in the manifest is the file's, whatever the object had.
+    if settings.mode != nil { attributes.mode = nil }
+    return AttributePlan(settings.preserve, ends, of: attributes, hasType: object.contentType != nil)
+  }
+
+  /// The file's time in nanoseconds since 1970; nil for now.
+  func time(_ plan: AttributePlan, _ object: RemoteObject) -> Int64? {
+    if let time = plan.sent.mtime { return time }
+    guard settings.keepsSourceTime else { return nil }
+    var plain = object
+    plain.attributes.mtime = nil
+    return plain.mtime(byLastModified: true)
+  }
+
+  /// The file's permission bits; nil as the umask has them.
+  func mode(_ plan: AttributePlan) -> UInt16? { settings.mode ?? plan.sent.mode }
+}

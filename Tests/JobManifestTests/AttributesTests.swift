@@ -1,0 +1,67 @@
+import Endpoints
+import JobManifest
+import JobModel
+import Testing
+
+/// `preserve`, `metadata`, `tags` and `storage_class` as the reader takes them.
+struct AttributesTests {
+  private static let head = """
+    version: 1
+    job: test
+    endpoints:
+      s3: { type: s3, url: "https://s3.example.net", bucket: b }
+      web: { type: http, url: "https://www.example.net" }
+      dav: { type: webdav, url: "https://dav.example.net" }
+
+    """
+
+  private func template(_ transfer: String, defaults: String = "{}") throws -> TransferTemplate {
+    let result = read(Self.head + "defaults: \(defaults)\ntransfers:\n  - { id: a, \(transfer) }\n")
+    #expect(result.diagnostics.filter { $0.severity == .error } == [])
+    return try #require(try #require(result.job).templates.first)
+  }
+
+  @Test func levelsAreLaidOverEachOther() throws {
+    let defaults = "{ metadata: { Owner: d, place: d }, tags: { t: d }, storage_class: D, preserve: [tags] }"
+    let plain = try #require(try template("upload: x, to: \"s3:x\"", defaults: defaults).settings["s3"])
+    #expect(plain.given.metadata == ["owner": "d", "place": "d"] && plain.given.tags == ["t": "d"])
+    #expect(plain.given.storageClass == "D" && plain.preserve == (try PreserveRule(["tags"])))
+    let own = try #require(
+      try template(
+        "copy: \"s3:y\", to: \"s3:x\", metadata: { owner: 1 }, storage_class: O, preserve: [mtime!, mode]",
+        defaults: defaults
+      ).settings["s3"])
+    #expect(own.given.metadata == ["owner": "1", "place": "d"] && own.given.storageClass == "O")
+    #expect(own.preserve == (try PreserveRule(["mtime!", "mode"])))
+    // A download has no object to give anything.
+    let download = try template("download: \"s3:y\", to: x", defaults: defaults)
+    #expect(download.settings["s3"]?.given == GivenAttributes() && download.ownGiven.isEmpty)
+  }
+
+  @Test func whatRowsAndTheRunDecide() throws {
+    let rows = try template(
+      "for_each: { list: l }, upload: \"${each.line}\", to: \"s3:${each.line}\", metadata: { line: \"${each.line}\", k: v }, tags: { day: \"${run.date}\" }"
+    )
+    #expect(rows.attributes.map(\.name) == ["line", "day"])
+    #expect(rows.settings["s3"]?.given.metadata == ["k": "v"])
+    #expect(rows.ownGiven == [.metadata, .tags])
+  }
+
+  @Test func whatCanNeverBeKeptIsWarnedOf() {
+    func warnings(_ transfer: String) -> [String] {
+      read(Self.head + "transfers:\n  - { id: a, \(transfer) }\n").diagnostics.filter {
+        $0.severity == .warning
+      }
+      .map(\.message)
+    }
+    #expect(warnings("download: \"s3:x\", to: x, preserve: [mtime!, mode!, tags]").isEmpty)
+    #expect(warnings("copy: \"s3:x\", to: \"s3:y\", preserve: [tags!, metadata!]").isEmpty)
+    #expect(warnings("download: \"s3:x\", to: x, preserve: [tags!]").count == 1)
+    #expect(
+      warnings("copy: \"s3:x\", to: \"dav:y\", preserve: [metadata!, content_type!]").first?.hasPrefix(
+        "`metadata!` can't be kept, as the destination has no place for it") == true)
+    #expect(
+      warnings("copy: \"web:x\", to: \"s3:y\", preserve: mode!").first?.contains("the source tells none")
+        == true)
+  }
+}
