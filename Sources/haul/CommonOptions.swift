@@ -26,6 +26,13 @@ struct CommonOptions: ParsableArguments {
   @Flag(help: "Nothing on standard error on success; on failure the summary alone.")
   var quiet = false
 
+  func validate() throws {
+    // `--state-dir "$DIR"` without the variable is not to mean the working folder.
+    guard stateDir != "" else {
+      throw ValidationError("`--state-dir` is empty: name a folder, or leave it out")
+    }
+  }
+
   var stateFolder: StateFolder { StateFolder(given: stateDir, CurrentProcess.environment) }
 
   /// Sends what runs of the jobs have left to be told.

@@ -20,6 +20,8 @@ struct ExitCodesTests {
     ["run", "job.yaml", "--only", "a", "--only", "b"], ["run", "job.yaml", "--set", "nosuch=1"],
     ["check", "job.yaml", "--set", "nosuch=1"], ["history", "codes", "--limit", "0"], ["gc", "--keep", "-1"],
     ["help", "nope"], ["pause", "codes", "["], ["plan", "-"],
+    ["status", "--state-dir", ""], ["run", "job.yaml", "--state-dir", ""],
+    ["pause", "codes", "--state-dir="],
   ])
   func usage(_ arguments: [String]) async throws {
     let bench = try Bench()
@@ -68,7 +70,8 @@ struct ExitCodesTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state).isEmpty)
     for command in ["check", "plan"] {
       let end = try await bench.haul([command, "job.yaml"])
-      #expect(end.status == 65)
+      // JSON is for who asks for it.
+      #expect(end.status == 65 && end.output.isEmpty, "\(end.output)")
       #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state).isEmpty)
     }
   }

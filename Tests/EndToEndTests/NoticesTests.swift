@@ -145,10 +145,13 @@ struct NoticesTests {
   @Test func earlyEndsAreTold() async throws {
     let bench = try Bench()
     let hooks = try await HookServer(bench)
-    let yaml = job(pings(hooks.url))
+    let yaml = job(
+      pings(hooks.url).replacing(
+        "end: [", with: "end: [ { command: [sh, -c, \"echo $HAUL_RUN_OUTCOME >> ends\"] },"))
     func told(_ run: HaulRun, _ status: Int32) throws {
       #expect(run.status == status && run.faults == "", "\(run.faults)\(run.errors)")
-      #expect(states(run) == ["failure delivered", "end delivered"], "\(run.report["notices"])")
+      let told = states(run)
+      #expect(told == ["failure delivered", "end delivered", "end delivered"], "\(run.report["notices"])")
       #expect(try Set(hooks.requests().suffix(2).map(\.path)) == ["/failure/\(status)", "/end/\(status)"])
     }
     try told(try await bench.run(yaml + "\nnonsense: 1"), 65)
@@ -164,9 +167,13 @@ struct NoticesTests {
       try await Task.sleep(for: .milliseconds(20))
     }
     try told(try await bench.run(), 76)
+    let sent = try hooks.requests().count
     let skipped = try await bench.run(nil, ["--if-running", "skip"])
-    // Whether that run goes well is for that run to say.
+    // Whether that run goes well is for that run to say: a ping would be taken for its success.
     #expect(skipped.status == 0 && states(skipped) == ["end delivered"], "\(skipped.errors)")
+    #expect(try hooks.requests().count == sent)
+    let outcomes = try String(contentsOfFile: bench.job + "/ends", encoding: .utf8)
+    #expect(outcomes.hasSuffix("refused\nrefused\n"), "\(outcomes)")
     first.signal(SIGTERM)
     #expect(try await first.wait().status == 75)
     #expect(try Set(hooks.requests().suffix(2).map(\.path)) == ["/incomplete/75", "/end/75"])

@@ -40,6 +40,45 @@ struct NoticeTests {
     #expect(try ledger.notices(run: 1).map(\.target) == ["sh", "https://h/***", "***"])
   }
 
+  /// What a job tells, kept for runs whose manifest can't be read.
+  @Test func whatAJobTellsComesBackAsItWas() throws {
+    let text = try InterpolationParser.parse("$${x}$ ${job.name|url|default(a b)}: ${run.exit_code}")
+    let header = MarkedText(text: text, mark: SourceMark(file: "", line: 0, column: 0), lineText: "")
+    let body = NoticeTemplate.Body.mapping([
+      .init("text", .text(text)), .init("list", .list([.value(.integer(1)), .value(.null), .value("t")])),
+      .init("deep", .mapping([.init("value", .value(.object([.init("a", .bool(true))])))])),
+    ])
+    var policy = EffectivePolicy()
+    policy.deniedHosts = ["*.example.net"]
+    let kept = KeptNotices(
+      notices: [
+        NoticeTemplate(.start, index: 1, .ping(.text(text))),
+        NoticeTemplate(.failure, index: 2, .ping(.secret(.environment("PING")))),
+        NoticeTemplate(.failure, index: 3, .command([InterpolatedText("mail"), text, InterpolatedText("")])),
+        NoticeTemplate(
+          .end, index: 1,
+          .webhook(
+            url: .text(InterpolatedText("https://h/key")), json: body,
+            headers: [
+              HeaderTemplate(name: "X-A", value: .text(header)),
+              HeaderTemplate(name: "X-S", value: .secret(.file("/key"))),
+            ], sign: .command(["pass", "hook"]))),
+        NoticeTemplate(
+          .end, index: 2, .webhook(url: .secret(.file("/url")), json: nil, headers: [], sign: nil)),
+      ], policy: policy, folder: "/f")
+    #expect(KeptNotices(kept.text) == kept)
+    var unknown = kept
+    unknown.policy = nil
+    #expect(KeptNotices(unknown.text) == unknown)
+    #expect(KeptNotices("[") == nil)
+    // What the environment gave is not kept.
+    let mask = SecretMask()
+    mask.learn(Secret("https://h/key"))
+    #expect(
+      kept.without(mask).notices.map(\.action)
+        == kept.notices.enumerated().filter { $0.offset != 3 }.map(\.element.action))
+  }
+
   @Test func triesAreCountedUntilItIsSettled() throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -10,6 +10,8 @@ final class BoundedCommand: Sendable {
     var message: String
     /// Its exit status, or the signal that ended it; nil where it did not end by itself.
     var status: Int32?
+    /// It had not ended by itself when its time was over.
+    var isTimeout = false
   }
 
   /// Where a command runs that has no environment of ours, and whose output nobody wants.
@@ -55,7 +57,7 @@ final class BoundedCommand: Sendable {
         guard !isOver else { return continuation.resume(throwing: CancellationError()) }
         // Before the thread, whose start may have to wait for another's end.
         DispatchQueue.global().asyncAfter(deadline: .now() + longest) { [weak command] in
-          command?.fail("took longer than \(Int(longest)) s and was ended")
+          command?.fail("took longer than \(Int(longest.rounded(.up))) s and was ended", isTimeout: true)
         }
         DedicatedThread.start { command.run() }
       }
@@ -86,8 +88,8 @@ final class BoundedCommand: Sendable {
     end(.success(output))
   }
 
-  private func fail(_ message: String, _ status: Int32? = nil) {
-    end(.failure(Fault(message: message, status: status)))
+  private func fail(_ message: String, _ status: Int32? = nil, isTimeout: Bool = false) {
+    end(.failure(Fault(message: message, status: status, isTimeout: isTimeout)))
   }
 
   /// Answers who waits, once; a command that still runs is killed.

@@ -27,11 +27,11 @@ struct EarlyEnd: Sendable {
     _ status: ExitStatus, isSkipped: Bool = false, of begun: RunRecord?, _ stopper: StopController
   ) async {
     let told = Locked<[NoticeRecord]>([])
-    if let job = file.read(overrides: begun?.overrides ?? settings.overrides).readable {
+    if let (job, kept) = told(overrides: begun?.overrides ?? settings.overrides) {
       let notices = RunNotices(
-        job, run: begun?.id ?? reports.id, startedAt: begun?.startedAt ?? SystemClock.now,
+        job, kept, run: begun?.id ?? reports.id, startedAt: begun?.startedAt ?? SystemClock.now,
         report: reports.earlyPath)
-      let ledger = ledger(of: job.name)
+      let ledger = ledger(of: job)
       let known = begun == nil ? nil : ledger
       let owed = notices.owed(
         run: begun?.number, attempt: begun?.attempts.last?.number ?? 0,
@@ -42,7 +42,7 @@ struct EarlyEnd: Sendable {
         // A state that can't be written does not keep them from being sent now.
         let isOwed = (try? ledger?.owe(owed, run: begun?.number)) != nil
         // What was owed before goes first; another runner sends its own.
-        let backlog = isOwed && (begun != nil || (try? state.isRunning(job.name)) == false) ? ledger : nil
+        let backlog = isOwed && (begun != nil || (try? state.isRunning(job)) == false) ? ledger : nil
         await NoticeDelivery.bounded(by: stopper) { [context = reports.context] in
           let delivery = NoticeDelivery(context)
           let records =
@@ -55,6 +55,15 @@ struct EarlyEnd: Sendable {
     }
     // The path was written once: what is wrong with it has been said.
     try? reports.finishEnd(told.withLock { $0 })
+  }
+
+  /// The job's name, and what it tells: by its manifest, else as the last run of that manifest left it.
+  private func told(overrides: [String: String]) -> (job: String, notices: KeptNotices)? {
+    if let job = file.read(overrides: overrides).readable { return (job.name, KeptNotices(job)) }
+    guard let job = state.job(of: file), let text = try? ledger(of: job)?.meta(KeptNotices.meta),
+      let kept = KeptNotices(text)
+    else { return nil }
+    return (job, kept)
   }
 
   /// A run that was refused leaves no state behind that was not there before.

@@ -21,12 +21,15 @@ struct NoticeCourier: Sendable {
   private let context: CommandContext
   /// On the clock of `SystemClock.uptime`: nothing begins after it, and no request goes on.
   private let deadline: Double
+  /// No command goes on after it either.
+  private let endsCommands: Bool
   private let mask = SecretMask()
   private let secrets: SecretSource
 
-  init(_ context: CommandContext, until deadline: Double) {
+  init(_ context: CommandContext, until deadline: Double, endsCommands: Bool) {
     self.context = context
     self.deadline = deadline
+    self.endsCommands = endsCommands
     secrets = context.secrets.source.teaching(mask)
   }
 
@@ -93,12 +96,14 @@ struct NoticeCourier: Sendable {
     own["HAUL_NOTICE_KEY"] = notice.key
     own["HAUL_NOTICE_EVENT"] = notice.event.rawValue
     let style = context.console.style
+    let left = endsCommands ? max(0, deadline - SystemClock.uptime) : Self.command
     do {
       try await BoundedCommand.output(
-        words, for: Self.command,
+        words, for: min(left, Self.command),
         in: .init(folder: folder, variables: own, showsErrors: !style.isRecords && !style.isQuiet))
     } catch let fault as BoundedCommand.Fault {
-      let isPassing = fault.status == Self.tryAgain
+      // One that was given less than its time has not failed: the next run gives it all.
+      let isPassing = fault.status == Self.tryAgain || fault.isTimeout && left < Self.command
       throw Failure(.ioError, "the command \(fault.message)", class: isPassing ? .deferred : .permanent)
     }
   }

@@ -15,10 +15,11 @@ struct NoticeDelivery: Sendable {
   private let console: Console
   private let deadline: Double
 
-  /// - Parameter deadline: on the clock of `SystemClock.uptime`; nil for as long as a run gives its notices.
+  /// - Parameter deadline: on the clock of `SystemClock.uptime`, for commands as well; nil for as long as a run gives its
+  ///   notices, whose commands may then go on for their 60 s.
   init(_ context: CommandContext, until deadline: Double? = nil) {
     self.deadline = deadline ?? SystemClock.uptime + Self.pass
-    courier = NoticeCourier(context, until: self.deadline)
+    courier = NoticeCourier(context, until: self.deadline, endsCommands: deadline != nil)
     console = context.console
   }
 

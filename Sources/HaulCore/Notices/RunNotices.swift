@@ -5,17 +5,25 @@ import Posix
 
 /// The notices of one run of a job: what `on` asks for, filled in as its events come.
 struct RunNotices: Sendable {
-  private let job: Job
+  private let name: String
+  private let told: KeptNotices
   private let runID: String
   private let startedAt: Double
   /// The report's path.
   private let report: String?
 
   init(_ job: Job, run id: String, startedAt: Double, report: String?) {
-    (self.job, runID, self.startedAt, self.report) = (job, id, startedAt, report)
+    self.init(job.name, KeptNotices(job), run: id, startedAt: startedAt, report: report)
   }
 
-  var isEmpty: Bool { job.notices.isEmpty }
+  /// - Parameters:
+  ///   - name: the job's.
+  ///   - told: what it tells, by its manifest or as its last run left it.
+  init(_ name: String, _ told: KeptNotices, run id: String, startedAt: Double, report: String?) {
+    (self.name, self.told, runID, self.startedAt, self.report) = (name, told, id, startedAt, report)
+  }
+
+  var isEmpty: Bool { told.notices.isEmpty }
 
   /// How an attempt ended.
   struct Ending {
@@ -33,7 +41,7 @@ struct RunNotices: Sendable {
     sums: TransferSums? = nil
   ) -> [OwedNotice] {
     guard !isEmpty else { return [] }
-    var values = NoticeValues(runID: runID, runDate: Timestamp.date(startedAt), job: job.name)
+    var values = NoticeValues(runID: runID, runDate: Timestamp.date(startedAt), job: name)
     values.number = number
     values.outcome = ending?.outcome
     values.exitCode = ending?.status.rawValue
@@ -43,10 +51,11 @@ struct RunNotices: Sendable {
     let events =
       ending.map { NoticeEvent.ending(with: $0.status, isSkipped: $0.isSkipped) } ?? [.start]
     return events.flatMap { event in
-      job.notices.filter { $0.event == event }.map { notice in
+      told.notices.filter { $0.event == event && (ending?.isSkipped != true || $0.isSentOfSkipped) }.map {
+        notice in
         OwedNotice(
           key: "\(runID)-\(attempt)-\(event.rawValue)-\(notice.index)", event: event,
-          message: notice.message(values, folder: job.directory), policy: job.noticePolicy,
+          message: notice.message(values, folder: told.folder), policy: told.policy,
           owedAt: SystemClock.now)
       }
     }
@@ -65,5 +74,11 @@ struct RunNotices: Sendable {
       "bytes.planned": sums.planned, "bytes.transferred": sums.transferred, "bytes.reused": sums.reused,
       "bytes.discarded": sums.discarded, "requests": sums.requests, "retries": sums.retries,
     ]
+  }
+}
+
+extension KeptNotices {
+  init(_ job: Job) {
+    self.init(notices: job.notices, policy: job.noticePolicy, folder: job.directory)
   }
 }

@@ -73,7 +73,7 @@ struct JobOpening: Sendable {
         dependsOnEnvironment: !read.environment.isEmpty)
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: mark, former: former, into: ledger, lister: lister)
-      try remember(job, ledger, file)
+      try remember(job, ledger, file, environment: read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides,
@@ -181,9 +181,13 @@ struct JobOpening: Sendable {
 
   /// What reports say of the manifest, which they must not need again.
   private static func remember(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, environment: [String: String]
   ) throws {
     try file.remember(in: ledger)
+    // What the environment put into a notice may be meant to stay there.
+    let mask = SecretMask()
+    for value in environment.values { mask.learn(Secret(value)) }
+    try ledger.setMeta(KeptNotices.meta, KeptNotices(job).without(mask).text)
     try ledger.setMeta("description", job.description ?? "")
     try ledger.setJobLimits(job.limits)
     try ledger.setMeta("endpoints", EndpointRecords(job.endpoints).text)

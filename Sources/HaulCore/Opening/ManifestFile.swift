@@ -11,6 +11,7 @@ package struct ManifestFile: Sendable {
   /// As it was given; `-` where it came by standard input.
   let path: String
   let bytes: [UInt8]
+  /// Empty where it can't be read.
   let sha256: String
   let directory: String
   private let environment: ProcessEnvironment
@@ -42,6 +43,12 @@ package struct ManifestFile: Sendable {
     (self.path, self.bytes, self.environment) = (path, bytes, environment)
     sha256 = try Digest.hex(of: bytes, .sha256)
     directory = PathParts(Paths.real(path)).parent
+  }
+
+  /// One that can't be read: what is told of that may need its path.
+  init(unreadable path: String, _ environment: ProcessEnvironment) {
+    (self.path, bytes, sha256, self.environment) = (path, [], "", environment)
+    directory = path == "-" ? Files.workingFolder : PathParts(Paths.absolute(path)).parent
   }
 
   private init(standardInput bytes: [UInt8], directory: String, _ environment: ProcessEnvironment) throws {

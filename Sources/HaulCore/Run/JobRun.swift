@@ -25,11 +25,20 @@ package struct JobRun: Sendable {
     interrupter: @escaping @Sendable () -> String
   ) async throws {
     let environment = context.environment
-    let file = try await stopper.race {
-      try await DedicatedThread.run { try ManifestFile(manifest, environment, root: root) }
-    }
     let reports = ReportSink(
       targets: settings.reports, json: settings.json, state: state, context: context)
+    let file: ManifestFile
+    do {
+      file = try await stopper.race {
+        try await DedicatedThread.run { try ManifestFile(manifest, environment, root: root) }
+      }
+    } catch let end as End where end.status != .usage {
+      // The state may know its job all the same: whoever waits for it is told.
+      let file = ManifestFile(unreadable: manifest, environment)
+      reports.writeEnd(of: end, job: nil, file: file)
+      await EarlyEnd(file, settings, state: state, reports: reports).tell(end.status, of: nil, stopper)
+      throw end
+    }
     let (begun, ended) = (OnceValue<RunRecord>(), OnceValue<Void>())
     let early = EarlyEnd(file, settings, state: state, reports: reports)
     do {

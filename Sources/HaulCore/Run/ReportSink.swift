@@ -92,7 +92,7 @@ struct ReportSink: Sendable {
     let now = SystemClock.now
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
     head.manifest = file.path
-    head.manifestSHA256 = file.sha256
+    head.manifestSHA256 = file.sha256.isEmpty ? nil : file.sha256
     head.description = job?.description
     head.host = Machine.hostName
     head.runID = id
@@ -102,6 +102,7 @@ struct ReportSink: Sendable {
     head.endedAt = now
     head.diagnostics = diagnostics.prefix(1000).map(RecordedDiagnostic.init)
     if isPlan {
+      guard json else { return }
       let plan = PlanJSON(context.console.out)
       try plan.begin(head)
       return try plan.finish()
@@ -129,7 +130,7 @@ struct ReportSink: Sendable {
   private func metricsJob(_ job: Job?, _ file: ManifestFile) -> String? {
     if let job { return job.name }
     guard targets.contains(where: { $0.form == .prometheus }) else { return nil }
-    return file.path == "-" ? nil : state.job(of: file.logicalPath)
+    return state.job(of: file)
   }
 
   /// Writes it again, with what came of its notices: not over what the run that has the job wrote meanwhile.

@@ -155,6 +155,9 @@ package struct StateFolder: Sendable {
     return name
   }
 
+  /// The job that a manifest ran as last, whatever it says by now; nil where none is known.
+  func job(of file: ManifestFile) -> String? { file.path == "-" ? nil : job(of: file.logicalPath) }
+
   /// The job that a manifest ran as last; nil where none is known.
   ///
   /// - Parameter manifest: its logical path.

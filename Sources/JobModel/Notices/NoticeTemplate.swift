@@ -38,6 +38,12 @@ package struct NoticeTemplate: Sendable, Hashable {
     self.action = action
   }
 
+  /// Whether it is sent of an attempt that another runner's run made needless. A ping is not: a dead-man service would
+  /// take its exit code 0 for the success of a run that did not happen.
+  package var isSentOfSkipped: Bool {
+    if case .ping = action { false } else { true }
+  }
+
   /// What is sent, with all that is known at the moment of the event.
   ///
   /// - Parameter folder: where a command runs.
