@@ -44,13 +44,12 @@ struct TreeWalk {
       let here = below + entry.name
       switch entry.kind {
       case S_IFDIR:
-        guard pattern.mayMatch(below: fixed + here), !filter.excludesAll(below: here) else { continue }
+        guard mayLead(here) else { continue }
         try folder(here + "/", file, skipped)
       case S_IFREG:
         if admits(here) { try file(here, entry.size, entry.modified) }
       case S_IFLNK:
-        let mayLead = pattern.mayMatch(below: fixed + here) && !filter.excludesAll(below: here)
-        if admits(here) || mayLead { skipped(here, .link) }
+        if admits(here) || mayLead(here) { skipped(here, .link) }
       default:
         if admits(here) { skipped(here, .special) }
       }
@@ -59,16 +58,32 @@ struct TreeWalk {
 
   private func admits(_ below: String) -> Bool { pattern.matches(fixed + below) && filter.admits(below) }
 
+  /// Whether something below a folder of that name may be admitted.
+  private func mayLead(_ below: String) -> Bool {
+    pattern.mayMatch(below: fixed + below) && !filter.excludesAll(below: below)
+  }
+
   private func entries(
     _ names: [String], in path: String, _ below: String, _ skipped: (String, Skipped) -> Void
   ) -> [Entry] {
     var entries: [Entry] = []
     entries.reserveCapacity(names.count)
+    var unnamed: Set<String>?
+    /// Whether more may lie below a name that is not UTF-8.
+    func leads(_ name: String) -> Bool {
+      let all = unnamed ?? Files.unnamedFoldersAndLinks(in: path.isEmpty ? "." : path)
+      unnamed = all
+      return all.contains(name)
+    }
     for name in names {
       var status = stat()
       guard lstat(path + name, &status) == 0 else {
         // A name that does not lead back to its file was no UTF-8; another one was removed meanwhile.
-        if name.unicodeScalars.contains("\u{FFFD}") { skipped(below + name, .unnamed) }
+        if name.unicodeScalars.contains("\u{FFFD}"),
+          admits(below + name) || mayLead(below + name) && leads(name)
+        {
+          skipped(below + name, .unnamed)
+        }
         continue
       }
       let kind = status.st_mode & S_IFMT

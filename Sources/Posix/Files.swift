@@ -64,6 +64,25 @@ package enum Files {
     return names
   }
 
+  /// Names in a folder, as `names` gives them, that are not UTF-8 and are of anything but a regular file.
+  package static func unnamedFoldersAndLinks(in folder: String) -> Set<String> {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var names: Set<String> = []
+    while let entry = readdir(stream) {
+      let place = UnsafeRawPointer(entry) + (MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
+      let raw = place.assumingMemoryBound(to: CChar.self)
+      let name = String(cString: raw)
+      guard name.unicodeScalars.contains("\u{FFFD}") else { continue }
+      var status = stat()
+      guard fstatat(dirfd(stream), raw, &status, AT_SYMLINK_NOFOLLOW) == 0,
+        status.st_mode & S_IFMT != S_IFREG
+      else { continue }
+      names.insert(name)
+    }
+    return names
+  }
+
   package static func linkTarget(_ path: String) -> String? {
     let target = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
       let count = buffer.withMemoryRebound(to: CChar.self) { text in

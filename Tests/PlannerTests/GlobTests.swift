@@ -24,6 +24,47 @@ import Testing
     #expect(try GlobPattern(pattern).fixedPart == fixed)
   }
 
+  /// A name that is not UTF-8 is an error where the glob may mean it, and nothing to it where it can't.
+  @Test(arguments: [
+    ("nu/*.txt", "", []), ("nu/**/*.txt", "", []), ("nu/*", ", exclude: [\"*.bin\"]", []),
+    ("nu/**", ", exclude: [\"*.bin\"]", []), ("nu/**", ", include: [\"*.txt\"]", []),
+    ("nu/*", "", ["nu/\u{FFFD}.bin"]), ("nu/*.bin", "", ["nu/\u{FFFD}.bin"]),
+    ("nu/?.bin", "", ["nu/\u{FFFD}.bin"]),
+    ("nu/**", "", ["nu/\u{FFFD}.bin"]),
+  ])
+  func `names that are not UTF-8`(_ glob: String, _ more: String, _ errors: [String]) throws {
+    let fixture = try PlanFixture(["nu/a.txt": "1"])
+    defer { fixture.remove() }
+    try Self.make(fixture.folder.path + "/nu/", [0xFF] + Array(".bin".utf8))
+    let rule = errors.isEmpty ? "" : ", if_empty: warn"
+    let outcome = try fixture.plan("  - { id: m, upload: \"\(glob)\", to: \"depot:n/\"\(more)\(rule) }\n")
+    #expect(
+      outcome.errors.map(\.message) == errors.map { "`jobs/\($0)` has a name that is not UTF-8" },
+      "\(outcome.lines)")
+    if errors.isEmpty { #expect(outcome.ids == ["m/a.txt"]) }
+  }
+
+  /// A folder of such a name may hold what is meant.
+  @Test(arguments: [("nu/*.txt", "", 0), ("nu/**/*.txt", "", 1), ("nu/**/*.txt", ", exclude: [\"?/**\"]", 0)])
+  func `folders that are not UTF-8`(_ glob: String, _ more: String, _ errors: Int) throws {
+    let fixture = try PlanFixture(["nu/a.txt": "1"])
+    defer { fixture.remove() }
+    try Self.make(fixture.folder.path + "/nu/", [0xFE], isFolder: true)
+    let outcome = try fixture.plan("  - { id: m, upload: \"\(glob)\", to: \"depot:n/\"\(more) }\n")
+    #expect(outcome.errors.count == errors && outcome.ids == ["m/a.txt"], "\(outcome.lines)")
+  }
+
+  private static func make(_ folder: String, _ name: [UInt8], isFolder: Bool = false) throws {
+    let path = (Array(folder.utf8) + name + [0]).map { CChar(bitPattern: $0) }
+    if isFolder {
+      try #require(mkdir(path, 0o700) == 0)
+    } else {
+      let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+      try #require(descriptor >= 0)
+      close(descriptor)
+    }
+  }
+
   @Test func `order, links, include and exclude`() throws {
     let fixture = try PlanFixture([
       "m/a-b": "1", "m/a/z": "22", "m/a.x": "", "m/skip/x.tmp": "", "m/skip/y": "", "m/b.tmp": "",
