@@ -149,6 +149,32 @@ struct VerifyTests {
     #expect(down["totals"]["reasons"]["NETWORK_UNREACHABLE"].int == 2, "\(down)")
   }
 
+  /// Trying again would not help: a secret that is not there is an input that is missing.
+  @Test func aSecretThatIsNotThere() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("down.bin", size: 1000)
+    try bench.source("up.bin", size: 1000)
+    let endpoint = depot.endpoint.replacing(" }", with: ", auth: { bearer: { env: TOKEN } } }")
+    try #require(endpoint != depot.endpoint)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: kept
+      endpoints: { depot: \(endpoint) }
+      transfers:
+        - { id: down, download: "depot:down.bin", to: down.bin }
+        - { id: up, upload: up.bin, to: "depot:in/up.bin" }
+      """, environment: ["TOKEN": "some-token"])
+    #expect(run.status == 0, "\(run.errors)")
+    let end = try await bench.haul(["verify", "kept"])
+    #expect(end.status == 66 && end.output.isEmpty && end.errors.contains("`TOKEN`"), "\(end.errors)")
+    #expect(end.errors.contains("1 secret is not there"), "\(end.errors)")
+    // What lies here needs none.
+    #expect(try await bench.haul(["verify", "kept", "--id", "down"]).status == 0)
+    #expect(try await bench.haul(["verify", "kept"], environment: ["TOKEN": "some-token"]).status == 0)
+  }
+
   @Test func goesOnAfterASignal() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

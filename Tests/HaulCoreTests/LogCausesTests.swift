@@ -1,8 +1,10 @@
 import JobLedger
 import JobManifest
 import JobModel
+import Locks
 import Testing
 import TestSupport
+import Transfers
 
 @testable import HaulCore
 
@@ -26,5 +28,26 @@ struct LogCausesTests {
     _ = causes.note(.warning, cause, id: "one", now: 0)
     _ = causes.note(.warning, cause, id: "two", now: 0)
     #expect(causes.due(now: 1, isLast: true).map(\.count) == [1])
+  }
+
+  /// `journalctl -p warning` shows what is a warning in the report.
+  @Test(arguments: [
+    (Diagnostic.Severity.error, "<3>"), (.warning, "<4>"), (.note, "<6>"),
+  ])
+  func diagnosticsAreLoggedAtTheirSeverity(_ severity: Diagnostic.Severity, _ priority: String) {
+    let lines = Locked<[String]>([])
+    var settings = LogSettings()
+    (settings.level, settings.format) = (.debug, .journal)
+    let log = RunLog(settings) { line in lines.withLock { $0.append(line) } }
+    for id in ["a", "b"] {
+      var diagnostic = Diagnostic(severity, "comes as one stream")
+      diagnostic.subject = id
+      log.record(.diagnostic(diagnostic))
+    }
+    log.record(.diagnostic(Diagnostic(severity, "the job's own")))
+    log.tick(now: 0, isLast: true)
+    let written = lines.withLock { $0 }
+    #expect(written.count == 3 && written.allSatisfy { $0.hasPrefix(priority) }, "\(written)")
+    #expect(written.last?.contains("1 more: comes as one stream: b") == true, "\(written)")
   }
 }

@@ -5,13 +5,25 @@ import Locks
 /// Counts what a log says for one cause, so that it is said once and then summed up.
 final class LogCauses: Sendable {
   enum Kind: Hashable, Sendable {
-    case failure, retry, warning
+    case failure, retry
+    /// A diagnostic, by its severity.
+    case error, warning, note
+
+    /// What a diagnostic is logged as.
+    init(_ severity: Diagnostic.Severity) {
+      self =
+        switch severity {
+        case .error: .error
+        case .warning: .warning
+        case .note: .note
+        }
+    }
 
     var level: Logger.Level {
       switch self {
-      case .failure: .error
-      case .retry: .warning
-      case .warning: .info
+      case .failure, .error: .error
+      case .retry, .warning: .warning
+      case .note: .info
       }
     }
   }

@@ -36,14 +36,14 @@ struct RunLog: Sendable {
       var metadata: Logger.Metadata = [:]
       if !due.cause.code.isEmpty { metadata["code"] = .string(due.cause.code) }
       if let host = due.cause.host { metadata["host"] = .string(host) }
-      if kind != .warning { metadata["error"] = .string(Masking.text(due.cause.message)) }
+      if [.failure, .retry].contains(kind) { metadata["error"] = .string(Masking.text(due.cause.message)) }
       let names = CauseTally.names(due.ids, of: due.count)
       let text =
         switch kind {
         case .failure: "\(due.count) more failed for this cause: \(names)"
         // One transfer tries several times: its tries are no further transfers.
         case .retry: "\(due.count) more tries for this cause: \(due.ids.joined(separator: ", "))"
-        case .warning: "\(due.count) more: \(Masking.text(due.cause.message)): \(names)"
+        case .error, .warning, .note: "\(due.count) more: \(Masking.text(due.cause.message)): \(names)"
         }
       logger.log(level: kind.level, "\(text)", metadata: metadata)
     }
@@ -73,8 +73,9 @@ struct RunLog: Sendable {
     case .diagnostic(let diagnostic):
       let id = diagnostic.subject
       let cause = Cause(code: "", host: nil, message: CauseMessage.general(diagnostic.message, id: id))
-      guard id.map({ isFirst(.warning, cause, $0) }) ?? true else { return }
-      logger.info("\(Masking.text(diagnostic.fullMessage))")
+      let kind = LogCauses.Kind(diagnostic.severity)
+      guard id.map({ isFirst(kind, cause, $0) }) ?? true else { return }
+      logger.log(level: kind.level, "\(Masking.text(diagnostic.fullMessage))")
     case .held(let name, let hold):
       let until = hold.until.map { " until \(Timestamp.text($0))" } ?? ""
       logger.warning("\(name ?? "a policy"): paused (\(hold.reason.rawValue))\(until)")

@@ -30,6 +30,24 @@ struct SecretCheck {
   ///
   /// - Parameter isNewRun: completed transfers have a turn again.
   func forTransfers(_ ledger: JobLedger, selected: RowSet?, isNewRun: Bool) throws -> [Diagnostic] {
+    try diagnostics(ledger) { transfer in
+      hasTurn(transfer, selected, isNewRun) ? [transfer.source, transfer.destination] : []
+    }
+  }
+
+  /// One diagnostic a reference, for those without which no server can be asked for what was uploaded.
+  ///
+  /// - Parameter isCompared: whether a transfer is to be compared.
+  func forVerification(_ ledger: JobLedger, of isCompared: (LedgerTransfer) -> Bool) throws -> [Diagnostic] {
+    try diagnostics(ledger) { transfer in
+      transfer.settings.direction != .download && isCompared(transfer) ? [transfer.destination] : []
+    }
+  }
+
+  /// - Parameter places: those of a transfer that are asked; none where it is not concerned.
+  private func diagnostics(
+    _ ledger: JobLedger, _ places: (LedgerTransfer) -> [Place]
+  ) throws -> [Diagnostic] {
     guard !absent.isEmpty else { return [] }
     var endpoints: Set<String> = []
     var references: Set<SecretReference> = []
@@ -38,11 +56,12 @@ struct SecretCheck {
       let page = try ledger.page(after: last, onlyTouched: false, limit: 512, withFacts: false)
       guard let end = page.last else { break }
       last = end.seq
-      for transfer in page where hasTurn(transfer, selected, isNewRun) {
-        for case .remote(let name, _) in [transfer.source, transfer.destination] { endpoints.insert(name) }
-        for case .secret(let reference) in (transfer.settings.headers + transfer.settings.sourceHeaders).map(
-          \.value)
-        {
+      for transfer in page {
+        let asked = places(transfer)
+        for case .remote(let name, _) in asked { endpoints.insert(name) }
+        guard !asked.isEmpty else { continue }
+        let sources = asked.count > 1 ? transfer.settings.sourceHeaders : []
+        for case .secret(let reference) in (transfer.settings.headers + sources).map(\.value) {
           references.insert(reference)
         }
       }

@@ -75,6 +75,7 @@ package struct JobVerification: Sendable {
           rates: [rate, RateLimit(job.limits.downloadRate ?? .unlimited)]),
         changed: try Self.changedEndpoints(of: job, ledger), readsBack: request.readsRemote),
       pool: setUp.transfers.local.pool, reads: reads)
+    try refuse(SecretCheck(job, context.secrets).forVerification(ledger, of: pass.concerns), of: name)
     // Another run since then has made another record: what was found before it counts no more.
     let question = JSON.object([
       .init("selection", request.json), .init("run", .string(last.id)),
@@ -107,6 +108,16 @@ package struct JobVerification: Sendable {
     drawing.cancel()
     await drawing.value
     try finish(name, journal, isComplete: try result.get(), signal)
+  }
+
+  /// - Throws: `End` with 66, unless all secrets are there: to try again would not help.
+  private func refuse(_ absent: [Diagnostic], of name: String) throws {
+    guard !absent.isEmpty else { return }
+    context.console.print(absent)
+    throw End(
+      .noInput,
+      "the job `\(name)`: \(Figures.count(absent.count, "secret")) \(absent.count == 1 ? "is" : "are") not there: nothing was compared",
+      hint: "provide them where haul verifies; `--id` compares transfers that need none")
   }
 
   /// Names again what the stopped verification had found.
