@@ -35,6 +35,9 @@ package enum LedgerChange: Sendable {
   /// So many transfers have said what this diagnostic says, these first.
   indirect case diagnosticCount(run: Int, Diagnostic, message: String, count: Int, ids: [String])
   case events(run: Int, count: Int)
+  /// Body bytes that an attempt has moved until a moment, seconds since 1970: what a kill leaves of it, where nothing else is
+  /// on record of a transfer before its end.
+  case moved(run: Int, bytes: Int64, at: Double)
   /// When nothing moved in a run so far, and why.
   case pauses(run: Int, [RunPause])
   /// How the servers fare that are not asked as freely as the policies let.

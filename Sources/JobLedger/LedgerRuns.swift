@@ -64,6 +64,23 @@ extension JobLedger {
     }
   }
 
+  /// Whether another plan was compiled since the run's last attempt began: by a command that was refused behind that.
+  package func isRecompiled(since run: RunRecord) throws -> Bool {
+    guard let attempt = run.attempts.last else { return false }
+    return try meta(Self.compiledAfter) == "\(run.number)/\(attempt.number)"
+  }
+
+  /// Keeps the attempt behind which the plan was changed last.
+  static func noteChange(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT OR REPLACE INTO meta VALUES (?, coalesce(
+          (SELECT run || '/' || number FROM attempt ORDER BY run DESC, number DESC LIMIT 1), ''))
+        """, arguments: [compiledAfter])
+  }
+
+  private static let compiledAfter = "compiled_after"
+
   /// When a run of the whole job ended with 0 last, seconds since 1970.
   package func lastSuccess() throws -> Double? {
     try read { db in
@@ -283,8 +300,9 @@ extension JobLedger {
           UPDATE transfer SET state = 'paused', reason = 'interrupted'
           WHERE state IN ('running', 'paused') AND state = 'running';
           UPDATE attempt SET
-            ended_at = max(started_at, coalesce((SELECT max(updated_at) FROM progress), 0)),
-            bytes_transferred = max(0, coalesce((SELECT sum(transferred) FROM progress), 0) - coalesce(
+            ended_at = max(started_at, coalesce((SELECT max(updated_at) FROM progress), 0),
+              coalesce((SELECT CAST(value AS REAL) FROM meta WHERE name = 'moved_at'), 0)),
+            bytes_transferred = max(bytes_transferred, coalesce((SELECT sum(transferred) FROM progress), 0) - coalesce(
               (SELECT sum(bytes_transferred) FROM attempt e
                WHERE e.run = attempt.run AND e.number < attempt.number), 0))
           WHERE ended_at IS NULL;

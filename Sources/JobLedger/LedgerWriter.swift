@@ -362,6 +362,18 @@ package final class LedgerWriter: Sendable {
       try db.cachedStatement(sql: "UPDATE run SET events = ? WHERE number = ?").execute(arguments: [
         count, run,
       ])
+    case .moved(let run, let bytes, let now):
+      try db.cachedStatement(
+        sql: """
+          UPDATE attempt SET bytes_transferred = max(bytes_transferred, ?)
+          WHERE run = ? AND ended_at IS NULL
+          """
+      ).execute(arguments: [bytes, run])
+      try db.cachedStatement(
+        sql: """
+          INSERT INTO meta VALUES ('moved_at', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+          """
+      ).execute(arguments: ["\(now)"])
     case .pauses(let run, let pauses):
       try db.cachedStatement(sql: "UPDATE run SET pauses = ? WHERE number = ?").execute(arguments: [
         RunPause.text(pauses), run,

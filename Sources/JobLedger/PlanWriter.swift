@@ -60,6 +60,7 @@ extension JobLedger {
       let writer = try PlanWriter(db, at: now)
       try fill(writer)
       let change = try writer.finish()
+      if change.added + change.adjusted + change.retired > 0 { try Self.noteChange(db) }
       try db.execute(
         sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
         arguments: [PlanIdentityForm.meta, PlanIdentityForm.current])

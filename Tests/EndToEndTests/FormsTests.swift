@@ -61,6 +61,27 @@ struct FormsTests {
     #expect(file(bench, "old.csv").contains("NOT_FOUND") && file(bench, "old.csv").contains(",'=<b>"))
   }
 
+  /// A command that is refused behind a run changes nothing of what that run's report says.
+  @Test func aRefusedCommandLeavesTheLastReport() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1000) }
+    try bench.source("up.bin", size: 1000)
+    let run = try await bench.run(job(depot))
+    #expect(run.status == 0, "\(run.errors)")
+    try bench.writeJob(job(depot, more: "  - { id: late, download: \"depot:a.bin\", to: in/late }"))
+    let refused = try await bench.haul(["run", "job.yaml", "--only", "zz"])
+    #expect(refused.status == 66, "\(refused.errors)")
+    let after = try await bench.haul(["report", "forms", "--format", "json"])
+    let report = try JSON.parse(after.output)
+    #expect(after.status == 0 && report["totals"]["transfers"].int == 3, "\(report["totals"])")
+    #expect(report["job"]["state"].string == "completed" && report["transfers"].array.count == 3)
+    let text = try await bench.haul(["report", "forms"])
+    #expect(text.status == 0 && !text.output.contains("queued"), "\(text.output)")
+    #expect(try await bench.run().totals["completed"].int == 1)
+    #expect(try await bench.haul(["report", "forms"]).output.contains("4 transfers"))
+  }
+
   @Test func aRefusedRunTellsItsMetrics() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench, faults: Depot.slow(10_000))

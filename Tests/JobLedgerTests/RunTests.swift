@@ -185,6 +185,48 @@ struct RunTests {
     try writer.close()
   }
 
+  /// A stream without ranges has nothing on record before its end: what the attempt had moved is noted apart.
+  @Test func aKilledStreamHasMovedWhatWasNoted() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for (bytes, time) in [(500, 11.5), (1500, 13.25)] as [(Int64, Double)] {
+      writer.submit(.moved(run: run.number, bytes: bytes, at: time))
+    }
+    try await writer.barrier()
+    try ledger.settleInterrupted()
+    let killed = try #require(try ledger.lastRun()?.attempts.last)
+    #expect(killed.bytesTransferred == 1500 && killed.endedAt == 13.25)
+    // What is noted late changes nothing of an attempt that has ended.
+    writer.submit(.moved(run: run.number, bytes: 9000, at: 14))
+    try await writer.barrier()
+    #expect(try ledger.lastRun()?.attempts.last == killed)
+    _ = try ledger.startAttempt(run: run.number, at: 20)
+    try ledger.settleInterrupted()
+    #expect(try ledger.lastRun()?.attempts.last?.endedAt == 20)
+    try writer.close()
+  }
+
+  /// What a refused command compiled is none of the run's that ended before it.
+  @Test func aPlanIsAnotherOneOnceItIsRecompiled() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let first = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    #expect(try !ledger.isRecompiled(since: first))
+    try ledger.compile([Entry(id: "a")])
+    #expect(try !ledger.isRecompiled(since: first), "it is the same")
+    try ledger.compile([Entry(id: "a"), Entry(id: "b", identity: 2)])
+    #expect(try ledger.isRecompiled(since: first))
+    let again = try ledger.startAttempt(run: first.number, at: 20)
+    #expect(try !ledger.isRecompiled(since: again))
+    try ledger.compile([Entry(id: "a")])
+    #expect(try ledger.isRecompiled(since: again))
+    let second = try ledger.startRun(id: "01B", overrides: [:], at: 30)
+    #expect(try !ledger.isRecompiled(since: second))
+  }
+
   @Test func aSelectionLeavesTheOthersAlone() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)

@@ -25,13 +25,14 @@ import Testing
   }
 
   /// A name that is not UTF-8 is an error where the glob may mean it, and nothing to it where it can't.
-  @Test(arguments: [
-    ("nu/*.txt", "", []), ("nu/**/*.txt", "", []), ("nu/*", ", exclude: [\"*.bin\"]", []),
-    ("nu/**", ", exclude: [\"*.bin\"]", []), ("nu/**", ", include: [\"*.txt\"]", []),
-    ("nu/*", "", ["nu/\u{FFFD}.bin"]), ("nu/*.bin", "", ["nu/\u{FFFD}.bin"]),
-    ("nu/?.bin", "", ["nu/\u{FFFD}.bin"]),
-    ("nu/**", "", ["nu/\u{FFFD}.bin"]),
-  ])
+  @Test(
+    arguments: [
+      ("nu/*.txt", "", []), ("nu/**/*.txt", "", []), ("nu/*", ", exclude: [\"*.bin\"]", []),
+      ("nu/**", ", exclude: [\"*.bin\"]", []), ("nu/**", ", include: [\"*.txt\"]", []),
+      ("nu/*", "", ["nu/\u{FFFD}.bin"]), ("nu/*.bin", "", ["nu/\u{FFFD}.bin"]),
+      ("nu/?.bin", "", ["nu/\u{FFFD}.bin"]),
+      ("nu/**", "", ["nu/\u{FFFD}.bin"]),
+    ] as [(String, String, [String])])
   func `names that are not UTF-8`(_ glob: String, _ more: String, _ errors: [String]) throws {
     let fixture = try PlanFixture(["nu/a.txt": "1"])
     defer { fixture.remove() }

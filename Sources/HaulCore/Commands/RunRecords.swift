@@ -58,9 +58,20 @@ package struct RunRecords {
     }
   }
 
+  /// The report of a run that ended with another plan than today's; nil where it did not, or none is kept.
+  private func storedReport(of run: RunRecord) throws -> StoredReport? {
+    let path = state.folder(name) + "/reports/\(run.id).json"
+    // A killed attempt wrote none.
+    guard run.exitCode != nil, try ledger.isRecompiled(since: run), Files.exists(path) else { return nil }
+    return StoredReport(path, job: name, run: run, lastSuccess: try ledger.lastSuccess())
+  }
+
   private func report(_ number: Int?, includesAll: Bool, needsStored: Bool) throws -> any Report {
     guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
-    guard let number, number != last.number else {
+    let isLast = number == nil || number == last.number
+    // A later command may have compiled another plan and have been refused: what ended speaks of the plan that it had.
+    if isLast, let stored = try storedReport(of: last) { return stored }
+    guard let number, !isLast else {
       return try ReportSink.report(ReportSink.head(name, ledger, last), ledger, includesAll: includesAll)
     }
     guard let run = try ledger.run(number: number) else {

@@ -27,7 +27,7 @@ struct EarlyEnd: Sendable {
     _ status: ExitStatus, isSkipped: Bool = false, of begun: RunRecord?, _ stopper: StopController
   ) async {
     let told = Locked<[NoticeRecord]>([])
-    if let (job, kept) = told(overrides: begun?.overrides ?? settings.overrides) {
+    if let (job, kept) = onRecord(overrides: begun?.overrides ?? settings.overrides) {
       let notices = RunNotices(
         job, kept, run: begun?.id ?? reports.id, startedAt: begun?.startedAt ?? SystemClock.now,
         report: reports.earlyPath)
@@ -58,7 +58,7 @@ struct EarlyEnd: Sendable {
   }
 
   /// The job's name, and what it tells: by its manifest, else as the last run of that manifest left it.
-  private func told(overrides: [String: String]) -> (job: String, notices: KeptNotices)? {
+  private func onRecord(overrides: [String: String]) -> (job: String, notices: KeptNotices)? {
     if let job = file.read(overrides: overrides).readable { return (job.name, KeptNotices(job)) }
     guard let job = state.job(of: file), let text = try? ledger(of: job)?.meta(KeptNotices.meta),
       let kept = KeptNotices(text)

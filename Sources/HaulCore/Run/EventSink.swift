@@ -39,7 +39,7 @@ struct EventSink: Sendable {
   /// Why events could not be written; the run went on without them.
   var failure: String? { failed.value }
   var isOn: Bool { log != nil }
-  var lastSeq: Int { log?.lastSeq ?? 0 }
+  var writtenSeq: Int { log?.writtenSeq ?? 0 }
 
   func write(_ event: RunEvent) { log?.write(event) }
   func flush() { log?.flush() }

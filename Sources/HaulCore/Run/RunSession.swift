@@ -83,7 +83,11 @@ struct RunSession {
       if let message = failed.value { throw End(.cannotCreate, message) }
       throw error
     }
-    writer.submit(.events(run: run.number, count: events.lastSeq + 1))
+    if events.isOn {
+      events.flush()
+      // `run_ended` follows.
+      writer.submit(.events(run: run.number, count: events.writtenSeq + 1))
+    }
     try? writer.close()
     // What was left behind still runs, and is not counted on.
     if stopper.cause != nil { try ledger.settleInterrupted() }
@@ -194,6 +198,7 @@ struct RunSession {
       stopper.stop(.deadline)
     }
     defer { timer.cancel() }
+    let noted = LastValue(0)
     let helpers = [
       Task {
         try await Self.every(.milliseconds(100)) {
@@ -215,7 +220,12 @@ struct RunSession {
       // A kill leaves no more than a second's events without their number on record.
       Task {
         try await Self.every(.seconds(1)) {
-          if events.isOn { writer.submit(.events(run: run.number, count: events.lastSeq)) }
+          if events.isOn { writer.submit(.events(run: run.number, count: events.writtenSeq)) }
+          let moved = board.moved
+          // Nor one without what it moved, where nothing else is on record before the end of a stream.
+          if noted.replace(moved) {
+            writer.submit(.moved(run: run.number, bytes: Int64(moved), at: SystemClock.now))
+          }
           if let pauses = pauses.takeNews() { writer.submit(.pauses(run: run.number, pauses)) }
         }
       },

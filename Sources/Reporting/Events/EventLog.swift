@@ -16,6 +16,7 @@ package final class EventLog: Sendable {
   private struct State {
     var pending: [Told] = []
     var nextSeq: Int
+    var writtenSeq: Int
     var isScheduled = false
     var hasFailed = false
   }
@@ -49,13 +50,14 @@ package final class EventLog: Sendable {
     self.onFailure = onFailure
     ownsDescriptor = closing
     encoder = EventJSON(run: run, attempt: attempt)
-    state = Locked(State(nextSeq: firstSeq))
+    state = Locked(State(nextSeq: firstSeq, writtenSeq: firstSeq - 1))
   }
 
   deinit { if ownsDescriptor { close(descriptor) } }
 
-  /// The number of the last event told: what the ledger keeps as the run's count.
-  package var lastSeq: Int { state.withLock { $0.nextSeq - 1 } }
+  /// The number of the last event that is written: what the ledger keeps as the run's count. What a kill takes with it
+  /// before it is written has no number, so that the next attempt leaves no gap.
+  package var writtenSeq: Int { state.withLock { $0.writtenSeq } }
 
   package func write(_ event: RunEvent) {
     // Number and time are given under one lock, so that lines are in the order of both.
@@ -94,6 +96,7 @@ package final class EventLog: Sendable {
         encoder.write(one.event, seq: one.seq, at: one.at, to: &lines)
         guard (index + 1) % Self.group == 0 || index + 1 == told.count else { continue }
         try Descriptor.write(lines, to: descriptor, path: path)
+        state.withLock { $0.writtenSeq = one.seq }
         lines.removeAll(keepingCapacity: true)
       }
     } catch {

@@ -19,15 +19,27 @@ package struct Evidence: Sendable, Hashable {
 
   /// Counts a transfer of a report, if it is done.
   mutating func add(_ transfer: JSON) {
-    guard ["completed", "up_to_date"].contains(transfer["state"].string) else { return }
-    add(
-      (transfer["verification"].array ?? []).compactMap { check in
-        guard let name = check["check"].string,
-          let against = check["against"].string.flatMap(Verification.Against.init(rawValue:)),
-          let result = check["result"].string.flatMap(Verification.Result.init(rawValue:))
-        else { return nil }
-        return Verification(name, against, result)
-      })
+    guard Self.isDone(transfer) else { return }
+    add(Self.checks(of: transfer))
+  }
+
+  /// Whether a transfer of a report is done, and a digest, or something as good, matched.
+  static func isProved(_ transfer: JSON) -> Bool {
+    isDone(transfer) && checks(of: transfer).contains(where: proves)
+  }
+
+  private static func isDone(_ transfer: JSON) -> Bool {
+    ["completed", "up_to_date"].contains(transfer["state"].string)
+  }
+
+  private static func checks(of transfer: JSON) -> [Verification] {
+    (transfer["verification"].array ?? []).compactMap { check in
+      guard let name = check["check"].string,
+        let against = check["against"].string.flatMap(Verification.Against.init(rawValue:)),
+        let result = check["result"].string.flatMap(Verification.Result.init(rawValue:))
+      else { return nil }
+      return Verification(name, against, result)
+    }
   }
 
   private static func proves(_ check: Verification) -> Bool {
