@@ -57,9 +57,11 @@ schema: imports
 	--filter JobSchemaTests
 
 ## Kills haul and depot 500 times at seeded instants, and 50 times for each other endpoint and direction; the seed is
-## printed, and taken from HAUL_TORTURE_SEED. HAUL_NOTICE_KILLS times for notices, under each of two kinds of receivers.
+## printed, and taken from HAUL_TORTURE_SEED. HAUL_NOTICE_KILLS times for notices, under each of two kinds of receivers;
+## HAUL_ATTACH_KILLS times while files are tied to their records.
 torture: imports
 	HAUL_TORTURE_KILLS=$${HAUL_TORTURE_KILLS:-500} HAUL_NOTICE_KILLS=$${HAUL_NOTICE_KILLS:-200} \
+	HAUL_ATTACH_KILLS=$${HAUL_ATTACH_KILLS:-500} \
 	HAUL_TORTURE_SEED=$${HAUL_TORTURE_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} \
 	swift test --disable-xctest --skip-build --explicit-target-dependency-import-check error --filter 'TortureTests|/kills\(|/killedAtAnyInstant'
 

@@ -7,6 +7,7 @@ struct JSONText {
   init(_ text: String) { json = JSON(Array(text.utf8)) ?? .null }
   private init(_ json: JSON) { self.json = json }
 
+  func value(_ name: String) -> JSON { json[name] }
   func string(_ name: String) -> String? { json[name].string }
   func int64(_ name: String) -> Int64? { json[name].int64 }
   func int(_ name: String) -> Int? { int64(name).map { Int($0) } }

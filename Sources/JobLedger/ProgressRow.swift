@@ -6,7 +6,7 @@ enum ProgressRow {
   /// What is long to write and seldom changes once it is known.
   private static let facts = [
     "remote", "session", "resolved_destination", "source_facts", "digests", "verification", "failure",
-    "source_object", "attributes",
+    "source_object", "attributes", "attach",
   ]
   /// What changes with each step, in the order of `addState`.
   private static let state = [
@@ -47,6 +47,7 @@ enum ProgressRow {
       row.add(p.failure.map { failure($0).text })
       row.add(p.sourceObject.map { remote($0).text })
       row.add(AttributesText.write(p.attributes))
+      row.add(p.attach.map { AttachJSON.write($0).text })
       row.add(seq)
     }
   }
@@ -155,6 +156,7 @@ enum ProgressRow {
     p.automaticChunk = row[first + 36]
     if let text = row[first + 37] as String? { p.sourceObject = readRemote(JSONText(text)) }
     p.copiedBy = (row[first + 38] as String?).flatMap(CopiedBy.init(rawValue:))
+    if let text = row[first + 39] as String? { p.attach = AttachJSON.readRecord(JSONText(text)) }
     return p
   }
 

@@ -112,6 +112,13 @@ enum Schema {
           ALTER TABLE run ADD COLUMN pauses TEXT CHECK (pauses IS NULL OR json_valid(pauses));
           """)
     }
+    migrator.registerMigration("23 attach requests") { db in
+      try db.execute(
+        sql: """
+          -- The request that ties the file to its record: its key, what it came to, and what it says until it is answered.
+          ALTER TABLE progress ADD COLUMN attach TEXT CHECK (attach IS NULL OR json_valid(attach));
+          """)
+    }
     migrator.registerMigration("24 attributes that went along") { db in
       // What was preserved, and behind a `-` what was lost: see `AttributesText`.
       try db.execute(sql: "ALTER TABLE progress ADD COLUMN attributes TEXT")

@@ -36,6 +36,7 @@ enum JobRule {
     let endpoints = EndpointRule.readAll(top, policies: policies)
     let rule = TransferRule(
       scope: scope, endpoints: endpoints, policies: policies, defaults: defaults ?? TransferLevel())
+    defaults?.then?.check(PlaceRule(scope: scope, endpoints: endpoints))
     let templates = transfers(top, rule)
     let notices = NoticeRule.readAll(top)
     let limits = JobLimitsRule.read(top)

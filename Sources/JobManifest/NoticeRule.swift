@@ -66,7 +66,7 @@ struct NoticeRule {
     let url = address("url", in: hook)
     let headers = HeaderRule.read(hook, allowed: [.run, .notice])
     let sign = SecretRule.read("sign", in: hook)
-    let body = hook.node("json").flatMap(json)
+    let body = hook.node("json").flatMap { JSONTemplateRule(scope: scope, allowed: Self.values).read($0) }
     guard let url, !hook.has("json") || body != nil, !hook.has("sign") || sign != nil else { return nil }
     return .webhook(url: url, json: body, headers: headers, sign: sign)
   }
@@ -82,27 +82,5 @@ struct NoticeRule {
       return nil
     }
     return .text(marked.text)
-  }
-
-  private func json(_ node: YAMLNode) -> NoticeTemplate.Body? {
-    switch node.content {
-    case .mapping(let entries):
-      let members = entries.compactMap { entry in
-        json(entry.value).map { NoticeTemplate.Member(entry.key, $0) }
-      }
-      return members.count == entries.count ? .mapping(members) : nil
-    case .sequence(let items):
-      let values = items.compactMap(json)
-      return values.count == items.count ? .list(values) : nil
-    case .scalar(let scalar):
-      switch scalar.core {
-      case .null: return .value(.null)
-      case .bool(let value): return .value(.bool(value))
-      case .integer(let value): return .value(.integer(value))
-      case .number(let value): return .value(.exact(value))
-      case .text(let text):
-        return scope.interpolate(text, at: node.mark, allowed: Self.values, key: "json").map { .text($0) }
-      }
-    }
   }
 }

@@ -38,7 +38,7 @@ struct PlaceRule {
     }
   }
 
-  private func undeclared(_ name: String, text: String, at mark: SourceMark) {
+  func undeclared(_ name: String, text: String, at mark: SourceMark) {
     guard !scope.lacksNames else { return }
     let near = NearMiss.of(name, among: (Array(endpoints.named.keys) + endpoints.broken).sorted())
     if text.hasPrefix("\(name)://") {

@@ -9,6 +9,7 @@ struct TransferLevel {
   var expect: [ExpectationKey: MarkedText] = [:]
   var headers: [HeaderTemplate] = []
   var needs: [MarkedText]?
+  var then: ThenLevel?
   var rows: RowSource?
   var include: [GlobPattern]?
   var exclude: [GlobPattern]?
@@ -35,6 +36,7 @@ struct TransferLevel {
     level.expect = expect(fields)
     level.headers = HeaderRule.read(fields, allowed: [.run, .row, .uuid])
     level.needs = needs(fields)
+    level.then = ThenRule.read(fields)
     level.rows = ForEachRule.read(fields)
     level.include = fields.list("include", allowsOne: true, GlobPattern.init)
     level.exclude = fields.list("exclude", allowsOne: true, GlobPattern.init)
@@ -51,6 +53,7 @@ struct TransferLevel {
     merged.settings.merge(lower.settings) { upper, _ in upper }
     merged.expect.merge(lower.expect) { upper, _ in upper }
     merged.needs = needs ?? lower.needs
+    merged.then = then ?? lower.then
     merged.rows = rows ?? lower.rows
     merged.include = include ?? lower.include
     merged.exclude = exclude ?? lower.exclude

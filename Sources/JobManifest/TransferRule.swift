@@ -40,6 +40,7 @@ struct TransferRule {
     let fanOut = FanOutRule(fields: fields, own: own, level: level, endpoints: endpoints)
       .read(direction, source, destination)
     places.check(direction, source, destination, fields)
+    own.then?.check(places)
     if let fanOut { references(level, source, destination, fanOut) }
     if direction == .download { places.refusePartName(destination) }
     let outside = level.settings[.allowsOutside]
@@ -64,8 +65,17 @@ struct TransferRule {
       template.attributes = level.attributeItems.filter { $0.value.text.literal == nil }
       template.ownGiven = Set(GivenKey.allCases.filter(own.gives))
     }
+    attach(level, settings, &template)
     if direction == .copy { template.sourceSettings = settings.byEndpoint(direction, remote: source) }
     return template
+  }
+
+  /// What every entry says of `then` is one of the settings; what rows decide waits for them.
+  private func attach(_ level: TransferLevel, _ rule: SettingsRule, _ template: inout TransferTemplate) {
+    guard let entry = level.then?.entry(rule, template.direction) else { return }
+    template.then = entry
+    guard let common = entry.common else { return }
+    template.settings = template.settings.mapValues { $0.attaching(common) }
   }
 
   private func identifier(_ text: String) throws(ValueFault) -> String {
@@ -117,6 +127,7 @@ struct TransferRule {
     var texts =
       [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
       + level.attributeItems.map(\.value)
+      + (level.then?.texts ?? [])
     for header in level.headers {
       if case .text(let text) = header.value { texts.append(text) }
     }

@@ -21,11 +21,11 @@ package struct KeyShape: Sendable {
 
   package static let transferLevel = [
     "chunk_size", "expect", "verify", "content_type", "policy", "refresh", "if_exists", "mode", "mtime",
-    "snapshot", "headers", "needs", "for_each", "include", "exclude", "if_empty", "where", "preserve",
+    "snapshot", "headers", "needs", "then", "for_each", "include", "exclude", "if_empty", "where", "preserve",
     "metadata", "tags", "storage_class", "enabled", "allow_outside",
   ]
   /// Reserved for a later version, wherever they may come to stand.
-  package static let later: Set<String> = ["prune", "then"]
+  package static let later: Set<String> = ["prune"]
 
   package static let transfer = KeyShape(
     name: "a transfer", keys: ["id", "download", "upload", "copy", "to"] + transferLevel)

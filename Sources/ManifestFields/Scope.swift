@@ -44,6 +44,7 @@ package final class Scope {
     package static let source = Allowed(rawValue: 8)
     package static let uuid = Allowed(rawValue: 16)
     package static let notice = Allowed(rawValue: 32)
+    package static let file = Allowed(rawValue: 64)
 
     package static let settled: Allowed = [.environment]
     package static let transfer: Allowed = [.environment, .run, .row, .uuid]
@@ -113,6 +114,7 @@ package final class Scope {
     case .uuid: try require(.uuid)
     case .source: try require(.source)
     case .fact: try require(.notice)
+    case .file, .id: try require(.file)
     }
     return InterpolatedText(parts: [.reference(reference)])
   }
@@ -140,6 +142,7 @@ package final class Scope {
     case .run:
       "values of the run belong into `to`, sources, `expect`, `content_type` and headers of transfers"
     case .row: "columns belong into the values of a transfer that has `for_each`"
+    case .file: "it belongs into the values of `then`"
     case .notice: "it belongs into the values of `on`"
     case .source: "`${source.…}` belongs into `to` of a fan-out"
     default: "it belongs into the values of a transfer"

@@ -22,6 +22,7 @@ final class EntryPlanner {
   private let rowHeaders: [(name: String, text: CompiledText)]
   private let rowNeeds: [CompiledText]
   private let rowAttributes: [(item: AttributeTemplate, text: CompiledText)]
+  private let then: AttachFilling?
   private let usesSource: Bool
   private let groups: [String: Int]
   /// Of the transfer before, as most rows name one endpoint.
@@ -57,6 +58,7 @@ final class EntryPlanner {
     }
     rowAttributes = template.attributes.map { ($0, CompiledText($0.value, columns: columns)) }
     rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
+    then = template.then.flatMap { $0.common == nil ? AttachFilling($0, columns: columns, context) : nil }
     usesSource = destination.usesSource
     let names = template.settings.keys.sorted()
     let width = context.job.endpoints.count + 1
@@ -67,6 +69,7 @@ final class EntryPlanner {
     if case .rows(let rows, _) = template.fanOut { rowFile = context.shown(rows.path) } else { rowFile = nil }
     isDecidedByRows =
       !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty || !rowAttributes.isEmpty
+      || then != nil
   }
 
   func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
@@ -263,6 +266,7 @@ final class EntryPlanner {
         throw EntryFault(message: error.message, hint: error.hint, place: Places.of(text))
       }
     }
+    if let then { settings = settings.attaching(try then.filled(values)) }
     for need in rowNeeds { settings.needs.append(try values.need(need)) }
   }
 

@@ -93,7 +93,7 @@ struct EntryValues {
       raw = reference.name == .runID ? run.id : run.date
     case .uuid: raw = id.map(uuid) ?? ""
     case .source(let field): raw = source(field)
-    case .column, .variable, .environment, .fact: raw = ""
+    case .column, .variable, .environment, .fact, .file, .id: raw = ""
     }
     do throws(ValueFault) {
       return try reference.filtered(raw, what: "`\(reference.name.text)`")

@@ -113,6 +113,6 @@ struct RowExpansion {
     for header in template.headers {
       if case .text(let text) = header.value { texts.append(text) }
     }
-    return texts
+    return texts + (template.then?.texts ?? [])
   }
 }

@@ -5,7 +5,7 @@ package import LocalFiles
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct TransferPreview: Sendable, Hashable {
-  package enum Action: Sendable, Hashable { case transfer, upToDate, resume, skip, unknown }
+  package enum Action: Sendable, Hashable { case transfer, upToDate, resume, attach, skip, unknown }
   package var action: Action
   package var reason: String?
   /// Bytes; nil while nobody knows.
@@ -83,6 +83,13 @@ package struct TransferPreview: Sendable, Hashable {
       let isPinned =
         transfer.settings.direction.readsRemote && transfer.settings.verify != .size
         && transfer.expect.digests.keys.contains(where: \.isCryptographic)
+      if progress.isAttaching, transfer.settings.then != nil,
+        transfer.settings.direction != .download || stands(transfer, nil, folder)
+      {
+        // Only that is left, whatever the source has come to.
+        preview.action = .attach
+        return
+      }
       let isNever = transfer.settings.refresh == .never || isPinned
       if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
         isNever || (remote.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
@@ -93,6 +100,7 @@ package struct TransferPreview: Sendable, Hashable {
         }
         preview.action = .upToDate
         preview.reason = remote == nil && !isNever ? "as recorded; the server was not asked" : nil
+        if transfer.owesAttach { (preview.action, preview.reason) = (.attach, "`then` is not made yet") }
       } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
         preview.reason = change(transfer, source, folder)
       } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder) {

@@ -10,6 +10,8 @@ package struct RunContext: Sendable {
   package let job: String
   /// The run's ULID: what one run asks for twice is known by it. Empty where there is no run.
   package let id: String
+  /// When the run's first attempt began, seconds since 1970.
+  package let startedAt: Double
   package let bootID: String
   /// Told what happens, on whatever thread it happens; secrets are masked.
   package let events: @Sendable (EngineEvent) -> Void
@@ -17,13 +19,15 @@ package struct RunContext: Sendable {
 
   /// - Parameter number: the run's in its job; 0 where there is none.
   package init(
-    ledger: JobLedger, writer: LedgerWriter, job: String, number: Int, id: String = "", bootID: String,
+    ledger: JobLedger, writer: LedgerWriter, job: String, number: Int, id: String = "", startedAt: Double = 0,
+    bootID: String,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) {
     self.ledger = ledger
     self.writer = writer
     self.job = job
     self.id = id
+    self.startedAt = startedAt
     self.bootID = bootID
     let mask = writer.mask
     self.events = { events($0.without(mask)) }

@@ -184,7 +184,8 @@ final class TransferRecord {
     progress.endedAt = now
     switch end {
     case .finished:
-      note(.completed(at: now))
+      // A file that was tied to its record was complete before.
+      if progress.attach == nil || progress.completedAt == nil { note(.completed(at: now)) }
       save()
       _ = take(.finish)
     case .settled(let reason):

@@ -40,6 +40,15 @@ package struct TransferWork: Sendable {
         context.run.events(.retry(id: transfer.id, delay: delay, failure: failure))
       }
     }
+    let attach = try AttachRoute.of(transfer.settings, endpoints: context.endpoints) { endpoint, settings in
+      Requester(
+        context.client, endpoint: endpoint, remote: AttachErrors(), settings: settings, throttle: throttle,
+        transfer: permit
+      ) { delay, failure in
+        live.countRetry()
+        context.run.events(.retry(id: transfer.id, delay: delay, failure: failure))
+      }
+    }
     let place = try RemotePlace(transfer.remote, endpoints: context.endpoints)
     switch transfer.settings.direction {
     case .download:
@@ -47,8 +56,8 @@ package struct TransferWork: Sendable {
       let requests = requester(place.endpoint, remote.refusals)
       runner = .download(
         Download(
-          transfer, source: remote.source(requests), requester: requests, context: context, live: live,
-          stop: stop))
+          transfer, source: remote.source(requests), requester: requests, attach: attach, context: context,
+          live: live, stop: stop))
     case .upload, .copy:
       let remote = try place.upload()
       let requests = requester(place.endpoint, remote.refusals)
@@ -61,8 +70,8 @@ package struct TransferWork: Sendable {
       }
       runner = .upload(
         Upload(
-          transfer, sink: remote.sink(requests), requester: requests, from: origin, context: context,
-          live: live, stop: stop))
+          transfer, sink: remote.sink(requests), requester: requests, from: origin, attach: attach,
+          context: context, live: live, stop: stop))
     }
   }
 

@@ -20,8 +20,6 @@ struct ExitCodesTests {
     ["run", "job.yaml", "--only", "a", "--only", "b"], ["run", "job.yaml", "--set", "nosuch=1"],
     ["check", "job.yaml", "--set", "nosuch=1"], ["history", "codes", "--limit", "0"], ["gc", "--keep", "-1"],
     ["help", "nope"], ["pause", "codes", "["], ["plan", "-"],
-    ["status", "--state-dir", ""], ["run", "job.yaml", "--state-dir", ""],
-    ["pause", "codes", "--state-dir="],
   ])
   func usage(_ arguments: [String]) async throws {
     let bench = try Bench()
@@ -31,6 +29,20 @@ struct ExitCodesTests {
     #expect(!end.errors.isEmpty)
     #expect(end.output.isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state).isEmpty)
+  }
+
+  /// As a variable that is not set leaves it: that is not to mean the working folder.
+  @Test func anEmptyStateFolder() async throws {
+    let bench = try Bench()
+    try bench.writeJob(good)
+    for arguments in [["status"], ["run", "job.yaml"], ["pause", "codes"]] {
+      let end = try await Running(
+        Programs.haul, arguments + ["--state-dir", ""], environment: bench.environment(), folder: bench.job,
+        scratch: bench.scratch.path
+      ).wait()
+      #expect(end.status == 64 && end.errors.contains("`--state-dir` is empty"), "\(end.errors)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: bench.job) == ["job.yaml"])
+    }
   }
 
   @Test func undeclaredVariable() async throws {

@@ -13,7 +13,8 @@ struct RedirectSinkTests {
     let url = try #require(WebURL("https://h/a/b?x=1"))
     return (
       RedirectWriter(
-        origin: url, method: method, canRenew: renew, canRenewURL: renewURL, followsRedirects: follows,
+        origin: url, method: method, canRenew: renew, canRenewURL: renewURL,
+        followsRedirect: { _ in follows },
         inner: inner), inner
     )
   }

@@ -1,6 +1,7 @@
 import Endpoints
 import Foundation
 import JobLedger
+import JobManifest
 import JobModel
 import Testing
 import TestSupport

@@ -73,6 +73,7 @@ struct RoundTripTests {
     settings.sourcePolicy = policy()
     // How many chunks of an upload begin is the destination's to say.
     settings.sourcePolicy?.keepsChunksInFlight = false
+    settings.then = then()
     settings.needs = ["a", "b/*"]
     settings.isEnabled = false
     settings.allowsOutside = true
@@ -82,6 +83,24 @@ struct RoundTripTests {
     settings.given.tags = ["team": "a b"]
     settings.given.storageClass = "STANDARD_IA"
     return settings
+  }
+
+  private static func then() -> AttachTemplate {
+    let text = InterpolatedText(parts: [
+      .literal("${$"),
+      .reference(.init(name: .file(.digest(.crc64nvme)), filters: [.url, .basename, .fallback("\"x\"")])),
+      .reference(.init(name: .id, filters: [])), .reference(.init(name: .runDate, filters: [.fallback("")])),
+    ])
+    // As deep as a manifest's may be.
+    var body = JSONTemplate.mapping([
+      .init("a", .value(.exact(1.5))), .init("a", .text(text)), .init("ü", .value(.object([]))),
+    ])
+    for _ in 1..<16 { body = .list([body, .value(.null), .value(.integer(.max))]) }
+    return AttachTemplate(
+      .patch, endpoint: "api", target: text, body: body,
+      headers: [
+        .init(name: "A", value: .text(text)), .init(name: "B", value: .secret(.command(["c"]))),
+      ], statuses: [200, 409], policy: policy().plain)
   }
 
   private static func progress() -> TransferProgress {
@@ -143,6 +162,17 @@ struct RoundTripTests {
     progress.sourceObject = progress.remote
     progress.attributes = KeptAttributes(preserved: [.contentType, .mtime], lost: [.tags])
     progress.copiedBy = .service
+    progress.attach = AttachRecord(
+      key: "key", identity: "id",
+      request: AttachRequest(
+        .put, endpoint: "api", target: "r/\u{7}", body: "{\"a\":[1]}",
+        headers: [
+          HeaderSetting(name: "A", value: .text("ü")), HeaderSetting(name: "B", value: .secret(.file("/f"))),
+        ]))
+    progress.attach?.state = .refused
+    progress.attach?.tries = 9
+    progress.attach?.status = 404
+    progress.attach?.at = 1_700_000_000.5
     return progress
   }
 
@@ -267,5 +297,14 @@ struct RoundTripTests {
       #expect(try ledger.transfer(1)?.state == state)
       #expect(try ledger.counts().total == 1)
     }
+  }
+}
+
+extension EffectivePolicy {
+  /// How many chunks begin is the destination's to say.
+  fileprivate var plain: EffectivePolicy {
+    var policy = self
+    policy.keepsChunksInFlight = false
+    return policy
   }
 }

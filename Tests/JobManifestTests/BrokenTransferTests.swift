@@ -25,7 +25,7 @@ import Testing
       text: "  - { id: a, copy: depot:x, to: \"depot:y\", ▶snapshot: copy }",
       message: "`snapshot` is for uploads"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶prune: true }", message: "`prune` is reserved"),
-    Broken(text: "  - { id: a, download: depot:x, to: x, ▶then: [] }", message: "`then` is reserved"),
+    Broken(text: "  - { id: a, download: depot:x, to: x, then: ▶[] }", message: "a mapping is wanted"),
     Broken(text: "  - { id: a, download: depot:x, to: x, ▶limits: {} }", message: "`limits` does not belong"),
     Broken(
       text: "  - { id: a, download: depot:x, to: x, ▶transfers: 2 }",

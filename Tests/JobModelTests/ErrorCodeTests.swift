@@ -15,6 +15,7 @@ struct ErrorCodeTests {
     ("TLS_FAILED POLICY_DENIED", false, .kept),
     ("DESTINATION_EXISTS PERMISSION_DENIED IO_ERROR", false, .kept),
     ("ATTRIBUTES_LOST", false, .dropped),
+    ("ATTACH_FAILED", false, .kept),
     ("NEEDS_FAILED INTERNAL", false, .kept),
   ]
 

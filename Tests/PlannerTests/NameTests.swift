@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobModel
 import Planner
@@ -129,7 +130,7 @@ import Testing
         head: PlanFixture.head.replacing(
           "endpoints:\n",
           with: "endpoints:\n  store: { type: s3, url: \"http://127.0.0.1:1\", bucket: b, auth: none }\n")
-      ) { _, _, _, entry in for key in keys { try entry(key, 1) } }
+      ) { _, _, _, entry in for key in keys { try entry(ListedPage.Entry(path: key, size: 1)) } }
       #expect(listed.errors.isEmpty, "\(to): \(listed.lines)")
       let base = to == "./" ? "" : "in/"
       let found = Dictionary(uniqueKeysWithValues: zip(keys.map(ByteText.init), listed.transfers))
@@ -156,7 +157,9 @@ import Testing
       head: PlanFixture.head.replacing(
         "endpoints:\n",
         with: "endpoints:\n  store: { type: s3, url: \"http://127.0.0.1:1\", bucket: b, auth: none }\n")
-    ) { _, _, _, entry in for key in ["a//b", "a/b", "d", "d/e"] { try entry(key, 1) } }
+    ) { _, _, _, entry in
+      for key in ["a//b", "a/b", "d", "d/e"] { try entry(ListedPage.Entry(path: key, size: 1)) }
+    }
     #expect(pair.errors.isEmpty && pair.transfers.count == 4)
     #expect(pair.lines.contains { $0.contains("`l/a//b` and `l/a/b` have one destination") }, "\(pair.lines)")
     #expect(pair.lines.contains { $0.contains("`in/d` is a file, of `l/d`, and a folder, of `l/d/e`") })

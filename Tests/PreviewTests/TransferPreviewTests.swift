@@ -1,4 +1,5 @@
 import Endpoints
+import Foundation
 import JobLedger
 import JobModel
 import LocalFiles
@@ -140,5 +141,33 @@ struct TransferPreviewTests {
     _ = try write("changed")
     let changed = preview(sent)
     #expect(changed.action == .transfer && changed.reason == "the source has changed")
+  }
+}
+
+extension TransferPreviewTests {
+  /// What is left of it, or comes anew, is told; not where it is on record.
+  @Test func attaches() throws {
+    let then = AttachTemplate(.post, endpoint: "api", target: InterpolatedText("r"))
+    func attached(_ state: AttachRecord.State, identity: String) -> (inout LedgerTransfer) -> Void {
+      { transfer in
+        transfer.settings.then = then
+        transfer.progress.attach = AttachRecord(key: "k", identity: identity, request: nil)
+        transfer.progress.attach?.state = state
+      }
+    }
+    func action(_ change: (inout LedgerTransfer) -> Void) throws -> TransferPreview.Action {
+      preview(try completed(change)).action
+    }
+    let known = try completed { $0.settings.then = then }
+    let identity = try #require(try? then.request(known.attachValues(known.progress), run: nil)).identity(
+      of: known.progress)
+    #expect(try action { $0.settings.then = then } == .attach, "newly said")
+    #expect(try action(attached(.attached, identity: identity)) == .upToDate)
+    #expect(try action(attached(.attached, identity: "another")) == .attach, "said otherwise")
+    #expect(try action(attached(.refused, identity: identity)) == .attach)
+    #expect(try action(attached(.owed, identity: identity)) == .attach)
+    let gone = try completed(attached(.owed, identity: identity))
+    try FileManager.default.removeItem(atPath: folder.path + "/file")
+    #expect(preview(gone).action == .transfer, "the file has to come first")
   }
 }

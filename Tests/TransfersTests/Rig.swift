@@ -84,10 +84,13 @@ final class Rig: Sendable {
   func run(
     from source: String, to destination: String, expect: JobModel.Expectation = JobModel.Expectation(),
     endpoint: Authentication = .none, boot: String = "boot", now: Double = 1_700_000_000,
-    stopAt: Int? = nil, stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
+    changing: (inout TransferSettings) -> Void = { _ in }, stopAt: Int? = nil,
+    stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
     response: @escaping @Sendable (Sent) -> Reply
   ) async throws -> Outcome {
     let ledger = try ledger()
+    var settings = settings
+    changing(&settings)
     let entry = PlannedTransfer(
       id: "t", source: Place(source), destination: Place(destination), destinationIdentity: destination,
       settings: settings, expect: expect, mark: SourceMark(file: "job", line: 1, column: 1),

@@ -40,7 +40,7 @@ package enum ObjectFacts {
   private static func contentHeaders(_ headers: HeaderList) -> [ContentHeader: String] {
     var found: [ContentHeader: String] = [:]
     for header in ContentHeader.allCases {
-      guard let value = headers.combined(header.rawValue), !value.isEmpty, HeaderSetting.isSafe(value: value)
+      guard let value = headers[header.rawValue], !value.isEmpty, HeaderSetting.isSafe(value: value)
       else { continue }
       // `aws-chunked` is of the request that stored it; `identity` is none.
       guard header == .encoding else {

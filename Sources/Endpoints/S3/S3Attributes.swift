@@ -7,10 +7,8 @@ enum S3Attributes {
   /// Adds what an answer's headers tell besides the content headers
   /// (docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html).
   static func read(_ headers: HeaderList, into attributes: inout ObjectAttributes) {
-    for field in headers.fields where field.name.utf8.count > metadata.utf8.count {
-      let name = field.name.lowercased()
-      guard name.hasPrefix(metadata), HeaderSetting.isSafe(value: field.value) else { continue }
-      attributes.metadata[String(name.dropFirst(metadata.count))] = field.value
+    for field in headers.fields where isMetadata(field.name) && HeaderSetting.isSafe(value: field.value) {
+      attributes.metadata[String(field.name.lowercased().dropFirst(metadata.count))] = field.value
     }
     attributes.mtime = attributes.metadata[ObjectAttributes.mtimeName].flatMap(ObjectTime.nanoseconds)
     attributes.mode = attributes.metadata[ObjectAttributes.modeName].flatMap(ObjectMode.bits)
@@ -18,6 +16,11 @@ enum S3Attributes {
     attributes.storageClass = headers["x-amz-storage-class"].flatMap {
       $0.isEmpty || !HeaderSetting.isSafe(value: $0) ? nil : $0
     }
+  }
+
+  /// By bytes: each answer has some ten headers, and most objects no metadata.
+  private static func isMetadata(_ name: String) -> Bool {
+    name.utf8.count > metadata.utf8.count && zip(name.utf8, metadata.utf8).allSatisfy { $0 | 0x20 == $1 }
   }
 
   /// The tags in a `Tagging` document (docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectTagging.html).

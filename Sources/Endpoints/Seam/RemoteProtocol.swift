@@ -4,6 +4,8 @@ package import JobModel
 package protocol RemoteProtocol: Sendable {
   /// Redirects are part of the protocol; where they are not, they are refusals.
   var followsRedirects: Bool { get }
+  /// Whether a redirect with this status is one of them: where to the same request goes again.
+  func follows(redirect status: Int) -> Bool
   /// Bytes that an answer to a control request may have.
   var longestResponse: Int { get }
   /// Whether an answer to a control request is a refusal: some services refuse with 200 and an error in the body.
@@ -20,6 +22,7 @@ package protocol RemoteProtocol: Sendable {
 
 extension RemoteProtocol {
   package var followsRedirects: Bool { true }
+  package func follows(redirect status: Int) -> Bool { followsRedirects }
   package var longestResponse: Int { 16 << 20 }
   package func refuses(_ response: Response) -> Bool { response.status >= 400 }
   package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {

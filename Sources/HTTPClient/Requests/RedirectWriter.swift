@@ -15,7 +15,7 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   private let method: String
   private let canRenew: Bool
   private let canRenewURL: Bool
-  private let followsRedirects: Bool
+  private let followsRedirect: (Int) -> Bool
   private let inner: any BodyWriter
   private(set) var detour: Detour?
   private(set) var status: Int?
@@ -23,14 +23,15 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   private(set) var date: Double?
 
   init(
-    origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool, followsRedirects: Bool,
+    origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool,
+    followsRedirect: @escaping (Int) -> Bool,
     inner: any BodyWriter
   ) {
     self.origin = origin
     self.method = method
     self.canRenew = canRenew
     self.canRenewURL = canRenewURL
-    self.followsRedirects = followsRedirects
+    self.followsRedirect = followsRedirect
     self.inner = inner
   }
 
@@ -39,7 +40,7 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
     if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
     switch head.status {
     case 301, 302, 303, 307, 308:
-      guard followsRedirects else { break }
+      guard followsRedirect(head.status) else { break }
       // 303 after a PUT or POST names a page about the result, not another place for the body.
       guard head.status != 303 || method == "GET" || method == "HEAD" else { break }
       guard let location = head.headers["Location"] else { break }

@@ -20,7 +20,7 @@ package final class Requester {
   private let renewal: CredentialRenewal
   private var retry: RetryPolicy
   let remote: any RemoteProtocol
-  private var settings: TransferSettings
+  var settings: TransferSettings
   private var isCleanup: Bool { retry.isCleanup }
   private let throttle: Throttle
   package let transfer: TransferPermit?
@@ -294,7 +294,7 @@ package final class Requester {
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
           && url.origin == request.url.origin,
-        canRenewURL: mayRenewURL && url == signed?.current, followsRedirects: remote.followsRedirects,
+        canRenewURL: mayRenewURL && url == signed?.current, followsRedirect: remote.follows,
         inner: sink())
       tally.requests += 1
       origin = url.origin

@@ -208,6 +208,7 @@ struct PlanPreview: Sendable {
       case .transfer: trouble == nil ? .transfer : .unknown
       case .upToDate: .upToDate
       case .resume: .resume
+      case .attach: .attach
       case .skip: .skip
       case .unknown: .unknown
       }
@@ -227,6 +228,7 @@ struct PlanPreview: Sendable {
     line.change = change
     line.policy = transfer.settings.policy
     line.policyName = transfer.settings.policyName
+    line.then = transfer.settings.then?.written
     if preview.action == .resume, let chunk = preview.chunkSize {
       line.present = min(preview.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
     }
@@ -244,7 +246,9 @@ struct PlanPreview: Sendable {
     switch preview.action {
     case .upToDate: return (.upToDate, nil)
     case .skip: return (.held, nil)
-    case .transfer, .resume, .unknown: break
+    case .attach where transfer.progress.isAttaching:
+      return (.again, preview.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
+    case .transfer, .resume, .attach, .unknown: break
     }
     if transfer.progress.completedAt != nil { return (.changed, nil) }
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)

@@ -44,9 +44,10 @@ struct EngineSetUp {
       proxies: ProxyEnvironment(command.environment.variables),
       secrets: secrets.teaching(writer.mask))
     let wallClock: @Sendable () -> Double = { SystemClock.now }
+    let begun = try ledger.run(number: run)
     let context = RunContext(
-      ledger: ledger, writer: writer, job: job.name, number: run, id: try ledger.run(number: run)?.id ?? "",
-      bootID: BootID.current, events: events)
+      ledger: ledger, writer: writer, job: job.name, number: run, id: begun?.id ?? "",
+      startedAt: begun?.startedAt ?? 0, bootID: BootID.current, events: events)
     let metering =
       job.templates.flatMap(\.settings.values).contains { $0.policy.metered == .pause }
       ? Metering { context.remark(Diagnostic(.warning, $0)) } : nil

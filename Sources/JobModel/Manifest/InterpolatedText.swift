@@ -25,6 +25,9 @@ package struct InterpolatedText: Sendable, Hashable {
     case uuid
     case source(SourceField)
     case fact(NoticeFact)
+    case file(FileFact)
+    /// The transfer's id.
+    case id
 
     /// As the manifest writes it, without the braces.
     package var text: String {
@@ -37,6 +40,8 @@ package struct InterpolatedText: Sendable, Hashable {
       case .uuid: "uuid"
       case .source(let field): "source.\(field.rawValue)"
       case .fact(let fact): fact.rawValue
+      case .file(let fact): fact.name
+      case .id: "id"
       }
     }
   }
@@ -95,7 +100,7 @@ package struct InterpolatedText: Sendable, Hashable {
     references.contains { reference in
       switch reference.name {
       case .column, .source, .uuid: true
-      case .variable, .environment, .runID, .runDate, .fact: false
+      case .variable, .environment, .runID, .runDate, .fact, .file, .id: false
       }
     }
   }

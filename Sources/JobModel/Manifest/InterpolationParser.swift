@@ -73,12 +73,16 @@ package struct InterpolationParser {
     return String(trimmed.reversed().drop { $0 == " " }.reversed())
   }
 
-  private static func name(_ text: String) throws(ValueFault) -> InterpolatedText.Name {
+  /// Reads what stands in the braces, without filters.
+  package static func name(_ text: String) throws(ValueFault) -> InterpolatedText.Name {
     switch text {
     case "run.id": return .runID
     case "run.date": return .runDate
     case "uuid": return .uuid
-    default: if let fact = NoticeFact(rawValue: text) { return .fact(fact) }
+    case "id": return .id
+    default:
+      if let fact = NoticeFact(rawValue: text) { return .fact(fact) }
+      if let fact = FileFact(name: text) { return .file(fact) }
     }
     let form =
       "known are var.NAME, env.NAME, each.COLUMN, run.id, run.date, uuid, source.path, .name, .stem, .ext"
@@ -99,7 +103,9 @@ package struct InterpolationParser {
     let near = NearMiss.of(
       text,
       among: ["run.id", "run.date", "uuid", "source.path", "source.name", "source.stem"]
-        + NoticeFact.allCases.map(\.rawValue))
-    throw ValueFault("`${\(text)}` is unknown", hint: near.map { "did you mean `${\($0)}`?" } ?? form)
+        + NoticeFact.allCases.map(\.rawValue) + FileFact.allCases.map(\.name))
+    let known =
+      text.hasPrefix("file.") ? "known are \(FileFact.allCases.map(\.name).joined(separator: ", "))" : form
+    throw ValueFault("`${\(text)}` is unknown", hint: near.map { "did you mean `${\($0)}`?" } ?? known)
   }
 }

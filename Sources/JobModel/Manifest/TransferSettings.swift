@@ -25,6 +25,8 @@ package struct TransferSettings: Sendable, Hashable {
   package var preserve: PreserveRule
   /// What the object is given beside them.
   package var given = GivenAttributes()
+  /// The request that ties the proved file to its record.
+  package var then: AttachTemplate?
   package var isEnabled = true
   package var allowsOutside = false
 
@@ -34,6 +36,14 @@ package struct TransferSettings: Sendable, Hashable {
   package init(direction: Verb) {
     self.direction = direction
     preserve = .standard(direction)
+  }
+
+  /// These settings with an attach request; its policy is said only where it is another one.
+  package func attaching(_ template: AttachTemplate) -> TransferSettings {
+    var settings = self
+    settings.then = template
+    if template.policy == policy { settings.then?.policy = nil }
+    return settings
   }
 
   /// These settings for requests to a copy's source.

@@ -22,6 +22,7 @@ package struct TransferTemplate: Sendable {
   package var attributes: [AttributeTemplate] = []
   /// What the transfer itself gives its object, rather than `defaults`.
   package var ownGiven: Set<GivenKey> = []
+  package var then: AttachEntry?
 
   package init(
     id: String, mark: SourceMark, lineText: String, direction: Verb, source: PlaceTemplate,

@@ -9,23 +9,7 @@ package struct NoticeTemplate: Sendable, Hashable {
     case text(InterpolatedText)
     case secret(SecretReference)
   }
-  /// A JSON value whose texts may say what is known only then.
-  package indirect enum Body: Sendable, Hashable {
-    case value(JSON)
-    case text(InterpolatedText)
-    case list([Body])
-    case mapping([Member])
-  }
-
-  package struct Member: Sendable, Hashable {
-    package var name: String
-    package var value: Body
-
-    package init(_ name: String, _ value: Body) {
-      self.name = name
-      self.value = value
-    }
-  }
+  package typealias Body = JSONTemplate
 
   package var event: NoticeEvent
   /// Among the notices of its event, from 1.
@@ -53,7 +37,7 @@ package struct NoticeTemplate: Sendable, Hashable {
       .command(words.map(values.text), variables: values.variables, folder: folder)
     case .webhook(let url, let json, let headers, let sign):
       .webhook(
-        url: url.filled(values), body: (json?.filled(values) ?? values.json(event)).text,
+        url: url.filled(values), body: (json?.filled(values.text) ?? values.json(event)).text,
         headers: headers.map { header in
           switch header.value {
           case .text(let text): HeaderSetting(name: header.name, value: .text(values.text(text.text)))
@@ -73,17 +57,6 @@ extension NoticeTemplate.Address {
     switch self {
     case .text(let text): .text(values.text(text))
     case .secret(let secret): .secret(secret)
-    }
-  }
-}
-
-extension NoticeTemplate.Body {
-  func filled(_ values: NoticeValues) -> JSON {
-    switch self {
-    case .value(let json): json
-    case .text(let text): .string(values.text(text))
-    case .list(let items): .array(items.map { $0.filled(values) })
-    case .mapping(let members): .object(members.map { JSON.Member($0.name, $0.value.filled(values)) })
     }
   }
 }

@@ -44,7 +44,7 @@ package struct NoticeValues: Sendable, Hashable {
     case .runID: runID
     case .runDate: runDate
     case .fact(let fact): text(fact)
-    case .variable, .environment, .column, .uuid, .source: ""
+    case .variable, .environment, .column, .uuid, .source, .file, .id: ""
     }
   }
 

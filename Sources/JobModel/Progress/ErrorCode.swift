@@ -26,6 +26,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
   case permissionDenied = "PERMISSION_DENIED"
   case ioError = "IO_ERROR"
   case attributesLost = "ATTRIBUTES_LOST"
+  case attachFailed = "ATTACH_FAILED"
   case needsFailed = "NEEDS_FAILED"
   case `internal` = "INTERNAL"
 
@@ -36,7 +37,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .unauthorized, .forbidden, .sourceMissing, .sourceChanged, .notFound, .remoteChanged,
       .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable, .rangeInvalid,
       .protocolViolation, .sessionExpired, .tlsFailed, .policyDenied, .destinationExists, .permissionDenied,
-      .ioError, .attributesLost, .needsFailed, .internal:
+      .ioError, .attributesLost, .attachFailed, .needsFailed, .internal:
       false
     }
   }
@@ -46,7 +47,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .networkUnreachable, .timeout, .serverError, .rateLimited, .diskFull, .secretUnavailable,
       .unauthorized, .forbidden, .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError,
-      .needsFailed, .internal:
+      .attachFailed, .needsFailed, .internal:
       .kept
     case .sourceMissing, .sourceChanged: .sessionKept
     case .notFound, .remoteChanged, .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict,
@@ -92,6 +93,8 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
       "look at the path that the message names and at its file system (mount, log), then run again"
     case .attributesLost:
       "take the `!` off where it may be lost, or use a destination that keeps it"
+    case .attachFailed:
+      "the file is in its place; mend `then` or the record behind it, then run again: only this request is made"
     case .needsFailed: "mend the transfer that this one needs, then run again"
     case .internal: "this is a defect in haul; please report it with the message"
     }

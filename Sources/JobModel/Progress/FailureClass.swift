@@ -39,7 +39,7 @@ package enum FailureClass: Sendable, Hashable {
       case .chunkConflict: .damaged(chunk: nil)
       case .sourceMissing, .notFound, .remoteChanged, .lengthMismatch, .typeMismatch, .digestUnavailable,
         .tlsFailed, .policyDenied, .destinationExists, .permissionDenied, .ioError, .attributesLost,
-        .needsFailed, .internal:
+        .attachFailed, .needsFailed, .internal:
         .permanent
       }
   }

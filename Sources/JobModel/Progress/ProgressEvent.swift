@@ -68,6 +68,10 @@ package enum ProgressEvent: Sendable, Hashable {
   /// What goes along with the bytes, and what does not.
   case attributes(KeptAttributes)
   case completed(at: Double)
+  /// The attach request is about to be sent; nil: none is to be made any more.
+  case attaching(AttachRecord?)
+  /// The attach request was sent so many times, and came to this.
+  case attachTried(Int, AttachRecord.State, status: Int?, at: Double)
   case restarted(RestartReason)
 }
 
@@ -158,6 +162,13 @@ extension TransferProgress {
       copiedBy = by ?? copiedBy
     case .attributes(let kept): attributes = kept
     case .completed(let time): completedAt = time
+    case .attaching(let record): attach = record
+    case .attachTried(let tries, let state, let status, let time):
+      attach?.tries += tries
+      attach?.state = state
+      if let status { attach?.status = status }
+      attach?.at = time
+      if state == .attached { attach?.request = nil }
     case .restarted(let reason): restart(reason)
     }
   }
@@ -182,6 +193,7 @@ extension TransferProgress {
       remote = RemoteObject()
       remoteID = nil
       attributes = KeptAttributes()
+      attach = nil
     }
     if !kept.contains(.failure) {
       failure = nil

@@ -25,7 +25,8 @@ package enum RestartReason: Sendable, Hashable, CaseIterable {
     package static let chunkSize = Kept(rawValue: 1)
     /// The file that was about to take the destination's name.
     package static let intent = Kept(rawValue: 2)
-    /// The completion: digests, checks, and what the remote object was.
+    /// The completion: digests, checks, what the remote object was, and the request that ties the file to its record: a new
+    /// file is tied anew, under a key of its own.
     package static let completion = Kept(rawValue: 4)
     /// Why the last attempt failed.
     package static let failure = Kept(rawValue: 8)

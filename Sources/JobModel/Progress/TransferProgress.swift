@@ -53,16 +53,22 @@ package struct TransferProgress: Sendable, Hashable {
   package var sourceObject: RemoteObject?
   package var copiedBy: CopiedBy?
   package var attributes = KeptAttributes()
+  /// The request that ties the file to its record; nil where none was to be made.
+  package var attach: AttachRecord?
   /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
   package static let noBoot = "lost"
 
   package init() {}
+
+  /// All but the attach request is done.
+  package var isAttaching: Bool { completedAt != nil && attach.map { $0.state != .attached } ?? false }
 
   /// What is long to record and seldom changes is as it is in this one.
   package func hasFacts(of other: TransferProgress) -> Bool {
     remote == other.remote && session == other.session && resolvedDestination == other.resolvedDestination
       && source == other.source && digests == other.digests && verification == other.verification
       && failure == other.failure && sourceObject == other.sourceObject && attributes == other.attributes
+      && attach == other.attach
   }
 }
 

@@ -89,7 +89,7 @@ extension ErrorCode {
       false
     case .networkUnreachable, .timeout, .serverError, .rateLimited, .unauthorized, .forbidden, .notFound,
       .remoteChanged, .integrityMismatch, .lengthMismatch, .typeMismatch, .chunkConflict, .digestUnavailable,
-      .rangeInvalid, .protocolViolation, .sessionExpired, .tlsFailed, .policyDenied:
+      .rangeInvalid, .protocolViolation, .sessionExpired, .tlsFailed, .policyDenied, .attachFailed:
       true
     }
   }

@@ -11,7 +11,8 @@ struct CSVForm: FormWriter {
       "chunks.completed",
       "chunks.reused", "contiguous_bytes", "bytes.transferred", "bytes.reused", "bytes.discarded",
     ] + DigestAlgorithm.allCases.map { "digests." + $0.rawValue } + [
-      "verification", "moved_because", "policy.name", "policy.ref", "capabilities", "attempts", "retries",
+      "verification", "attached.state", "attached.status", "attached.at", "attached.key", "attached.tries",
+      "moved_because", "policy.name", "policy.ref", "capabilities", "attempts", "retries",
       "requests", "max_chunk_attempts", "last_http_status", "created_at", "updated_at", "started_at",
       "ended_at",
       "duration_s", "preserved", "lost", "copied_by", "source_facts.version", "source_facts.etag",

@@ -34,7 +34,7 @@ package final class PlanJSON {
       "destination": .string(Masking.place(line.destination)), "protocol": .string(line.protocolName),
       "size": .int(line.size), "chunk_size": .int(line.chunkSize), "chunks": .int(line.chunks),
       "action": .string(line.action.rawValue), "change": .text(line.change?.rawValue),
-      "reason": .text(line.reason),
+      "reason": .text(line.reason), "then": .text(line.then),
       "capabilities": [
         "resumable": line.isResumable.map { .bool($0) } ?? .null,
         "parallel": line.isParallel.map { .bool($0) } ?? .null,

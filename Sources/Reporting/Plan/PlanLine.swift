@@ -5,7 +5,10 @@ package struct PlanLine: Sendable, Hashable {
   package enum Action: String, Sendable, Hashable, CaseIterable {
     case transfer
     case upToDate = "up_to_date"
-    case resume, skip, unknown
+    case resume
+    /// Its bytes are there: only the request that ties them to their record is made.
+    case attach
+    case skip, unknown
   }
 
   /// How it stands to what is on record.
@@ -43,6 +46,8 @@ package struct PlanLine: Sendable, Hashable {
   /// What governs it; nil where the plan's reader is not told.
   package var policy: EffectivePolicy?
   package var policyName: String?
+  /// The request that ties the file to its record: `POST api:records/7`.
+  package var then: String?
 
   package init(
     id: String, direction: Verb, source: Place, destination: Place, protocolName: String,
@@ -99,7 +104,7 @@ package struct PlanTotals: Sendable, Hashable {
     switch action {
     case .transfer, .resume, .unknown:
       bytesToMove = bytesToMove.adding(clamping: max(0, (size ?? 0) - present))
-    case .upToDate, .skip: break
+    case .upToDate, .skip, .attach: break
     }
   }
 }

@@ -43,6 +43,7 @@ package final class PlanText {
     let source = DisplayText.safe(Masking.place(line.source))
     let destination = DisplayText.safe(Masking.place(line.destination))
     try write("\(text)\n" + paint.faint("            \(source) -> \(destination)") + "\n")
+    if let then = line.then { try write(paint.faint("            then \(DisplayText.safe(then))") + "\n") }
     let limits = limits(line)
     if !limits.isEmpty { try write("            " + limits.joined(separator: "; ") + "\n") }
   }
@@ -109,6 +110,7 @@ package final class PlanText {
     switch action {
     case .transfer: "to run"
     case .resume: "to resume"
+    case .attach: "to attach"
     case .skip: "to skip"
     case .upToDate, .unknown: word(action)
     }
@@ -119,6 +121,7 @@ package final class PlanText {
     case .transfer: "transfer"
     case .upToDate: "up to date"
     case .resume: "resume"
+    case .attach: "attach"
     case .skip: "skip"
     case .unknown: "unknown"
     }

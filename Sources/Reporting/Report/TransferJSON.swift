@@ -89,7 +89,8 @@ struct TransferJSON {
     if let time = resumesAt(transfer.state, transfer.settings.policy) {
       add("resumes_at", CommonJSON.time(time))
     }
-    add("session", told(.string(progress.sessionState.rawValue)))
+    let session = progress.isAttaching ? "attaching" : progress.sessionState.rawValue
+    add("session", progress.isAttaching ? .string(session) : told(.string(session)))
     add("source", .string(source))
     add("destination", .string(destination))
     let isSaid =
@@ -118,6 +119,7 @@ struct TransferJSON {
       add("copied_by", .text(progress.copiedBy?.rawValue))
       if let object = progress.sourceObject { add("source_facts", sourceFacts(object)) }
     }
+    if let attach = progress.attach { add("attached", Self.attached(attach)) }
     add("moved_because", .text(progress.movedBecause?.rawValue))
     add("policy", policy(transfer, wire.url))
     // Its protocol's; the URL's beginning is all that another transfer of it may have of its own.
@@ -199,6 +201,14 @@ struct TransferJSON {
 
   private func words(_ attributes: Set<Attribute>) -> JSON {
     .array(attributes.inOrder.map { .string($0.rawValue) })
+  }
+
+  /// What came of the request that ties the file to its record.
+  private static func attached(_ record: AttachRecord) -> JSON {
+    [
+      "state": .string(record.state.rawValue), "status": .int(record.status),
+      "at": CommonJSON.time(record.at), "key": .string(record.key), "tries": .int(record.tries),
+    ]
   }
 
   /// What the source of a copy says of itself.

@@ -13,16 +13,18 @@ actor Download {
   private let record: TransferRecord
   private let source: any RemoteSource
   private let intake: Intake
+  private let attach: AttachStep
   /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
   private var own: FileFacts?
 
   init(
-    _ transfer: LedgerTransfer, source: any RemoteSource, requester: Requester, context: TransferContext,
-    live: LiveTransfer, stop: StopFlag
+    _ transfer: LedgerTransfer, source: any RemoteSource, requester: Requester,
+    attach route: AttachRoute? = nil, context: TransferContext, live: LiveTransfer, stop: StopFlag
   ) {
     executor = context.client.transport.executor
     record = TransferRecord(transfer, context: context, stop: stop)
     self.source = source
+    attach = AttachStep(record: record, route: route)
     intake = Intake(record, source: source, requester: requester, live: live)
   }
 
@@ -89,10 +91,13 @@ actor Download {
       }
       return .compared(try await recordedChunks(), damaged: damaged)
     case .promote:
-      release()
+      if attach.route == nil { release() }
       return .promoted(try await promote())
     case .end(let end):
-      finish(end)
+      finish(
+        await attach.run(after: end) { missing in
+          try await self.intake.requireDestination().digests(of: missing)
+        })
       return nil
     }
   }
@@ -114,6 +119,11 @@ actor Download {
     intake.destination = try DestinationFile(
       of: record, source: source, serverName: isNamed ? nil : seen.fileName)
     try intake.destination?.take()
+    if attach.isOnlyLeft, let present = try intake.requireDestination().present(),
+      present.isSame(as: record.progress.destination), present.size == record.progress.size
+    {
+      return .finished
+    }
     var settlement = Settlement(
       of: record, at: try intake.requireDestination(), source: source, seen: seen,
       listed: ListedLook(record, intake.requester))

@@ -159,10 +159,11 @@ final class Intake {
   private var wantedKinds: Set<DigestKind> {
     let expect = record.transfer.expect
     guard record.transfer.settings.verify != .size else { return [] }
-    return Set(expect.digests.keys).union(machine.fetch.object.digests.keys).union([.sha256]).reduce(into: [])
-    {
-      $0.insert($1.kind)
-    }
+    let said = record.transfer.settings.then?.digests ?? []
+    return Set(expect.digests.keys).union(machine.fetch.object.digests.keys).union([.sha256]).union(said)
+      .reduce(into: []) {
+        $0.insert($1.kind)
+      }
   }
 
   /// Bytes have come.

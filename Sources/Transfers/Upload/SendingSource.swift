@@ -1,3 +1,4 @@
+import CPosix
 import Digests
 import Endpoints
 import Glibc

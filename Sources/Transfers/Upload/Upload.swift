@@ -16,16 +16,18 @@ actor Upload {
   private var proofs: ChunkProofs?
   /// Of a copy: where its bytes come from; nil where they come from a local file.
   private let origin: CopyOrigin?
+  private let attach: AttachStep
 
   init(
     _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, from origin: CopyOrigin? = nil,
-    context: TransferContext, live: LiveTransfer, stop: StopFlag
+    attach route: AttachRoute? = nil, context: TransferContext, live: LiveTransfer, stop: StopFlag
   ) {
     self.origin = origin
     executor = context.client.transport.executor
     scope = UploadScope(
       record: TransferRecord(transfer, context: context, stop: stop), sink: sink, requester: requester,
       live: live)
+    attach = AttachStep(record: scope.record, route: route)
     let settings = transfer.settings
     machine = UploadMachine(
       UploadMachine.Limits(
@@ -40,25 +42,63 @@ actor Upload {
 
   func run(release: @Sendable () -> Void) async {
     record.begin()
-    let end: TransferEnd
-    do {
-      let source = try await openSource()
-      end = await drive(source, ChunkProofs(scope, source))
-    } catch {
-      end = Self.isStop(error) ? .stopped : .failed(Failure(error))
-    }
+    let proved = await proved()
+    countRequests()
+    let end = await attach.run(after: proved) { try await self.digests($0) }
     release()
     source?.copy?.close()
     source?.digests.cancel()
-    if let origin { record.count(origin.requester.takeTally()) }
     if end.dropsProgress(record.stop.event) {
       // The task may be cancelled, and its requests with it.
       await Task { await self.abandon() }.value
       record.note(.onlyHeld(0))
     }
-    record.count(scope.requester.takeTally())
+    countRequests()
     record.end(end)
     if end.isOver(record.stop.event) { await SourceFile.dropCopy(of: record) }
+  }
+
+  private func countRequests() {
+    if let origin { record.count(origin.requester.takeTally()) }
+    record.count(scope.requester.takeTally())
+  }
+
+  /// Brings the file to where the server has confirmed it.
+  private func proved() async -> TransferEnd {
+    if attach.isOnlyLeft, isSourceAsSent { return .finished }
+    do {
+      let source = try await openSource()
+      return await drive(source, ChunkProofs(scope, source))
+    } catch {
+      return Self.isStop(error) ? .stopped : .failed(Failure(error))
+    }
+  }
+
+  /// No newer source waits to be sent; one that is gone, or remote, says nothing against what the server has.
+  private var isSourceAsSent: Bool {
+    guard origin == nil, let path = record.transfer.source.localPath, let sent = record.progress.source,
+      let now = try? OpenFile.reading(fullPath(path)).facts()
+    else { return true }
+    return sent.size == now.size && sent.mtime == now.mtime
+  }
+
+  private func fullPath(_ path: String) -> String {
+    RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
+  }
+
+  /// Digests of the whole source that the proof did not need.
+  private func digests(_ missing: Set<DigestAlgorithm>) async throws -> [DigestAlgorithm: String] {
+    guard let source else { throw Failure(.internal, "an upload's source is not open") }
+    var found = try await source.digests.whole(also: missing)
+    let unread = missing.subtracting(found.keys)
+    if let copy = source.copy, !unread.isEmpty {
+      record.warn(
+        "the source is read once more: `then` says \(unread.map(\.rawValue).sorted().joined(separator: ", ")) of it"
+      )
+      found.merge(try await copy.of(0..<copy.size, unread)) { old, _ in old }
+    }
+    try source.file.check()
+    return found
   }
 
   /// What the state can't take ends the run, which says why, once.
@@ -70,8 +110,7 @@ actor Upload {
   private func openSource() async throws -> SendingSource {
     if let origin { return try await openRemote(origin) }
     let path = record.transfer.source.localPath ?? ""
-    let full = RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
-    let file = try await SourceFile.open(full, for: record)
+    let file = try await SourceFile.open(fullPath(path), for: record)
     await startAnew(ifNot: file.facts)
     let source = try SendingSource(file, path, scope)
     self.source = source

@@ -1,0 +1,91 @@
+/// An attach request with everything put in but its secrets: what is sent, as often as it takes, under one key.
+package struct AttachRequest: Sendable, Hashable {
+  package var method: AttachTemplate.Method
+  /// Whose path the target is; nil where the target is a URL.
+  package var endpoint: String?
+  package var target: String
+  package var body: String?
+  package var headers: [HeaderSetting]
+
+  package init(
+    _ method: AttachTemplate.Method, endpoint: String?, target: String, body: String? = nil,
+    headers: [HeaderSetting] = []
+  ) {
+    self.method = method
+    self.endpoint = endpoint
+    self.target = target
+    self.body = body
+    self.headers = headers
+  }
+
+  /// The request as one text, to tell it from another: where a header's secret comes from is no part of it.
+  package var description: String {
+    let headers = headers.map { header in
+      switch header.value {
+      case .text(let text): "\(header.name.lowercased()): \(text)"
+      case .secret: "\(header.name.lowercased()):"
+      }
+    }
+    return JSON.array(
+      [
+        .string(method.rawValue), .text(endpoint), .string(target), .text(body),
+        .array(headers.map { .string($0) }),
+      ]
+    ).text
+  }
+}
+
+extension AttachTemplate {
+  /// The request for one file.
+  ///
+  /// - Parameter run: nil leaves the run's values as they are written: the same request in every run.
+  /// - Throws: why what a server said of the file can't be sent.
+  package func request(_ values: AttachValues, run: RunValues?) throws(ValueFault) -> AttachRequest {
+    // A path on an endpoint is encoded as a whole, later; in a URL each value stands for itself alone.
+    let isURL = endpoint == nil
+    let encode: (String) -> String = { isURL ? Self.encoded($0) : $0 }
+    let address = values.text(target, run: run, encode: encode)
+    guard !saysFile(target) || !climbs(address) else {
+      throw ValueFault("the address `\(Self.withoutQuery(address))` has `.` or `..` as a part of its path")
+    }
+    var own: [HeaderSetting] = []
+    for header in headers {
+      switch header.value {
+      case .secret(let secret): own.append(HeaderSetting(name: header.name, value: .secret(secret)))
+      case .text(let text):
+        let value = values.text(text, run: run)
+        guard HeaderSetting.isSafe(value: value) else {
+          throw ValueFault("the header `\(header.name)` would have a line end or a control character")
+        }
+        own.append(HeaderSetting(name: header.name, value: .text(value)))
+      }
+    }
+    return AttachRequest(
+      method, endpoint: endpoint, target: address,
+      body: body?.filled { values.text($0, run: run) }.text, headers: own)
+  }
+
+  private func saysFile(_ text: InterpolatedText) -> Bool {
+    text.references.contains { reference in
+      switch reference.name {
+      case .file, .id: true
+      case .variable, .environment, .column, .runID, .runDate, .uuid, .source, .fact: false
+      }
+    }
+  }
+
+  /// A part of the path leads elsewhere: what a server calls a file may be chosen to.
+  private func climbs(_ address: String) -> Bool {
+    // On an endpoint all of it is path.
+    let path = address.utf8.prefix { endpoint != nil || !"?#".utf8.contains($0) }
+    return path.split(separator: UInt8(ascii: "/")).contains { segment in
+      var plain = String(decoding: segment, as: UTF8.self)
+      if endpoint == nil { plain = plain.replacing("%2e", with: ".").replacing("%2E", with: ".") }
+      return plain == "." || plain == ".."
+    }
+  }
+
+  private static func encoded(_ value: String) -> String {
+    PercentEncoding.encode(value) { PercentEncoding.isAlphanumeric($0) || "-._~".utf8.contains($0) }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import JobModel
+import Testing
+
+/// What rows say of an attach request, and their faults at their place.
+@Suite struct ThenTests {
+  private static func rows(_ then: String) -> String {
+    """
+      - id: r
+        for_each: { csv: f.csv, key: "${each.k}" }
+        download: "web:${each.k}"
+        to: "out/${each.k}"
+        then: \(then)
+
+    """
+  }
+
+  private func plan(_ then: String, _ csv: String) throws -> PlanFixture.Outcome {
+    let fixture = try PlanFixture(["f.csv": csv])
+    defer { fixture.remove() }
+    return try fixture.plan(Self.rows(then))
+  }
+
+  @Test func `rows and identities are put in, the rest waits`() throws {
+    let outcome = try plan(
+      #"{ post: "depot:r/${each.rec}", json: ["${each.rec}", "${uuid}", "${run.id} ${file.size} ${id}"], headers: { X-R: "${each.rec}" } }"#,
+      "k,rec\na,7\nb,8\n")
+    #expect(outcome.lines.isEmpty)
+    let then = outcome.transfers.compactMap(\.settings.then)
+    #expect(then.map(\.target.literal) == ["r/7", "r/8"] && then.map(\.endpoint) == ["depot", "depot"])
+    #expect(
+      then.first?.body?.filled { $0.written }.text == #"["7","uuid-of-r/a","${run.id} ${file.size} ${id}"]"#)
+    #expect(then.last?.headers == [.init(name: "X-R", value: .text(InterpolatedText("8")))])
+    #expect(outcome.transfers.allSatisfy { $0.settingsGroup == nil })
+  }
+
+  @Test func `what all rows have alike is shared`() throws {
+    let outcome = try plan(#"{ post: "depot:r/${id}", json: { s: "${file.sha256}" } }"#, "k\na\nb\n")
+    #expect(outcome.lines.isEmpty && outcome.transfers.allSatisfy { $0.settingsGroup != nil })
+    #expect(Set(outcome.transfers.map(\.settings)).count == 1 && outcome.transfers[0].settings.then != nil)
+  }
+
+  @Test(
+    arguments: [
+      ("https://h/x", nil, "https://h/x"), ("depot:y", "depot", "y"), ("web:", "web", ""),
+    ] as [(String, String?, String)])
+  func `rows decide where it goes`(_ cell: String, _ endpoint: String?, _ target: String) throws {
+    let then = try #require(
+      try plan(#"{ put: "${each.to}" }"#, "k,to\na,\(cell)\n").transfers.first?.settings.then)
+    #expect(then.endpoint == endpoint && then.target.literal == target)
+  }
+
+  @Test(arguments: [
+    ("k,to\na,\n", "jobs/f.csv:2:3: error: `each.to` is empty in this row"),
+    ("k,to\na,local/path\n", "`local/path` is not a remote place"),
+    ("k,to\na,nosuch:x\n", "the endpoint `nosuch` is not declared"),
+    ("k,to\na,https://u@h/x\n", "error:"),
+    ("k,too\na,x\n", "`jobs/f.csv` has no column `to`"),
+  ])
+  func `faults of rows`(_ csv: String, _ message: String) throws {
+    let outcome = try plan(#"{ put: "${each.to}" }"#, csv)
+    #expect(outcome.errors.count == 1 && outcome.lines[0].contains(message), "\(outcome.lines)")
+  }
+
+  @Test func `a line end in a row's header`() throws {
+    let outcome = try plan(#"{ put: "web:x", headers: { X-A: "${each.a}" } }"#, "k,a\na,\"1\n2\"\n")
+    #expect(outcome.errors.count == 1 && outcome.lines[0].contains("a line end or a control character"))
+  }
+}
