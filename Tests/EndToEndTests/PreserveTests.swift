@@ -133,7 +133,7 @@ struct PreserveTests {
     #expect(utimensat(AT_FDCWD, file, [time, time], 0) == 0 && chmod(file, 0o604) == 0)
     let bin = try (Venv.python() as NSString).deletingLastPathComponent
     let remote =
-      ":s3,provider=Other,env_auth=true,force_path_style=true,endpoint=\"\(store.url)\":bkt/\(place)"
+      ":s3,provider=Other,env_auth=true,force_path_style=true,no_check_bucket=true,endpoint=\"\(store.url)\":bkt/\(place)"
     func rclone(_ arguments: [String]) async throws -> String {
       let run = try Running(
         bin + "/rclone", arguments + ["--retries", "1"], environment: bench.environment(Self.environment),

@@ -25,14 +25,14 @@ struct AttributesTests {
     let defaults = "{ metadata: { Owner: d, place: d }, tags: { t: d }, storage_class: D, preserve: [tags] }"
     let plain = try #require(try template("upload: x, to: \"s3:x\"", defaults: defaults).settings["s3"])
     #expect(plain.given.metadata == ["owner": "d", "place": "d"] && plain.given.tags == ["t": "d"])
-    #expect(plain.given.storageClass == "D" && plain.preserve == (try PreserveRule(["tags"])))
+    #expect(plain.given.storageClass == "D" && plain.preserve.words == ["tags"])
     let own = try #require(
       try template(
         "copy: \"s3:y\", to: \"s3:x\", metadata: { owner: 1 }, storage_class: O, preserve: [mtime!, mode]",
         defaults: defaults
       ).settings["s3"])
     #expect(own.given.metadata == ["owner": "1", "place": "d"] && own.given.storageClass == "O")
-    #expect(own.preserve == (try PreserveRule(["mtime!", "mode"])))
+    #expect(own.preserve.words == ["mtime!", "mode"])
     // A download has no object to give anything.
     let download = try template("download: \"s3:y\", to: x", defaults: defaults)
     #expect(download.settings["s3"]?.given == GivenAttributes() && download.ownGiven.isEmpty)

@@ -35,6 +35,8 @@ struct UploadAttributes {
     let plan = AttributePlan(
       rule, ends, of: told, hasType: hasType,
       storesByClass: source.copy != nil && destination.takes.contains(.storageClass))
+    // What fails here has moved nothing, and kept nothing.
+    record.note(.attributes(KeptAttributes(lost: plan.lost)))
     try plan.check(rule, scope.sink.place)
     if rule.demands(.tags), plan.preserved.contains(.tags) { try await expectTagging() }
     source.request.preserved = plan.sent
@@ -45,7 +47,8 @@ struct UploadAttributes {
   /// What the source has.
   private nonisolated(nonsending) func told() async throws -> ObjectAttributes {
     guard let copy = source.copy else { return try source.localAttributes() }
-    let (object, from) = (copy.object, abilities(record.transfer.source))
+    let from = abilities(record.transfer.source)
+    let object = copy.isRecorded ? try await copy.origin.source.probe() : copy.object
     var attributes = object.attributes
     // When a store was given an object says little of the file: that counts where it is asked for by name.
     attributes.mtime = object.mtime(byLastModified: rule.named[.mtime] != nil || !from.datesStoring)

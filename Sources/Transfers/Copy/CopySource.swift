@@ -24,6 +24,8 @@ final class CopySource: SendingFile, SendingDigests {
   let origin: CopyOrigin
   private let scope: UploadScope
   private(set) var object: RemoteObject
+  /// The object is the one on record, and was not asked for in this attempt: its attributes are not known.
+  private(set) var isRecorded = false
   private var held: [Int: Held] = [:]
   /// nil where what passes in this attempt is not all of it.
   private var passing: PassingDigest?
@@ -57,7 +59,9 @@ final class CopySource: SendingFile, SendingDigests {
   {
     let (record, known) = (scope.record, scope.record.progress.sourceObject)
     if let known, record.progress.completedAt != nil, mayStand(record) {
-      return try CopySource(origin, scope, known)
+      let copy = try CopySource(origin, scope, known)
+      copy.isRecorded = true
+      return copy
     }
     let begun = record.progress.session == nil ? nil : known
     return try CopySource(origin, scope, try await look(origin, scope, begun: begun))

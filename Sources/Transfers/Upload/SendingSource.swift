@@ -1,7 +1,6 @@
 import CPosix
 import Digests
 import Endpoints
-import Glibc
 import JobLedger
 import JobModel
 import LocalFiles
