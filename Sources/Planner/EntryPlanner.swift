@@ -327,7 +327,7 @@ final class EntryPlanner {
         message: "a copy goes from one remote to another, and `\(local.0.text)` is a local path",
         hint: "write `\(local.2):` in place of `copy:`", place: Places.of(local.1))
     }
-    guard from != to else {
+    guard from != to, !isOneObject(from, to) else {
       throw EntryFault(
         message: "the source and the destination are one", hint: "give it another `to`",
         place: Places.of(destination))
@@ -336,6 +336,15 @@ final class EntryPlanner {
     if case .remote(_, let path) = from, let fault = driver.objection(to: path, .download) {
       throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(source))
     }
+  }
+
+  /// Two endpoints may be names of one store.
+  private func isOneObject(_ from: Place, _ to: Place) -> Bool {
+    guard case .remote(let one, let path) = from, case .remote(let other, let target) = to,
+      path.utf8.elementsEqual(target.utf8), let first = context.job.endpoints[one],
+      let second = context.job.endpoints[other]
+    else { return false }
+    return StoreIdentity.facts(first, .upload, .current) == StoreIdentity.facts(second, .upload, .current)
   }
 
   /// What the manifest's own check could not know while the row had not named the endpoint.

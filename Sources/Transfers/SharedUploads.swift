@@ -7,4 +7,6 @@ struct SharedUploads: Sendable {
   let intents = IntentCache()
   let etags = ETagMeanings()
   let tagging = TaggingStores()
+  /// Servers that have refused to copy by themselves, whatever the object.
+  let relayed = WarnOnce()
 }

@@ -66,7 +66,9 @@ package struct TransferWork: Sendable {
         let from = try RemotePlace(transfer.source, endpoints: context.endpoints)
         let read = try from.download()
         let asks = requester(from.endpoint, read.refusals, { $0.source }, transfer.settings.ofSource)
-        origin = CopyOrigin(source: read.source(asks), requester: asks)
+        let service = transfer.settings.asksBothAlike ? place.serviceCopy(of: from) : nil
+        origin = CopyOrigin(
+          source: read.source(asks), requester: asks, service: service?.sink(requests))
       }
       runner = .upload(
         Upload(

@@ -6,4 +6,6 @@ final class WarnOnce: Sendable {
 
   /// True for the first who asks.
   func isFirst(_ what: String) -> Bool { said.withLock { $0.insert(what).inserted } }
+
+  func hasSaid(_ what: String) -> Bool { said.withLock { $0.contains(what) } }
 }

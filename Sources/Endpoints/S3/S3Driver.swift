@@ -76,6 +76,17 @@ package struct S3Driver: EndpointDriver {
     S3Upload(address: S3Address(base: url, settings: settings), settings: settings, key: path)
   }
 
+  package func serviceCopy(
+    of source: String, on other: any EndpointDriver, to path: String, at url: WebURL
+  ) -> (any UploadProtocol)? {
+    guard let other = other as? Self, other.settings.region == settings.region,
+      other.settings.bucket != settings.bucket || source != path
+    else { return nil }
+    return S3ServiceCopy(
+      of: source, in: other.settings.bucket, to: path,
+      address: S3Address(base: url, settings: settings), settings: settings)
+  }
+
   package func listing(at url: WebURL) -> any ListingProtocol {
     S3Listing(address: S3Address(base: url, settings: settings), settings: settings)
   }

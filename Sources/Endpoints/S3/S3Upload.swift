@@ -37,7 +37,7 @@ package struct S3Upload: UploadProtocol {
       minimumChunk: 5 << 20, maximumChunk: 5 << 30, maximumChunks: 10_000, emptyFile: .oneEmptyChunk)
   }
 
-  private var proof: Set<DigestAlgorithm> {
+  var proof: Set<DigestAlgorithm> {
     switch settings.checksum {
     case .crc64nvme: [.crc64nvme]
     case .sha256: [.sha256]

@@ -49,6 +49,12 @@ package protocol EndpointDriver: Sendable {
   /// - Throws: where the kind has no listings.
   func listing(at url: WebURL) throws(Failure) -> any ListingProtocol
 
+  /// A copy that the service makes by itself, of another of its objects: its chunks name bytes of `UploadSource.copies`
+  /// and carry none. Nil where it makes none. Both endpoints have one URL and one credential.
+  func serviceCopy(
+    of source: String, on other: any EndpointDriver, to path: String, at url: WebURL
+  ) -> (any UploadProtocol)?
+
   /// The same three as the engine asks for them: a kind that does not speak HTTP gives its own here.
   func downloadAccess(_ path: String, at url: WebURL) throws(Failure) -> DownloadAccess
   func uploadAccess(_ path: String, at url: WebURL) throws(Failure) -> UploadAccess
@@ -81,6 +87,10 @@ extension EndpointDriver {
   package func listing(at url: WebURL) throws(Failure) -> any ListingProtocol {
     throw Failure(.protocolViolation, "endpoints of type `\(word)` can't be listed")
   }
+
+  package func serviceCopy(
+    of source: String, on other: any EndpointDriver, to path: String, at url: WebURL
+  ) -> (any UploadProtocol)? { nil }
 
   package func downloadAccess(_ path: String, at url: WebURL) throws(Failure) -> DownloadAccess {
     .http(try download(path, at: url))

@@ -35,6 +35,16 @@ package struct RemotePlace: Sendable {
     return try endpoint.driver.uploadAccess(path, at: url)
   }
 
+  /// The copy that the service makes by itself where both places are at one service, under one credential; nil where bytes
+  /// have to pass through haul.
+  package func serviceCopy(of source: RemotePlace) -> UploadAccess? {
+    guard let endpoint, let path, let other = source.endpoint, let itsPath = source.path,
+      endpoint.url == other.url, endpoint.authentication == other.authentication,
+      endpoint.headers == other.headers
+    else { return nil }
+    return endpoint.driver.serviceCopy(of: itsPath, on: other.driver, to: path, at: url).map { .http($0) }
+  }
+
   /// The URL that is asked for a transfer's bytes, for the report.
   package func url(_ direction: Direction) -> WebURL? {
     switch direction {

@@ -22,6 +22,8 @@ package struct UploadSource: Sendable, Hashable {
   package var given = GivenAttributes()
   /// Attributes whose loss fails the transfer: not left out where the store refuses them.
   package var demanded: Set<Attribute> = []
+  /// Of a copy that the service makes by itself: the version of its own object that it copies.
+  package var copies: RemoteObject?
 
   package init(
     size: Int64, contentType: String, chunkSize: Int64, digests: [DigestAlgorithm: String] = [:],

@@ -243,7 +243,9 @@ final class HTTPSink: RemoteSink {
     let sink = ResponseBuffer(limit: Self.longestReceipt)
     let whole = refusals.apply(to: source)
     let request = remote.put(chunk, session: session, source: whole)
-    let url = try await requester.send(request, body: .source(body, length: body.length)) { sink }
+    var wire = WireRequest.Body.none
+    if case .source = request.body { wire = .source(body, length: body.length) }
+    let url = try await requester.send(request, body: wire) { sink }
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }

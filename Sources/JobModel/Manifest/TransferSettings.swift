@@ -1,7 +1,7 @@
 /// What a transfer says beyond its id, source, destination and expectation. Many transfers share one value.
 package struct TransferSettings: Sendable, Hashable {
   package var direction: Verb
-  package var chunkSize = ChunkSize.bytes(8 << 20)
+  package var chunkSize = ChunkSize.standard
   package var verify = VerifyLevel.available
   package var contentType: String?
   package var policyName: String?
@@ -46,6 +46,13 @@ package struct TransferSettings: Sendable, Hashable {
     return settings
   }
 
+  /// Of a copy: one request can speak for both ends, as what is said to the source's server is said to the destination's.
+  package var asksBothAlike: Bool {
+    let source = sourcePolicy ?? policy
+    return headers == sourceHeaders && source.headers == policy.headers
+      && source.clientCertificate == policy.clientCertificate && source.clientKey == policy.clientKey
+  }
+
   /// These settings for requests to a copy's source.
   package var ofSource: TransferSettings {
     var settings = self
@@ -72,6 +79,9 @@ package enum Direction: String, Sendable, Hashable, CaseIterable { case download
 package enum ChunkSize: Sendable, Hashable {
   case bytes(Int64)
   case auto
+
+  /// Where the manifest says nothing.
+  package static let standard = ChunkSize.bytes(8 << 20)
 
   /// Bytes a chunk that the manifest asks for.
   ///

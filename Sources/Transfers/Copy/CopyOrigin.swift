@@ -5,4 +5,6 @@ import HTTPClient
 struct CopyOrigin {
   let source: any RemoteSource
   let requester: Requester
+  /// Has the service copy by itself; nil where bytes have to pass through haul.
+  var service: (any RemoteSink)?
 }

@@ -25,7 +25,7 @@ final class CopySource: SendingFile, SendingDigests {
   private let scope: UploadScope
   private(set) var object: RemoteObject
   /// The object is the one on record, and was not asked for in this attempt: its attributes are not known.
-  private(set) var isRecorded = false
+  let isRecorded: Bool
   private var held: [Int: Held] = [:]
   /// nil where what passes in this attempt is not all of it.
   private var passing: PassingDigest?
@@ -38,10 +38,11 @@ final class CopySource: SendingFile, SendingDigests {
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
   var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
-  private init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject) throws {
+  init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject) throws {
     (self.origin, self.scope, self.object) = (origin, scope, object)
+    isRecorded = Self.standing(scope.record) == object
     passing = try newDigest()
-    isStreamed = object.servesRanges == false || !isTied
+    isStreamed = !isByService && (object.servesRanges == false || !isTied)
     if isStreamed { noteStream() }
   }
 
@@ -53,18 +54,31 @@ final class CopySource: SendingFile, SendingDigests {
 
   // MARK: What it is
 
+  /// The service copies: no byte passes here.
+  var isByService: Bool { scope.copiedBy == .service }
+
   /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source.
-  nonisolated(nonsending) static func open(_ origin: CopyOrigin, _ scope: UploadScope) async throws
-    -> CopySource
+  nonisolated(nonsending) static func find(_ origin: CopyOrigin, _ scope: UploadScope) async throws
+    -> RemoteObject
   {
-    let (record, known) = (scope.record, scope.record.progress.sourceObject)
-    if let known, record.progress.completedAt != nil, mayStand(record) {
-      let copy = try CopySource(origin, scope, known)
-      copy.isRecorded = true
-      return copy
-    }
-    let begun = record.progress.session == nil ? nil : known
-    return try CopySource(origin, scope, try await look(origin, scope, begun: begun))
+    if let known = standing(scope.record) { return known }
+    let progress = scope.record.progress
+    return try await look(origin, scope, begun: progress.session == nil ? nil : progress.sourceObject)
+  }
+
+  /// The object of a completion that needs no look at its source.
+  private static func standing(_ record: TransferRecord) -> RemoteObject? {
+    record.progress.completedAt != nil && mayStand(record) ? record.progress.sourceObject : nil
+  }
+
+  /// Looks whether the source still is what it was: not every store keeps to the condition that binds requests to a version.
+  nonisolated(nonsending) func confirm() async throws {
+    // A version that requests name never changes.
+    guard let seen = try await origin.source.describe(object) else { return }
+    guard !object.isSameVersion(as: seen) else { return }
+    throw Failure(
+      .remoteChanged, "\(origin.source.place) changed while it was copied", class: .sourceChanged,
+      expected: object.etag, actual: seen.etag)
   }
 
   private static func mayStand(_ record: TransferRecord) -> Bool {
@@ -136,8 +150,8 @@ final class CopySource: SendingFile, SendingDigests {
     cancel()
     object = try await Self.look(origin, scope, begun: nil)
     passing = try newDigest()
-    isStreamed = isStreamed || object.servesRanges == false || !isTied
-    scope.record.note(.copying(object, .relay))
+    isStreamed = !isByService && (isStreamed || object.servesRanges == false || !isTied)
+    scope.record.note(.copying(object, scope.copiedBy))
   }
 
   /// A name of the content for a service that wants one: of the version, as the samples of imohash would have to be fetched.
@@ -148,7 +162,7 @@ final class CopySource: SendingFile, SendingDigests {
   // MARK: Digests
 
   private func newDigest() throws -> PassingDigest? {
-    guard scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return nil }
+    guard !isByService, scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return nil }
     let wanted = Set(scope.expect.digests.keys).union(object.digests.keys).union([.sha256])
       .union(scope.traits.abilities(of: size).fileDigests)
     return try PassingDigest(wanted, pool: scope.context.local.pool)
@@ -248,7 +262,11 @@ final class CopySource: SendingFile, SendingDigests {
   ) async throws {
     let passed = passed()
     var found: [DigestAlgorithm: String] = [:]
-    for algorithm in scope.expect.digests.keys { found[algorithm] = passed[algorithm] ?? told[algorithm] }
+    for algorithm in scope.expect.digests.keys {
+      found[algorithm] = passed[algorithm] ?? told[algorithm]
+      // The service was let copy because it vouches for the source.
+      if isByService { found[algorithm] = found[algorithm] ?? object.digests[algorithm] }
+    }
     let unknown = Set(scope.expect.digests.keys).subtracting(found.keys)
     if mayRead, !unknown.isEmpty {
       scope.record.warn(
@@ -291,7 +309,8 @@ final class CopySource: SendingFile, SendingDigests {
 
   /// Reads an object that is said to be empty: a HEAD may say so of one that is not.
   nonisolated(nonsending) func confirmEmptiness() async throws {
-    guard size == 0 else { return }
+    // What the service copies is compared with what it was said to be.
+    guard size == 0, !isByService else { return }
     let (object, place) = (object, origin.source.place)
     defer { scope.record.count(origin.requester.takeTally()) }
     try await origin.requester.retrying { _ in
@@ -342,7 +361,7 @@ final class CopySource: SendingFile, SendingDigests {
   /// Brings a chunk here, where it fits the budget.
   nonisolated(nonsending) func hold(_ chunk: UploadChunk) async throws {
     let (range, budget) = (chunk.range, scope.context.uploads.budget)
-    guard range.count <= budget.capacity, !range.isEmpty else { return }
+    guard !isByService, range.count <= budget.capacity, !range.isEmpty else { return }
     let loan = try await budget.room(range.count)
     let holding = scope.requester.transfer?.buffers.hold()
     if !isStreamed {
@@ -377,6 +396,7 @@ final class CopySource: SendingFile, SendingDigests {
   nonisolated(nonsending) func body(
     of bare: UploadChunk, _ algorithms: [DigestAlgorithm], moved: @escaping (Int) -> Void
   ) async throws -> (UploadChunk, any SentBody) {
+    guard !isByService else { return (bare, NamedBody()) }
     var chunk = bare
     chunk.digests = try await of(chunk.range, algorithms)
     guard let one = held[chunk.index] else {

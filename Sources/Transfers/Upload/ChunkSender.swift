@@ -51,6 +51,7 @@ struct ChunkSender {
           chunk: chunk.index)
       }
       try await proofs.note(receipt, of: chunk, isWhole: session == nil)
+      if scope.copiedBy == .service { scope.live.add(Int64(chunk.range.count)) }
       record.note(.discarded(max(0, body.sent - body.length)))
       if let expiry = receipt.expiresAt { tell(.expires(at: expiry)) }
       var acknowledged = chunk

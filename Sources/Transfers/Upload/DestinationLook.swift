@@ -92,7 +92,7 @@ struct DestinationLook {
       return file
     }
     // Where no digest tells, the bytes do.
-    guard told.isEmpty, !mine.isEmpty else { return nil }
+    guard told.isEmpty, !mine.isEmpty, scope.copiedBy == .relay else { return nil }
     do {
       guard let there = try await readBack(file) else { return nil }
       return there.digest == mine[.sha256] ? file : nil

@@ -48,9 +48,18 @@ final class SendingSource {
         // Ranges can be read a second time; a stream's chunks have to be held.
         $0.isStreamed || settings.chunkSize == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
       })
+    let chunkSize: Int64
+    if scope.copiedBy == .service {
+      let abilities = scope.traits.abilities
+      chunkSize =
+        progress.session?.chunkSize ?? ServiceParts.bytes(of: size, settings.chunkSize, abilities)
+      try ChunkSizeChoice.check(
+        size: size, chunk: chunkSize, most: abilities.maximumChunks, scope.record.transfer.destination)
+    } else {
+      chunkSize = try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) }
+    }
     request = UploadSource(
-      size: size, contentType: contentType,
-      chunkSize: try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) },
+      size: size, contentType: contentType, chunkSize: chunkSize,
       mustBeNew: settings.ifExists != .replace && progress.completedAt == nil)
     request.given = settings.given
     try checkSize()
@@ -85,6 +94,8 @@ final class SendingSource {
   /// The digest that is recorded with a chunk: what goes before its body, else SHA-256 where a later attempt has
   /// nothing else to compare the source with.
   var chunkDigest: DigestAlgorithm? {
+    // Bytes that the service copies are not here to be hashed.
+    guard copy?.isByService != true else { return nil }
     if let digest = copy?.chunkDigest ?? abilities.chunkDigests.first { return digest }
     let isKept = abilities.resumes || scope.traits.opensSession(for: request)
     return isKept && !abilities.provesWholeFile ? .sha256 : nil
@@ -114,6 +125,7 @@ final class SendingSource {
   private func describe() throws {
     request.size = file.facts.size
     request.fingerprint = file.facts.fingerprint
+    request.copies = scope.copiedBy == .service ? copy?.object : nil
     request.contentName =
       scope.traits.abilities.namesContent
       ? try local?.fingerprint(prefix: scope.record.id) ?? copy?.contentName(scope.record.id) : nil

@@ -100,6 +100,11 @@ struct SessionTakeover {
       record.receipt = record.receipt ?? chunk.receipt
       return record
     }
+    if source.copy?.isByService == true {
+      // Nothing but this version of the source was ever asked for in this session.
+      return ChunkRecord(
+        offset: range.lowerBound, length: Int64(range.count), digest: "", receipt: chunk.receipt, attempts: 0)
+    }
     // Acknowledged, and our record of it lost: its digest tells, or else the whole file's will.
     guard !chunk.digests.isEmpty || source.abilities.provesWholeFile else { return nil }
     var digest = ""

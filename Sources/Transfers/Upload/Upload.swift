@@ -10,13 +10,17 @@ actor Upload {
   nonisolated private let executor: any SerialExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private let scope: UploadScope
+  private var scope: UploadScope
   private var machine: UploadMachine
   private var source: SendingSource?
   private var proofs: ChunkProofs?
   /// Of a copy: where its bytes come from; nil where they come from a local file.
   private let origin: CopyOrigin?
   private let attach: AttachStep
+  /// The scope of bytes that pass through haul.
+  private let relayScope: UploadScope
+  /// The service of a copy's two ends was not asked in vain.
+  private var mayAskService = true
 
   init(
     _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, from origin: CopyOrigin? = nil,
@@ -28,12 +32,17 @@ actor Upload {
       record: TransferRecord(transfer, context: context, stop: stop), sink: sink, requester: requester,
       live: live)
     attach = AttachStep(record: scope.record, route: route)
-    let settings = transfer.settings
-    machine = UploadMachine(
+    relayScope = scope
+    machine = Self.machine(scope)
+  }
+
+  private static func machine(_ scope: UploadScope) -> UploadMachine {
+    let (settings, progress) = (scope.settings, scope.record.progress)
+    return UploadMachine(
       UploadMachine.Limits(
         attempts: settings.policy.retryAttempts, chunksInFlight: settings.policy.chunksInFlight,
-        keepsExisting: settings.ifExists == .keep, hadDamage: transfer.progress.chunkSize != nil,
-        freshStarts: transfer.progress.freshStarts), place: sink.place)
+        keepsExisting: settings.ifExists == .keep, hadDamage: progress.chunkSize != nil,
+        freshStarts: progress.freshStarts), place: scope.sink.place)
   }
 
   private var record: TransferRecord { scope.record }
@@ -66,6 +75,17 @@ actor Upload {
   /// Brings the file to where the server has confirmed it.
   private func proved() async -> TransferEnd {
     if attach.isOnlyLeft, isSourceAsSent { return .finished }
+    let end = await attempt()
+    // What the manifest says of the source is looked at before the service is asked.
+    guard scope.copiedBy == .service, source != nil, case .failed(let failure) = end,
+      ServiceCopy.leavesToRelay(
+        failure, record.progress.verification, replaces: scope.settings.ifExists == .replace)
+    else { return end }
+    await relay(insteadOf: failure)
+    return await attempt()
+  }
+
+  private func attempt() async -> TransferEnd {
     do {
       let source = try await openSource()
       return await drive(source, ChunkProofs(scope, source))
@@ -101,6 +121,21 @@ actor Upload {
     return found
   }
 
+  /// Forgets what the service has copied, and begins anew with bytes that pass through haul.
+  private func relay(insteadOf failure: Failure) async {
+    let isOfAll = ServiceCopy.isOfAllObjects(failure)
+    if !isOfAll || scope.context.uploads.relayed.isFirst(scope.sink.origin) {
+      record.warn(
+        "the service did not copy it by itself, so its bytes pass through haul: \(failure.message)")
+    }
+    await abandon()
+    forget(.sessionGone)
+    source?.copy?.close()
+    scope = relayScope
+    mayAskService = false
+    machine = Self.machine(scope)
+  }
+
   /// What the state can't take ends the run, which says why, once.
   private static func isStop(_ error: any Error) -> Bool {
     error is CancellationError || error is LedgerError
@@ -119,7 +154,15 @@ actor Upload {
 
   private func openRemote(_ origin: CopyOrigin) async throws -> SendingSource {
     if let obstacle = scope.settings.obstacle { throw obstacle.failure(record.transfer.source.text) }
-    let copy = try await CopySource.open(origin, scope)
+    let object = try await CopySource.find(origin, scope)
+    if let service = origin.service, mayAskService, ServiceCopy(scope: scope, object: object).isWanted {
+      (scope.sink, scope.copiedBy) = (service, .service)
+    } else if record.progress.session != nil, record.progress.copiedBy == .service {
+      // What the service has copied of it can't be told by digests that are wanted now.
+      await abandon()
+      forget(.contentChanged)
+    }
+    let copy = try CopySource(origin, scope, object)
     copy.feed = { range, pipe in
       // A task of this actor's own: what it reads may outlive the request that it is for.
       Task { await self.pour(range, pipe) }
@@ -258,7 +301,7 @@ actor Upload {
       record.noteMove()
       if let copy = source.copy {
         try await copy.confirmEmptiness()
-        record.note(.copying(copy.object, .relay))
+        record.note(.copying(copy.object, scope.copiedBy))
       }
       return .done
     }
@@ -336,7 +379,9 @@ actor Upload {
   /// Sends a chunk of so many bytes once it may begin: at once where the server keeps a part of it, or the user has said how
   /// many are to be in flight.
   private func takeTurn(_ bytes: Int64, _ send: () async throws -> Bool) async throws {
-    guard source?.abilities.order != .byOffset, !scope.settings.policy.keepsChunksInFlight else {
+    guard scope.copiedBy == .relay, source?.abilities.order != .byOffset,
+      !scope.settings.policy.keepsChunksInFlight
+    else {
       _ = try await send()
       return
     }
@@ -364,6 +409,7 @@ actor Upload {
     let mine = source.isHashed ? try await source.digests.whole() : [:]
     if source.copy == nil { try source.checkExpected(mine) } else { try await source.checkExpectedDigests() }
     try source.file.check()
+    if scope.copiedBy == .service { try await source.copy?.confirm() }
     source.request.digests = mine
     try await recordIntent()
     let look = DestinationLook(scope: scope, source: source)

@@ -17,7 +17,8 @@ struct UploadProof {
     if file.digests.isEmpty, file.checks.isEmpty { file.checks = try await proofs.checks(of: held) }
     // One body that is proved is all of it.
     let isProved = !file.digests.isEmpty || record.progress.session == nil && !file.checks.isEmpty
-    if !isProved || verify == .size,
+    // A copy that the service has made is proved by what stands at both ends.
+    if !isProved || verify == .size || scope.copiedBy == .service,
       case .object(let object, let checks)? = try await scope.sink.inspect(
         file, source: source.request, chunks: held.sorted)
     {
@@ -26,6 +27,9 @@ struct UploadProof {
       file.etag = object.etag ?? file.etag
       file.version = file.version ?? object.version
       if file.checks.isEmpty { file.checks = checks }
+      if let copy = source.copy, copy.isByService {
+        file.checks += ServiceCopy(scope: scope, object: copy.object).checks(of: object)
+      }
     }
     var mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
     try source.file.check()
@@ -45,6 +49,9 @@ struct UploadProof {
       // Of what earlier attempts copied only its chunks' digests are known.
       if file.checks.isEmpty, file.digests.keys.allSatisfy({ mine[$0] == nil }) {
         file.checks = try await proofs.checks(of: held)
+      }
+      if copy.isByService, file.checks.isEmpty, file.digests.keys.allSatisfy({ mine[$0] == nil }) {
+        try await copy.confirm()
       }
       let readBack = verify == .readback ? try await look.readBack(file) : nil
       var told = file.digests

@@ -6,9 +6,11 @@ import JobModel
 /// What belongs to one upload from its beginning to its end.
 struct UploadScope {
   let record: TransferRecord
-  let sink: any RemoteSink
+  var sink: any RemoteSink
   let requester: Requester
   let live: LiveTransfer
+  /// Of a copy: who moves its bytes.
+  var copiedBy = CopiedBy.relay
 
   var context: TransferContext { record.context }
   var settings: TransferSettings { record.transfer.settings }

@@ -57,6 +57,8 @@ extension StrictS3 {
             try:
                 if fault == "drop_before": raise ConnectionAbortedError
                 if fault == "slowdown": raise Refusal(503, "SlowDown", "Please reduce your request rate.")
+                if fault == "unimplemented": raise Refusal(501, "NotImplemented", "A header you provided implies functionality that is not implemented.")
+                if fault == "denied": raise Refusal(403, "AccessDenied", "Access Denied")
                 if fault == "internal": raise Refusal(500, "InternalError", "We encountered an internal error.")
                 if fault == "conflict": raise Refusal(409, "ConditionalRequestConflict", "Conflicting operation.")
                 if fault == "flip": self.body = bytes([self.body[0] ^ 1]) + self.body[1:]
@@ -96,6 +98,7 @@ extension StrictS3 {
             if m == "POST" and self.path_part == "/": return "assume"
             if not key: return "list" if m == "GET" else "unknown"
             if m == "POST": return "create" if "uploads" in q else "complete" if "uploadId" in q else "unknown"
+            if m == "PUT" and "x-amz-copy-source" in self.headers: return "copypart" if "partNumber" in q else "copy"
             if m == "PUT": return "part" if "partNumber" in q else "put"
             if m == "GET": return "parts" if "uploadId" in q else "tags" if "tagging" in q else "get"
             return {"HEAD": "head", "DELETE": "abort"}.get(m, "unknown")
@@ -256,6 +259,64 @@ extension StrictS3 {
                 f'<?xml version="1.0"?><InitiateMultipartUploadResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Bucket>{self.bucket}</Bucket>'
                 f'<Key>{xml(self.key)}</Key><UploadId>{identity}</UploadId></InitiateMultipartUploadResult>').encode()
 
+        # API_CopyObject.html. The fault `intrude` has another client replace the source before it, `ignorant` stores what came:
+        # nothing.
+        def copy_source(self):
+            name, _, version = self.headers["x-amz-copy-source"].partition("?versionId=")
+            bucket, _, key = up.unquote(name).removeprefix("/").partition("/")
+            if self.body: raise Refusal(400, "InvalidRequest", "a copy has no body")
+            if bucket != self.config.get("bucket", "bkt"): raise Refusal(404, "NoSuchBucket", "The specified bucket does not exist")
+            found = objects.get(key)
+            if found is None or version and up.unquote(version) != found["version"]: raise Refusal(404, "NoSuchKey", "The specified key does not exist.")
+            if self.fault_now == "intrude":
+                body = hashlib.sha256(found["body"][:32]).digest() + found["body"][32:]
+                found = {**found, "body": body, "etag": self.etag(body), "checksum": {}, "version": f"i{time.time_ns()}", "modified": formatdate(self.now() + 5, usegmt=True)}
+                objects[key] = found
+            wanted = self.headers.get("x-amz-copy-source-if-match")
+            if wanted and wanted.strip('"') != found["etag"].strip('"') and not self.config.get("unconditional"):
+                raise Refusal(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold", Condition="x-amz-copy-source-If-Match")
+            return found
+
+        def do_copy(self):
+            if self.fault_now == "ignorant": return 200, self.publish(b"", self.etag(b""), {}, {}), b""
+            found = self.copy_source()
+            if len(found["body"]) > 5 << 30: raise Refusal(400, "InvalidRequest", "The specified copy source is larger than the maximum allowable size")
+            if self.headers.get("If-None-Match"): raise Refusal(501, "NotImplemented", "A header you provided implies functionality that is not implemented.")
+            directive = self.headers.get("x-amz-metadata-directive", "COPY")
+            if directive not in ("COPY", "REPLACE"): raise Refusal(400, "InvalidArgument", "Unknown metadata directive.")
+            said, kept = self.stored(), found["facts"]
+            described = ("content-type", "cache-control")
+            facts = {k: v for k, v in (kept if directive == "COPY" else said).items() if k in described or k.startswith("x-amz-meta-")}
+            facts |= {k: v for k, v in said.items() if k in ("x-amz-acl", "x-amz-storage-class", "x-amz-server-side-encryption")}
+            tags = said if self.headers.get("x-amz-tagging-directive") == "REPLACE" else kept
+            if "x-amz-tagging" in tags: facts["x-amz-tagging"] = tags["x-amz-tagging"]
+            algorithm = self.headers.get("x-amz-checksum-algorithm")
+            if algorithm and algorithm not in ALGORITHMS: raise Refusal(400, "InvalidRequest", "Checksum algorithm provided is unsupported.")
+            names = {f"x-amz-checksum-{algorithm.lower()}": b64(ALGORITHMS[algorithm](found["body"])), "x-amz-checksum-type": "FULL_OBJECT"} if algorithm else found["checksum"]
+            if self.config.get("odd_etags"): names = {}
+            etag = self.etag(found["body"])
+            headers = self.publish(found["body"], etag, facts, names)
+            sums = "".join(f"<Checksum{k.rpartition('-')[2].upper()}>{v}</Checksum{k.rpartition('-')[2].upper()}>" for k, v in names.items() if k != "x-amz-checksum-type")
+            return 200, {"Content-Type": "application/xml", "x-amz-version-id": headers["x-amz-version-id"]}, (
+                f'<?xml version="1.0" encoding="UTF-8"?>\n  \n<CopyObjectResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><ETag>{xml(etag)}</ETag>'
+                f'<LastModified>2026-01-01T00:00:00.000Z</LastModified>{sums}</CopyObjectResult>').encode()
+
+        def do_copypart(self):
+            upload, number, found = self.upload(), int(self.query["partNumber"]), self.copy_source()
+            if not 1 <= number <= 10000: raise Refusal(400, "InvalidArgument", "Part number must be an integer between 1 and 10000")
+            body, wanted = found["body"], self.headers.get("x-amz-copy-source-range")
+            if wanted:
+                first, _, last = wanted.removeprefix("bytes=").partition("-")
+                first, last = int(first), int(last)
+                if len(body) <= 5 << 20 or not 0 <= first <= last < len(body): raise Refusal(400, "InvalidRange", "The specified copy range is invalid for the source object size")
+                body = body[first:last + 1]
+            etag, algorithm = self.etag(body), upload["algorithm"]
+            told = b64(ALGORITHMS[algorithm](body)) if algorithm else None
+            upload["parts"][number] = {"body": body, "etag": etag, "checksum": told}
+            sums = f"<Checksum{algorithm}>{told}</Checksum{algorithm}>" if algorithm else ""
+            return 200, {"Content-Type": "application/xml"}, (
+                f'<?xml version="1.0" encoding="UTF-8"?><CopyPartResult><ETag>{xml(etag)}</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>{sums}</CopyPartResult>').encode()
+
         def upload(self):
             upload = uploads.get(self.query["uploadId"])
             if upload is None or upload["key"] != self.key: raise Refusal(404, "NoSuchUpload", "The specified upload does not exist.")
@@ -367,8 +428,15 @@ extension StrictS3 {
             most = min(int(self.query.get("max-keys") or 1000), self.config.get("page", 1000))
             keys = sorted((k for k in objects if k.startswith(prefix)), key=lambda k: k.encode())
             if mark: keys = [k for k in keys if k.encode() > base64.b64decode(mark)]
+            start = self.query.get("start-after")
+            if start and not mark: keys = [k for k in keys if k.encode() > start.encode()]
+            folders = []
+            if self.query.get("delimiter") == "/":
+                folders = sorted({prefix + k[len(prefix):].partition("/")[0] + "/" for k in keys if "/" in k[len(prefix):]})
+                keys = [k for k in keys if "/" not in k[len(prefix):]]
+                most = max(0, most - len(folders))
             cut = len(keys) > most
-            out = "".join(f"<Contents><Key>{up.quote_plus(k, safe='/')}</Key><ETag>{xml(objects[k]['etag'])}</ETag><Size>{len(objects[k]['body'])}</Size></Contents>" for k in keys[:most])
+            out = "".join(f"<CommonPrefixes><Prefix>{up.quote_plus(f, safe='/')}</Prefix></CommonPrefixes>" for f in folders) + "".join(f"<Contents><Key>{up.quote_plus(k, safe='/')}</Key><ETag>{xml(objects[k]['etag'])}</ETag><Size>{len(objects[k]['body'])}</Size></Contents>" for k in keys[:most])
             next_mark = f"<NextContinuationToken>{b64(keys[most - 1].encode())}</NextContinuationToken>" if cut else ""
             return 200, {"Content-Type": "application/xml"}, (
                 f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>{str(cut).lower()}</IsTruncated>'

@@ -54,7 +54,7 @@ package struct S3Visit: Sendable {
   package let line: JSON
   package init(_ line: JSON) { self.line = line }
 
-  /// `create`, `part`, `parts`, `complete`, `abort`, `put`, `get`, `tags`, `head` or `list`.
+  /// `create`, `part`, `copypart`, `copy`, `parts`, `complete`, `abort`, `put`, `get`, `tags`, `head` or `list`.
   package var op: String { line["op"].string ?? "" }
   package var status: Int64 { line["status"].int ?? 0 }
   package var received: Int64 { line["in"].int ?? 0 }

@@ -1,0 +1,50 @@
+import Endpoints
+import JobModel
+
+/// Whether the service of a copy's two ends copies by itself, and what it proves by that.
+struct ServiceCopy {
+  let scope: UploadScope
+  let object: RemoteObject
+
+  /// Nothing asks for the bytes, and each request can be bound to the version.
+  var isWanted: Bool {
+    let (settings, progress) = (scope.settings, scope.record.progress)
+    // What was begun in one way goes on in it.
+    if progress.session != nil, progress.copiedBy == .relay { return false }
+    guard object.hasStrongETag, settings.verify != .readback,
+      !scope.context.uploads.relayed.hasSaid(scope.sink.origin)
+    else { return false }
+    if settings.verify == .required, object.digests.isEmpty { return false }
+    // No parts, and so no condition.
+    if settings.ifExists != .replace, object.size == 0 { return false }
+    return scope.expect.digests.allSatisfy { object.digests[$0.key] == $0.value }
+  }
+
+  /// The ETag as a check, where it is of the content: one of several parts, or of what is encrypted, is another for the
+  /// same bytes.
+  func checks(of seen: RemoteObject) -> [Verification] {
+    guard seen.digests[.md5] != nil, scope.context.uploads.etags[scope.endpointName] != .other,
+      let theirs = seen.etag, theirs == object.etag
+    else { return [] }
+    return [Verification("etag", .server, .match)]
+  }
+
+  /// The bytes may still pass through haul, where the service did not copy them, or not right.
+  ///
+  /// - Parameter replaces: what stands at the destination may be replaced.
+  static func leavesToRelay(_ failure: Failure, _ checks: [Verification], replaces: Bool) -> Bool {
+    // What the manifest says of the source stays wrong.
+    guard !checks.contains(where: { $0.against == .manifest && $0.result == .mismatch }) else { return false }
+    switch failure.code {
+    case .forbidden, .unauthorized, .protocolViolation: return true
+    // The object stands there already: it would be kept.
+    case .integrityMismatch, .lengthMismatch, .digestUnavailable: return replaces
+    default: return false
+    }
+  }
+
+  /// The service copies nothing, rather than not this object.
+  static func isOfAllObjects(_ failure: Failure) -> Bool {
+    failure.code == .protocolViolation && [200, 405, 501].contains(failure.httpStatus ?? 0)
+  }
+}

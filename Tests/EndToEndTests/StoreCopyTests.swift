@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Copies within one S3 service that nobody here wrote: what each of them does by itself (docs/endpoints.md).
+@Suite(.stores, .turns, .timeLimit(.minutes(30)))
+struct StoreCopyTests {
+  typealias Make = Store.Make
+  private static let part = 5 << 20
+  private static let environment = Store.environment
+  private let place = "c\(UUID().uuidString.prefix(8).lowercased())"
+
+  private func job(_ endpoint: String, _ transfers: [String]) -> String {
+    """
+    version: 1
+    job: stores
+    policies: { p: { retry: { attempts: 4, initial: 10ms, max: 50ms } } }
+    endpoints: { s3: \(endpoint) }
+    defaults: { policy: p }
+    transfers:
+    \(transfers.map { "  - " + $0 }.joined(separator: "\n"))
+    """
+  }
+
+  /// What proves a copy of one object, and one in parts.
+  private func proof(_ make: Make, isParts: Bool) -> Set<String> {
+    switch make {
+    case .seaweedfs: isParts ? ["crc64nvme"] : ["crc64nvme"]
+    case .juicefs, .swift: isParts ? [] : ["etag"]
+    case .rclone: ["etag"]
+    }
+  }
+
+  @Test(arguments: Make.allCases) func byTheStoreItself(_ make: Make) async throws {
+    let (bench, store) = (try Bench(), try Store.shared(make))
+    let sizes = ["empty": 0, "ä b+c": 1000, "large": 4 * Self.part + 7]
+    let ups = try sizes.sorted { $0.key < $1.key }.enumerated().map { number, file in
+      try bench.source("up/\(file.key)", size: file.value, seed: UInt64(number + 1))
+      return "{ id: up\(number), upload: \"up/\(file.key)\", to: \"s3:\(place)/\(file.key)\" }"
+    }
+    let up = try await bench.run(job(store.endpoint(), ups), environment: Self.environment)
+    #expect(up.status == 0, "\(up.errors)")
+    let proxy = try await StoreProxy(bench, store)
+    let names = sizes.keys.sorted()
+    let copies = names.enumerated().map { number, name in
+      "{ id: c\(number), copy: \"s3:\(place)/\(name)\", to: \"s3:\(place)/copy/\(name)\" }"
+    }
+    let parts =
+      "{ id: parts, copy: \"s3:\(place)/large\", to: \"s3:\(place)/parts\", chunk_size: 5MiB }"
+    let run = try await bench.run(
+      job(store.endpoint(through: proxy), copies + [parts]).replacing("job: stores", with: "job: copies"),
+      environment: Self.environment)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors) \(run.faults)")
+    let sums = try await store.sums(place + "/")
+    for name in names {
+      #expect(try sums["\(place)/copy/\(name)"] == Sums.file(bench.job + "/up/" + name), "\(name)")
+    }
+    #expect(sums["\(place)/parts"] == sums["\(place)/large"])
+    print(
+      "copies, \(make):",
+      run.transfers.map {
+        "\($0["id"].string ?? "") \($0["copied_by"].string ?? "") \($0["bytes"]["transferred"].int ?? -1) \($0["verification"])"
+      }.joined(separator: "\n"), run.remarks, "\n", proxy.visits.joined(separator: "\n"))
+  }
+}
