@@ -71,6 +71,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // Checksum instructions, which Swift has no intrinsics for.
     .target(name: "CChecksums"),
     // openat2, reflink and interfaces, which Swift's Glibc can't call.
@@ -82,6 +83,7 @@ let package = Package(
     layer("Posix", ["CPosix"]),
     layer("Curl", ["CCurl"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
+    layer("Gzip", ["CZlib"]),
     layer("SQLite", ["CSQLite", "Locks"]),
     layer("YAML", ["CYAML"]),
 
@@ -92,7 +94,7 @@ let package = Package(
     layer("ManifestFields", ["JobModel", "YAML"]),
     layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
     layer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
-    layer("Planner", ["Endpoints", "JobModel", "Posix"]),
+    layer("Planner", ["Digests", "Endpoints", "Gzip", "JobModel", "Posix"]),
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
@@ -161,6 +163,7 @@ let package = Package(
       ]),
     tests("HTTPClientTests", ["Admission", "Curl", "Endpoints", "HTTPClient", "JobModel"]),
     tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),
+    tests("GzipTests", ["Gzip"]),
     tests("LocksTests", ["Locks"]),
     tests("PosixTests", ["Posix"]),
     tests("TimeZonesTests", ["JobModel", "TimeZones"]),
@@ -170,7 +173,7 @@ let package = Package(
       "JobManifestTests",
       ["Endpoints", "JobManifest", "JobModel", "ManifestFields", "Planner", "TestSupport", "YAML"]),
     tests("PreviewTests", ["Endpoints", "JobLedger", "JobModel", "LocalFiles", "Preview", "TestSupport"]),
-    tests("PlannerTests", ["Endpoints", "JobManifest", "JobModel", "Planner"]),
+    tests("PlannerTests", ["Digests", "Endpoints", "JobManifest", "JobModel", "Planner"]),
     tests(
       "EndpointTests",
       [

@@ -13,6 +13,9 @@ struct FanOutRule {
   func read(_ direction: Verb, _ source: PlaceTemplate, _ destination: PlaceTemplate) -> FanOut? {
     let isGlob = direction == .upload && isLocal(source) && hasPattern(source.text.text)
     let rule = level.ifEmpty ?? .fail
+    if let rows = level.rows, rows.format == .inventory {
+      return inventory(rows, direction, source, destination).map { .rows($0, rule) }
+    }
     if let rows = level.rows {
       refuse(["include", "exclude"], "is for globs and remote prefixes")
       refuse(["where"], "is for globs and remote prefixes: nothing tells the size or the time of a row")
@@ -36,6 +39,41 @@ struct FanOutRule {
     }
     refuse(["include", "exclude", "if_empty", "where"], "is for fan-outs, and this is one file")
     return .single
+  }
+
+  /// An inventory stands for the listing of the source's prefix, or its rows name the sources.
+  private func inventory(
+    _ rows: RowSource, _ direction: Verb, _ source: PlaceTemplate, _ destination: PlaceTemplate
+  ) -> RowSource? {
+    guard direction.readsRemote, case .remote(let name) = source.kind,
+      endpoints.named[name]?.driver.abilities.hasInventories == true
+    else {
+      fields.scope.faults.error(
+        "an inventory is of an S3 bucket, and `\(source.text.text.written)` is in none", at: source.text.mark,
+        hint: "download or copy from an endpoint of type `s3`")
+      return nil
+    }
+    if source.text.text.dependsOnEntry {
+      refuse(["include", "exclude", "where"], "is for an inventory whose source is a prefix")
+      return checked(rows, destination) ? rows : nil
+    }
+    guard isPrefix(source) else {
+      fields.scope.faults.error(
+        "every object of the inventory would have this one source", at: source.text.mark,
+        hint: "end it in `/` for what lies below, or write `\(name):${each.key}`")
+      return nil
+    }
+    if let key = rows.key {
+      fields.scope.faults.error(
+        "`key` is not for an inventory whose source is a prefix", at: key.mark,
+        hint: "leave it out: ids are made of the objects' keys")
+      return nil
+    }
+    guard keepsNames(destination) else { return nil }
+    var rows = rows
+    rows.filter = EntryFilter(
+      include: level.include ?? [], exclude: level.exclude ?? [], bounds: level.bounds)
+    return rows
   }
 
   private func isLocal(_ place: PlaceTemplate) -> Bool {

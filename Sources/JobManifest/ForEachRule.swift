@@ -4,14 +4,14 @@ internal import YAML
 
 /// `for_each`: which file's rows make transfers.
 enum ForEachRule {
-  private static let formats = ["csv", "jsonl", "checksums", "list"]
+  private static let formats = ["csv", "jsonl", "checksums", "list", "inventory"]
 
   static func read(_ parent: Fields) -> RowSource? {
     guard let fields = parent.fields("for_each", .forEach) else { return nil }
     let given = formats.filter(fields.has)
     guard let word = given.first, given.count == 1 else {
       parent.error(
-        "`for_each` has exactly one of csv, jsonl, checksums and list", at: "for_each",
+        "`for_each` has exactly one of csv, jsonl, checksums, list and inventory", at: "for_each",
         hint: "for_each: { csv: files.csv }")
       return nil
     }
@@ -37,6 +37,7 @@ enum ForEachRule {
       case "csv": .csv(columns: columns)
       case "jsonl": .jsonl
       case "checksums": .checksums
+      case "inventory": .inventory
       default: .list
       }
     return RowSource(

@@ -31,7 +31,7 @@ package struct KeyShape: Sendable {
     name: "a transfer", keys: ["id", "download", "upload", "copy", "to"] + transferLevel)
   package static let defaults = KeyShape(name: "`defaults`", keys: transferLevel)
   package static let forEach = KeyShape(
-    name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "columns", "key"])
+    name: "`for_each`", keys: ["csv", "jsonl", "checksums", "list", "inventory", "columns", "key"])
   package static let entryBounds = KeyShape(name: "`where`", keys: ["size", "modified"])
   package static let sizeBounds = KeyShape(name: "`size`", keys: ["min", "max"])
   package static let timeBounds = KeyShape(name: "`modified`", keys: ["after", "before"])

@@ -399,7 +399,7 @@ final class EntryPlanner {
 
   private func mark(_ row: (any RowReader)?) -> SourceMark {
     guard let row, let rowFile else { return template.mark }
-    return SourceMark(file: rowFile, line: row.line, column: 1)
+    return SourceMark(file: row.file ?? rowFile, line: row.line, column: 1)
   }
 }
 

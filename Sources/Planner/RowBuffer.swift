@@ -1,13 +1,11 @@
-internal import Glibc
 internal import JobModel
 internal import Posix
 
-/// A file read in blocks of 1 MiB, of which the current row is always whole in memory.
+/// A text read in blocks, of which the current row is always whole in memory.
 final class RowBuffer {
-  private static let block = 1 << 20
   /// A row of this many bytes is a fault: most likely a quote is not closed.
   static let longestRow = 16 << 20
-  private let descriptor: Int32
+  private let source: any BlockSource
   private(set) var bytes: [UInt8] = []
   private(set) var isAtEnd = false
   /// Index of the first byte that is not consumed.
@@ -18,22 +16,23 @@ final class RowBuffer {
   private let kind: Masked.Line
 
   /// - Parameter kind: what the file's lines are, for the secrets in one that is shown.
-  init(path: String, kind: Masked.Line) throws(SystemError) {
+  convenience init(path: String, kind: Masked.Line) throws(SystemError) {
+    self.init(try FileBlocks(path), kind: kind)
+  }
+
+  init(_ source: any BlockSource, kind: Masked.Line) {
+    self.source = source
     self.kind = kind
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SystemError() }
     fill()
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
   }
-
-  deinit { close(descriptor) }
 
   /// Reads another block behind what is there; the bytes before `start` are dropped, so indexes change.
   func fill() {
     bytes.removeSubrange(..<start)
     start = 0
-    do throws(SystemError) {
-      let block = try Files.read(descriptor, upTo: Self.block)
+    do {
+      let block = try source.next()
       isAtEnd = block.isEmpty
       bytes += block
     } catch {

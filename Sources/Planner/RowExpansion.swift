@@ -18,17 +18,35 @@ struct RowExpansion {
     }
     let columns = columns()
     guard try bind(reader, columns) else { return }
+    var listing: InventoryListing?
+    if let inventory = reader as? InventoryReader {
+      guard let opened = InventoryListing(expansion, source, inventory, at: place) else { return }
+      listing = opened
+    }
     let planner = expansion.planner(columns: columns)
     let places = planner.places(expansion, row: reader)
     var count = 0
     while let isRow = next(reader) {
       guard isRow else { continue }
+      var entry = EntryPlanner.Entry.row
+      if listing?.isOfPrefix == true {
+        do throws(RowFault) {
+          guard let found = try listing?.entry() else { continue }
+          entry = found
+        } catch {
+          report(error, in: reader)
+          continue
+        }
+      }
       count += 1
-      guard let planned = expansion.planned(planner, .row, row: reader) else { continue }
+      guard let planned = expansion.planned(planner, entry, row: reader) else { continue }
       try visit(planned, places)
     }
+    if let message = listing?.folders.message { expansion.faults.warning(message, at: place) }
+    listing?.selection.report(expansion.faults)
     if count == 0, expansion.faults.errorCount == 0 {
-      expansion.empty("`\(expansion.context.shown(source.path))` has no rows", rule, at: place)
+      let nothing = "`\(expansion.context.shown(source.path))` has no rows"
+      expansion.empty(listing?.selection.emptiness(nothing) ?? nothing, rule, at: place)
     }
   }
 
@@ -41,6 +59,9 @@ struct RowExpansion {
     case .jsonl: return JSONLinesReader(try buffer(.json))
     case .checksums: return ChecksumsReader(try buffer(.text))
     case .list: return ListReader(try buffer(.text))
+    case .inventory:
+      let context = expansion.context
+      return try InventoryReader(path: context.absolute(source.path), shown: context.shown(source.path))
     }
   }
 
@@ -49,14 +70,15 @@ struct RowExpansion {
     do throws(RowFault) {
       return try reader.next() ? true : nil
     } catch {
-      report(error)
+      report(error, in: reader)
       return error.isFinal ? nil : false
     }
   }
 
-  private func report(_ fault: RowFault) {
+  private func report(_ fault: RowFault, in reader: any RowReader) {
     let mark = SourceMark(
-      file: expansion.context.shown(source.path), line: fault.place.line, column: fault.place.column)
+      file: reader.file ?? expansion.context.shown(source.path), line: fault.place.line,
+      column: fault.place.column)
     expansion.faults.error(
       fault.message, at: TextPlace(mark: mark, lineText: fault.place.lineText), hint: fault.hint,
       cause: fault.isUnreadable ? .unreadableInput : .manifest)
@@ -83,7 +105,7 @@ struct RowExpansion {
       }
       return names.missing.isEmpty
     } catch {
-      report(error)
+      report(error, in: reader)
       return false
     }
   }

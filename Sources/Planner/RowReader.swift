@@ -10,6 +10,8 @@ protocol RowReader: AnyObject {
   func value(_ index: Int) throws(ValueFault) -> String
   /// Appends a bound column of the current row as it stands in the file; false where its value is to be read.
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool
+  /// The path of the file that the rows stand in, where it is another than the one that the manifest names.
+  var file: String? { get }
   /// The current row's first line.
   var line: Int { get }
   /// Where a bound column of the current row begins; nil: the row itself.
@@ -17,6 +19,7 @@ protocol RowReader: AnyObject {
 }
 
 extension RowReader {
+  var file: String? { nil }
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool { false }
 }
 

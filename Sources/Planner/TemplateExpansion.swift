@@ -97,7 +97,7 @@ final class TemplateExpansion {
     if count == 0 { empty(selection.emptiness("no file matches `\(text)`"), rule, at: place) }
   }
 
-  private func selection(_ filter: EntryFilter) -> EntrySelection {
+  func selection(_ filter: EntryFilter) -> EntrySelection {
     EntrySelection(filter.bounds, startedAt: context.run.startedAt)
   }
 
@@ -155,14 +155,7 @@ final class TemplateExpansion {
       return
     }
     let planner = planner()
-    let prefix: String
-    do throws(EntryFault) {
-      prefix = try values().text(CompiledText(template.source.text, columns: []))
-    } catch {
-      faults.error(error.message, at: self.place(of: error, row: nil), hint: error.hint)
-      return
-    }
-    guard let lister = context.lister else { return }
+    guard let prefix = text(of: template.source.text), let lister = context.lister else { return }
     var (count, selection) = (0, selection(filter))
     var folders = FolderMarks()
     try lister(endpoint, prefix, settings) { found in
@@ -181,6 +174,16 @@ final class TemplateExpansion {
     selection.report(faults)
     if count == 0 {
       empty(selection.emptiness("nothing lies below `\(name):\(prefix)`"), rule, at: place)
+    }
+  }
+
+  /// A text that no entry has a part in; nil after a fault, which is reported.
+  func text(of text: MarkedText) -> String? {
+    do throws(EntryFault) {
+      return try values().text(CompiledText(text, columns: []))
+    } catch {
+      faults.error(error.message, at: place(of: error, row: nil), hint: error.hint)
+      return nil
     }
   }
 
@@ -209,7 +212,8 @@ final class TemplateExpansion {
   func rowPlace(_ row: (any RowReader)?, _ index: Int?) -> TextPlace? {
     guard let row, case .rows(let source, _) = template.fanOut else { return nil }
     let place = row.place(index)
-    let mark = SourceMark(file: context.shown(source.path), line: place.line, column: place.column)
+    let mark = SourceMark(
+      file: row.file ?? context.shown(source.path), line: place.line, column: place.column)
     return TextPlace(mark: mark, lineText: place.lineText)
   }
 
@@ -252,7 +256,7 @@ private struct TemplatePlaces: EntryPlaces {
 }
 
 /// Names that end in `/`: stores keep them to show empty folders, and no file can be called so.
-private struct FolderMarks {
+struct FolderMarks {
   private var count = 0
   private var first = ""
 

@@ -10,7 +10,8 @@ package struct S3Driver: EndpointDriver {
 
   package static let word = "s3"
   package static let abilities = EndpointAbilities(
-    lists: true, listsVersions: true, provesUploads: true, readsBack: true, mostConnections: 256,
+    lists: true, listsVersions: true, hasInventories: true, provesUploads: true, readsBack: true,
+    mostConnections: 256,
     tells: Set(Attribute.allCases), keeps: Set(Attribute.allCases), datesStoring: true,
     takes: Set(GivenKey.allCases))
   package static let keys: KeyTable<Self> = [
@@ -47,6 +48,7 @@ package struct S3Driver: EndpointDriver {
     return root == S3Address(base: url, settings: usual).root ? [] : [root.text]
   }
 
+  package var bucketName: String? { settings.bucket }
   package var firstIdentity: [String] { [settings.bucket] }
 
   package func root(at url: String) -> String {

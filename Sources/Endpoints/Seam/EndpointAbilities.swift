@@ -9,6 +9,8 @@ package struct EndpointAbilities: Sendable, Hashable {
   /// A listing begins behind any name, goes on in the order of the names' bytes, and tells of each object the ETag that an
   /// answer for it has: where many are looked at, one request tells of a page of them.
   package var listsVersions = false
+  /// The service writes lists of its objects (S3 Inventory), which can stand for listings.
+  package var hasInventories = false
   /// Gives a digest of what was uploaded, or checks one: what `verify: required` needs. A server of a kind may lack what
   /// others have; what it says of itself decides then.
   package var provesUploads = false
@@ -30,13 +32,15 @@ package struct EndpointAbilities: Sendable, Hashable {
 
   package init(
     refused: [Direction: String] = [:], lists: Bool = false, listsVersions: Bool = false,
-    provesUploads: Bool = false, readsBack: Bool = false, digestsReplaceETags: Bool = false,
+    hasInventories: Bool = false, provesUploads: Bool = false, readsBack: Bool = false,
+    digestsReplaceETags: Bool = false,
     mostConnections: Int = 64, tells: Set<Attribute> = [], keeps: Set<Attribute> = [],
     datesStoring: Bool = false, takes: Set<GivenKey> = []
   ) {
     self.refused = refused
     self.lists = lists
     self.listsVersions = listsVersions
+    self.hasInventories = hasInventories
     self.provesUploads = provesUploads
     self.readsBack = readsBack
     self.digestsReplaceETags = digestsReplaceETags

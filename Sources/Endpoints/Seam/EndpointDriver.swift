@@ -23,6 +23,8 @@ package protocol EndpointDriver: Sendable {
   /// What tells the endpoint's store from others besides kind and URL: progress belongs to it. A value never changes
   /// for the same store: plans are known again by it. There is no default, so that no kind forgets it.
   func identity(_ direction: Direction, at url: String) -> [String]
+  /// The bucket, of kinds whose service has several: an inventory is of one of them.
+  var bucketName: String? { get }
   /// What haul 0.1 knew of it, frozen: for its plans.
   var firstIdentity: [String] { get }
 
@@ -66,6 +68,7 @@ extension EndpointDriver {
   package static func check(url: String) throws(ValueFault) {}
   package func check(path: String, _ direction: Direction) throws(ValueFault) {}
 
+  package var bucketName: String? { nil }
   package var firstIdentity: [String] { [] }
   package func root(at url: String) -> String { url }
   package func record(at url: String) -> [String: String] { [:] }

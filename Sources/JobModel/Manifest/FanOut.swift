@@ -49,6 +49,8 @@ package struct RowSource: Sendable, Hashable {
     case jsonl
     case checksums
     case list
+    /// The manifest.json of an S3 Inventory.
+    case inventory
 
     package var word: String {
       switch self {
@@ -56,6 +58,7 @@ package struct RowSource: Sendable, Hashable {
       case .jsonl: "jsonl"
       case .checksums: "checksums"
       case .list: "list"
+      case .inventory: "inventory"
       }
     }
   }
@@ -66,6 +69,8 @@ package struct RowSource: Sendable, Hashable {
   package var lineText: String
   /// What an entry's id ends in; nil: its destination.
   package var key: MarkedText?
+  /// Of an inventory that stands for the listing of a prefix.
+  package var filter = EntryFilter()
 
   package init(format: Format, path: String, mark: SourceMark, lineText: String, key: MarkedText?) {
     self.format = format
