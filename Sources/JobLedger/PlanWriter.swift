@@ -61,6 +61,7 @@ extension JobLedger {
       try fill(writer)
       let change = try writer.finish()
       if change.added + change.adjusted + change.retired > 0 { try Self.noteChange(db) }
+      try Self.forgetListings(db)
       try db.execute(
         sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
         arguments: [PlanIdentityForm.meta, PlanIdentityForm.current])

@@ -123,8 +123,34 @@ enum Schema {
       // What was preserved, and behind a `-` what was lost: see `AttributesText`.
       try db.execute(sql: "ALTER TABLE progress ADD COLUMN attributes TEXT")
     }
+    migrator.registerMigration("26 listings that are under way") { db in try db.execute(sql: listings) }
     return migrator
   }
+
+  private static let listings = """
+    -- What a remote prefix was found to have so far, for a plan that is not compiled yet.
+    CREATE TABLE listing (
+      number INTEGER PRIMARY KEY,
+      -- A digest of the store and the prefix.
+      "key" TEXT NOT NULL UNIQUE,
+      updated_at REAL NOT NULL
+    ) STRICT;
+    -- Names may hold any byte: they are blobs.
+    CREATE TABLE listing_part (
+      listing INTEGER NOT NULL REFERENCES listing (number) ON DELETE CASCADE,
+      prefix BLOB NOT NULL,
+      position BLOB,
+      is_done INTEGER NOT NULL,
+      PRIMARY KEY (listing, prefix)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE listed_name (
+      listing INTEGER NOT NULL REFERENCES listing (number) ON DELETE CASCADE,
+      path BLOB NOT NULL,
+      size INTEGER,
+      modified REAL,
+      PRIMARY KEY (listing, path)
+    ) STRICT, WITHOUT ROWID;
+    """
 
   private static let notices = """
     -- What is to be told of a run's events. Written with the event; sent until it is delivered.

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -27,6 +28,59 @@ struct ListingTests {
       #expect(plan.status == 0, "\(plan.errors)")
       #expect(plan.output.contains("p/k199"), "\(plan.output.suffix(300))")
     }
+  }
+
+  /// A long prefix is listed folder by folder at the same time, and a listing that was killed goes on where it was: no page
+  /// is asked for again but those that were on their way.
+  @Test func aKilledListingGoesOn() async throws {
+    let bench = try Bench()
+    let s3 = try await StrictS3(bench)
+    var names = (0..<30).map { "a\($0)" }
+    for folder in ["b", "c d", "ä"] { names += (0..<25).map { "in/\(folder)/\($0)" } }
+    names += ["in/z"]
+    for name in names { try bench.source("up/" + name, size: 1) }
+    func job(_ name: String, _ transfer: String) -> String {
+      """
+      version: 1
+      job: \(name)
+      endpoints: { s3: \(s3.endpoint()) }
+      transfers: [{ id: all, \(transfer) }]
+      """
+    }
+    let up = try await bench.run(
+      job("up", "upload: \"up/**\", to: \"s3:\""), environment: StrictS3.environment)
+    try #require(up.status == 0, "\(up.errors)")
+    try s3.set(["\"page\": 4", "\"pause\": 0.2"])
+    try bench.writeJob(job("down", "download: \"s3:in/\", to: down/"))
+    func lists() -> [S3Visit] { s3.log().filter { $0.op == "list" && $0.status == 200 } }
+    let before = lists().count
+    for kill in 1...2 {
+      let running = try bench.start(bench.runArguments(), environment: StrictS3.environment)
+      let wanted = before + kill * 9
+      try await RemoteKills.wait(while: { lists().count < wanted && running.isAlive })
+      running.signal(SIGKILL)
+      #expect(try await running.wait().status == 128 + SIGKILL, "it was over before it was killed")
+    }
+    let killed = lists().count
+    try s3.set(["\"page\": 4"])
+    let run = try await bench.run(nil, environment: StrictS3.environment)
+    #expect(run.status == 0 && run.totals["completed"].int == 76, "\(run.errors)")
+    #expect(try Sums.tree(bench.job + "/down").count == 76)
+    // Some 23 pages and the looks for folders, and at each kill those that were on their way, eight at most.
+    #expect(
+      lists().count - before <= 30 + 2 * 8,
+      "\(lists().count - before) requests, \(killed - before) of them killed")
+    #expect(lists().contains { $0.line["path"].string?.contains("delimiter=") == true })
+    #expect(lists().contains { $0.line["path"].string?.contains("start-after=") == true })
+    #expect(lists().contains { $0.line["path"].string?.contains("prefix=in%2Fc%20d%2F") == true })
+    // What is complete is not believed the next time.
+    try s3.set([])
+    try bench.source("up/in/new", size: 1)
+    _ = try await bench.run(
+      job("up2", "upload: up/in/new, to: \"s3:in/new\""), environment: StrictS3.environment)
+    let again = try await bench.run(
+      job("down", "download: \"s3:in/\", to: down/"), environment: StrictS3.environment)
+    #expect(again.totals["completed"].int == 1 && again.totals["up_to_date"].int == 76, "\(again.errors)")
   }
 
   private static func page(_ keys: Range<Int>, of count: Int) -> String {

@@ -21,10 +21,14 @@ package struct S3Listing: ListingProtocol {
     request(prefix, name.isEmpty ? nil : ("start-after", name))
   }
 
-  private func request(_ prefix: String, _ start: (name: String, value: String)?) -> Request {
+  package func listFolders(_ prefix: String) -> Request? { request(prefix, nil, delimiter: "delimiter=%2F&") }
+
+  private func request(
+    _ prefix: String, _ start: (name: String, value: String)?, delimiter: String = ""
+  ) -> Request {
     var url = root
     // Keys may hold what XML can't: they come percent-encoded.
-    var query = "encoding-type=url&list-type=2&max-keys=1000"
+    var query = delimiter + "encoding-type=url&list-type=2&max-keys=1000"
     query += "&prefix=" + WebURL.encode(prefix, keepingSlash: false)
     if let start { query += "&\(start.name)=" + WebURL.encode(start.value, keepingSlash: false) }
     url.query = query
@@ -45,13 +49,17 @@ package struct S3Listing: ListingProtocol {
           .protocolViolation, "\(response.url) did not answer with a listing", httpStatus: response.status))
     }
     let isEncoded = root["EncodingType"] == "url"
-    var page = ListedPage(entries: [])
-    for item in root.all("Contents") {
-      guard let name = item.exact("Key") else { continue }
+    func below(_ name: String?) -> String? {
+      guard let name else { return nil }
       let key = isEncoded ? WebURL.decode(name.replacing("+", with: " ")) : name
       // By bytes: as text, a prefix may end within what counts as one character.
-      guard key.utf8.starts(with: prefix.utf8) else { continue }
-      let below = String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+      guard key.utf8.starts(with: prefix.utf8) else { return nil }
+      return String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    }
+    var page = ListedPage(entries: [])
+    page.folders = root.all("CommonPrefixes").compactMap { below($0.exact("Prefix")) }.filter { !$0.isEmpty }
+    for item in root.all("Contents") {
+      guard let below = below(item.exact("Key")) else { continue }
       page.entries.append(
         ListedPage.Entry(
           path: below, size: item["Size"].flatMap { ByteCount.read($0) },

@@ -9,6 +9,9 @@ package protocol ListingProtocol: RemoteProtocol {
   ///
   /// - Parameter name: the prefix, and what is behind it.
   func list(_ prefix: String, after name: String) -> Request?
+  /// Asks for what lies right below a prefix: its entries and its folders, one page of them; nil where listings go folder
+  /// by folder.
+  func listFolders(_ prefix: String) -> Request?
   /// - Parameter page: the mark that was asked for.
   func listed(
     _ response: Response, prefix: String, page: String?, now: Double
@@ -17,6 +20,7 @@ package protocol ListingProtocol: RemoteProtocol {
 
 extension ListingProtocol {
   package func list(_ prefix: String, after name: String) -> Request? { nil }
+  package func listFolders(_ prefix: String) -> Request? { nil }
 }
 
 /// Some of what lies below a prefix: in the order of names, or folder by folder where the store keeps folders.
@@ -46,6 +50,8 @@ package struct ListedPage: Sendable, Hashable {
     }
   }
   package var entries: [Entry]
+  /// Below the prefix, each with its `/`; where folders were asked for.
+  package var folders: [String] = []
   /// The mark of the page behind this one; nil at the end.
   package var next: String?
 

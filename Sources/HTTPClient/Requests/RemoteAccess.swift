@@ -27,7 +27,26 @@ extension UploadAccess {
   }
 }
 
+/// Where a listing goes on.
+package enum ListingPlace: Sendable, Hashable {
+  case beginning
+  /// At the page that the server has marked so.
+  case mark(String)
+  /// Behind this name, of kinds whose listings tell versions.
+  case after(String)
+
+  var mark: String? { if case .mark(let mark) = self { mark } else { nil } }
+}
+
 extension ListingAccess {
+  /// What lies right below a prefix, its folders by name; nil where that can't be asked for.
+  nonisolated(nonsending) func folders(of prefix: String, _ requester: Requester) async throws -> ListedPage?
+  {
+    guard case .http(let listing) = self, let request = listing.listFolders(prefix) else { return nil }
+    let response = try await requester.call(request)
+    return try listing.listed(response, prefix: prefix, page: nil, now: requester.context.clock.now()).get()
+  }
+
   /// The page that begins behind a name, asked for once; nil where listings begin at their beginning.
   ///
   /// - Parameter requester: of one of the transfers that it tells of.
@@ -40,11 +59,14 @@ extension ListingAccess {
   }
 
   nonisolated(nonsending) func page(
-    _ page: String?, of prefix: String, _ requester: Requester
+    _ place: ListingPlace, of prefix: String, _ requester: Requester
   ) async throws -> ListedPage {
+    let page = place.mark
     switch self {
     case .http(let listing):
-      let response = try await requester.call(listing.list(prefix, page: page))
+      var request = listing.list(prefix, page: page)
+      if case .after(let name) = place { request = listing.list(prefix, after: name) ?? request }
+      let response = try await requester.call(request)
       return try listing.listed(response, prefix: prefix, page: page, now: requester.context.clock.now())
         .get()
     case .direct(let listing):

@@ -14,21 +14,37 @@ package actor RemoteListing {
   }
 
   /// - Parameters:
-  ///   - page: the mark of the page wanted; nil for the first.
+  ///   - place: where the page begins.
   ///   - settings: of the transfers that will be made of it, for their policy.
   /// - Throws: `Failure`.
   package func page(
-    _ page: String?, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
+    _ place: ListingPlace, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
   ) async throws -> ListedPage {
+    let (remote, requester) = try access(endpoint, settings)
+    do {
+      return try await remote.page(place, of: prefix, requester)
+    } catch let failure as Failure {
+      throw failure.without(context.mask)
+    }
+  }
+
+  /// What lies right below a prefix, its folders by name; nil where that can't be asked for, or is refused.
+  package func folders(
+    of prefix: String, at endpoint: Endpoint, settings: TransferSettings
+  ) async throws -> ListedPage? {
+    let (remote, requester) = try access(endpoint, settings)
+    // It only helps: what the store does not do is listed page by page.
+    do { return try await remote.folders(of: prefix, requester) } catch is Failure { return nil }
+  }
+
+  private func access(
+    _ endpoint: Endpoint, _ settings: TransferSettings
+  ) throws -> (ListingAccess, Requester) {
     guard let url = WebURL(endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
     let remote = try endpoint.driver.listingAccess(at: url)
     let requester = Requester(
       context, endpoint: endpoint, remote: remote.refusals, settings: settings,
       throttle: Throttle(settings.policy))
-    do {
-      return try await remote.page(page, of: prefix, requester)
-    } catch let failure as Failure {
-      throw failure.without(context.mask)
-    }
+    return (remote, requester)
   }
 }

@@ -36,6 +36,22 @@ enum PlanCompiler {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
+    // Before the transaction that the plan is written in: a kill keeps what was listed.
+    try lister?.listAll(job, run: run)
+    do {
+      return try compile(
+        job, run: run, mark: mark, former: former, listed: lister, into: ledger, sparing: state)
+    } catch let faulty as Faulty {
+      // What the fault lies in may be mended there: the next compile looks again.
+      try ledger.forgetListings()
+      throw faulty
+    }
+  }
+
+  private static func compile(
+    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?, listed lister: PrefixLister?,
+    into ledger: JobLedger, sparing state: StateFolders?
+  ) throws -> Compiled {
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     let change = try ledger.compile(
       from: { compiled.diagnostics.isEmpty ? mark : nil },

@@ -1,3 +1,4 @@
+import Digests
 import Dispatch
 import Endpoints
 import HTTPClient
@@ -7,12 +8,17 @@ import Planner
 import Posix
 import Transfers
 
-/// Lists remote prefixes while a job is compiled: page by page, so that no listing is ever held whole.
+/// Lists remote prefixes before a job is compiled, into the ledger: no listing is ever held whole, and what a killed compile
+/// was told is not asked for again.
 ///
-/// The planner waits for each page, so it has to run on a thread of its own (`DedicatedThread`).
+/// Its caller waits for all pages, so it has to run on a thread of its own (`DedicatedThread`).
 struct PrefixLister {
+  /// Names that are read from the ledger at a time.
+  private static let batch = 1000
+
   private let setUp: EngineSetUp
   private let listing: RemoteListing
+  private let ledger: JobLedger
 
   /// nil where the job has nothing to list.
   init?(
@@ -26,33 +32,66 @@ struct PrefixLister {
       writer: LedgerWriter(ledger) { _ in }, run: 0,
       board: ProgressRegistry(), events: { _ in })
     listing = RemoteListing(setUp.client)
+    self.ledger = ledger
   }
 
   func shutDown() { setUp.shutDown() }
 
+  /// Lists every prefix that the job names.
+  func listAll(_ job: Job, run: RunValues) throws {
+    var prefixes = job
+    prefixes.templates = job.templates.filter { if case .prefix = $0.fanOut { true } else { false } }
+    // What they need may be no prefix; and nothing lies below one before it is listed.
+    for index in prefixes.templates.indices { prefixes.templates[index].needs = [] }
+    var listed: Set<String> = []
+    _ = try JobPlanner.expand(
+      prefixes, run: run, uuid: { $0 },
+      lister: { endpoint, prefix, settings, _ in
+        let key = try Self.key(endpoint, prefix)
+        guard listed.insert(key).inserted else { return }
+        let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
+        let walk = ListingWalk(
+          ledger: ledger, listing: listing, endpoint: endpoint, prefix: prefix, settings: settings,
+          number: number)
+        try wait { try await walk.run(parts) }
+      }, each: { _ in })
+  }
+
+  /// Gives the names that were listed, in the order of their bytes.
   func list(
     _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
     _ entry: (ListedPage.Entry) throws -> Void
   ) throws {
-    var mark: String?
-    repeat {
-      let page = try wait { [listing, mark] in
-        try await listing.page(mark, of: prefix, at: endpoint, settings: settings)
+    let key = try Self.key(endpoint, prefix)
+    guard let number = try ledger.listingNumber(key) else {
+      throw Failure(.internal, "`\(prefix)` was not listed before the plan was made of it")
+    }
+    var last: String?
+    while true {
+      let names = try ledger.listed(number, after: last, most: Self.batch)
+      for name in names {
+        try entry(ListedPage.Entry(path: name.path, size: name.size, modified: name.modified))
       }
-      for found in page.entries { try entry(found) }
-      mark = page.next
-    } while mark != nil
+      guard names.count == Self.batch else { return }
+      last = names.last?.path
+    }
   }
 
-  private func wait(_ body: @escaping @Sendable () async throws -> ListedPage) throws -> ListedPage {
-    let result = OnceValue<Result<ListedPage, any Error>>()
+  /// What is listed: the store, and the prefix.
+  private static func key(_ endpoint: Endpoint, _ prefix: String) throws -> String {
+    let facts = StoreIdentity.facts(endpoint, .download, .current) + [prefix]
+    return try Digest.hex(of: Array(facts.joined(separator: "\0").utf8), .sha256)
+  }
+
+  private func wait(_ body: @escaping @Sendable () async throws -> Void) throws {
+    let result = OnceValue<Result<Void, any Error>>()
     let done = DispatchSemaphore(value: 0)
     Task {
       do { result.set(.success(try await body())) } catch { result.set(.failure(error)) }
       done.signal()
     }
     done.wait()
-    guard let page = result.value else { throw Failure(.internal, "a listing ended without a result") }
-    return try page.get()
+    guard let end = result.value else { throw Failure(.internal, "a listing ended without a result") }
+    try end.get()
   }
 }

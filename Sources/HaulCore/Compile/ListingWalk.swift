@@ -1,0 +1,89 @@
+import Endpoints
+import HTTPClient
+import JobLedger
+import JobModel
+import Posix
+
+/// Lists one remote prefix into the ledger: page by page, its folders at the same time where that helps, from where an
+/// earlier compile was killed on.
+struct ListingWalk {
+  /// Parts that are listed at a time.
+  private static let most = 8
+  /// Pages after which a part counts as long: its folders are then listed each by itself.
+  private static let patience = 4
+  /// More folders than these would cost more requests than they save.
+  private static let folders = 2...64
+
+  let ledger: JobLedger
+  let listing: RemoteListing
+  let endpoint: Endpoint
+  let prefix: String
+  let settings: TransferSettings
+  let number: Int64
+
+  func run(_ parts: [ListingPart]) async throws {
+    var waiting = parts.filter { !$0.isDone }[...]
+    try await withThrowingTaskGroup(of: [ListingPart].self) { group in
+      var running = 0
+      while true {
+        while running < Self.most, let part = waiting.popFirst() {
+          running += 1
+          group.addTask { try await self.list(part) }
+        }
+        guard let more = try await group.next() else { return }
+        running -= 1
+        waiting += more
+      }
+    }
+  }
+
+  /// Lists a part to its end, or until others take its place, which are given.
+  private func list(_ begun: ListingPart) async throws -> [ListingPart] {
+    var part = begun
+    let isByName = endpoint.driver.abilities.listsVersions
+    var place: ListingPlace =
+      part.position.map { isByName ? .after($0) : .mark($0) } ?? .beginning
+    var pages = 0
+    while true {
+      let page = try await listing.page(place, of: part.prefix, at: endpoint, settings: settings)
+      var names = named(page, in: part)
+      let last = page.entries.last.map { part.prefix + $0.path }
+      guard let next = page.next else {
+        part.isDone = true
+        try record(names, part)
+        return []
+      }
+      pages += 1
+      if isByName, pages == Self.patience, let last,
+        let level = try await listing.folders(of: part.prefix, at: endpoint, settings: settings),
+        level.next == nil, Self.folders.contains(level.folders.count)
+      {
+        names += named(level, in: part)
+        part.isDone = true
+        let more = Self.parts(level.folders.map { [prefix = part.prefix] in prefix + $0 }, behind: last)
+        try record(names, part, more)
+        return more
+      }
+      part.position = isByName ? last ?? part.position : next
+      try record(names, part)
+      place = .mark(next)
+    }
+  }
+
+  /// A part a folder, but for those that are told already; of one that is told in part, the rest.
+  static func parts(_ folders: [String], behind last: String) -> [ListingPart] {
+    folders.compactMap { folder in
+      if last.utf8.starts(with: folder.utf8) { return ListingPart(prefix: folder, position: last) }
+      return folder.utf8.lexicographicallyPrecedes(last.utf8) ? nil : ListingPart(prefix: folder)
+    }
+  }
+
+  private func named(_ page: ListedPage, in part: ListingPart) -> [ListedName] {
+    let below = String(decoding: part.prefix.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    return page.entries.map { ListedName(path: below + $0.path, size: $0.size, modified: $0.modified) }
+  }
+
+  private func record(_ names: [ListedName], _ part: ListingPart, _ more: [ListingPart] = []) throws {
+    try ledger.record(names, in: number, part, more: more, now: SystemClock.now)
+  }
+}

@@ -1,0 +1,120 @@
+import SQLite
+
+/// A part of a listing: what lies below a prefix, as far as it was told.
+package struct ListingPart: Sendable, Hashable {
+  /// The listing's own prefix, and what is behind it.
+  package var prefix: String
+  /// Where the part goes on: the last name that was told, or the server's mark; nil at its beginning.
+  package var position: String?
+  package var isDone: Bool
+
+  package init(prefix: String, position: String? = nil, isDone: Bool = false) {
+    self.prefix = prefix
+    self.position = position
+    self.isDone = isDone
+  }
+}
+
+/// A name that a listing has told, below the listing's prefix.
+package struct ListedName: Sendable, Hashable {
+  package var path: String
+  /// Bytes; nil where the server does not say.
+  package var size: Int64?
+  /// When it was stored, seconds since 1970; nil where the server does not say.
+  package var modified: Double?
+
+  package init(path: String, size: Int64?, modified: Double? = nil) {
+    self.path = path
+    self.size = size
+    self.modified = modified
+  }
+}
+
+/// Listings of remote prefixes that plans are compiled from: recorded page by page, so that a compile that was killed goes
+/// on from there. A plan that is compiled forgets them.
+extension JobLedger {
+  /// Seconds after which what was told last is too old to be gone on from.
+  private static let age = 6 * 3600.0
+
+  /// The listing that is known by `key`: begun, or gone on with.
+  ///
+  /// - Parameter now: seconds since 1970.
+  package func listing(
+    _ key: String, of prefix: String, now: Double
+  ) throws -> (number: Int64, parts: [ListingPart]) {
+    try write { db in
+      try db.execute(
+        sql: "DELETE FROM listing WHERE updated_at NOT BETWEEN ? AND ?", arguments: [now - Self.age, now])
+      if let number = try Int64.fetchOne(
+        db, sql: "SELECT number FROM listing WHERE \"key\" = ?", arguments: [key])
+      {
+        let rows = try Row.fetchAll(
+          db, sql: "SELECT prefix, position, is_done FROM listing_part WHERE listing = ?", arguments: [number]
+        )
+        return (
+          number,
+          rows.map {
+            ListingPart(
+              prefix: Self.text($0[0]), position: ($0[1] as [UInt8]?).map(Self.text), isDone: $0[2])
+          }
+        )
+      }
+      try db.execute(
+        sql: "INSERT INTO listing (\"key\", updated_at) VALUES (?, ?)", arguments: [key, now])
+      guard
+        let number = try Int64.fetchOne(
+          db, sql: "SELECT number FROM listing WHERE \"key\" = ?", arguments: [key])
+      else { throw LedgerError.unwritable(path: path, detail: "a listing was not recorded") }
+      let whole = ListingPart(prefix: prefix)
+      try Self.insert(whole, listing: number, db)
+      return (number, [whole])
+    }
+  }
+
+  /// The listing that is known by `key`; nil where there is none.
+  package func listingNumber(_ key: String) throws -> Int64? {
+    try read { db in
+      try Int64.fetchOne(db, sql: "SELECT number FROM listing WHERE \"key\" = ?", arguments: [key])
+    }
+  }
+
+  /// Records what a page told, how far its part is now, and the parts that take its place.
+  package func record(
+    _ names: [ListedName], in listing: Int64, _ part: ListingPart, more: [ListingPart] = [], now: Double
+  ) throws {
+    try write { db in
+      for name in names {
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO listed_name VALUES (?, ?, ?, ?)",
+          arguments: [listing, Array(name.path.utf8), name.size, name.modified])
+      }
+      for one in [part] + more { try Self.insert(one, listing: listing, db) }
+      try db.execute(
+        sql: "UPDATE listing SET updated_at = ? WHERE number = ?", arguments: [now, listing])
+    }
+  }
+
+  private static func insert(_ part: ListingPart, listing: Int64, _ db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO listing_part VALUES (?, ?, ?, ?)",
+      arguments: [listing, Array(part.prefix.utf8), part.position.map { Array($0.utf8) }, part.isDone])
+  }
+
+  /// Some names in the order of their bytes.
+  package func listed(_ listing: Int64, after path: String?, most: Int) throws -> [ListedName] {
+    try read { db in
+      let rows = try Row.fetchAll(
+        db,
+        sql:
+          "SELECT path, size, modified FROM listed_name WHERE listing = ? AND (? OR path > ?) ORDER BY path LIMIT ?",
+        arguments: [listing, path == nil, Array((path ?? "").utf8), most])
+      return rows.map { ListedName(path: Self.text($0[0]), size: $0[1], modified: $0[2]) }
+    }
+  }
+
+  package func forgetListings() throws { try write { db in try Self.forgetListings(db) } }
+
+  static func forgetListings(_ db: Database) throws { try db.execute(sql: "DELETE FROM listing") }
+
+  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+}

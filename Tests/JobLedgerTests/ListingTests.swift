@@ -1,0 +1,40 @@
+import JobLedger
+import JobModel
+import Testing
+
+/// Listings on record: they go on after a kill, and are forgotten with the plan that is made of them.
+struct ListingTests {
+  @Test func aListingGoesOn() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let (number, parts) = try ledger.listing("k", of: "p/", now: 1000)
+    #expect(parts == [ListingPart(prefix: "p/")])
+    let names = ["b", "a\u{0}c", "ä", "a"].map {
+      ListedName(path: $0, size: $0 == "b" ? nil : 3, modified: $0 == "b" ? nil : 5)
+    }
+    var part = ListingPart(prefix: "p/", position: "p/ä", isDone: true)
+    try ledger.record(names, in: number, part, more: [ListingPart(prefix: "p/x/")], now: 1010)
+    // The same page once more changes nothing.
+    try ledger.record(names, in: number, part, now: 1011)
+    let again = try folder.ledger().listing("k", of: "p/", now: 2000)
+    #expect(again.number == number && Set(again.parts) == [part, ListingPart(prefix: "p/x/")])
+    #expect(try ledger.listed(number, after: nil, most: 3).map(\.path) == ["a", "a\u{0}c", "b"])
+    #expect(try ledger.listed(number, after: "b", most: 3) == [ListedName(path: "ä", size: 3, modified: 5)])
+    // Another one is another, and one of yesterday is none.
+    #expect(try ledger.listing("other", of: "p/", now: 2000).number != number)
+    part = ListingPart(prefix: "p/")
+    #expect(try ledger.listing("k", of: "p/", now: 1011 + 7 * 3600).parts == [part])
+  }
+
+  @Test func aPlanForgetsIt() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let (number, part) = (try ledger.listing("k", of: "p/", now: 1000).number, ListingPart(prefix: "p/"))
+    try ledger.record([ListedName(path: "a", size: 1)], in: number, part, now: 1000)
+    struct Broken: Error {}
+    #expect(throws: Broken.self) { try ledger.compile(batches: { _ in throw Broken() }) }
+    #expect(try ledger.listingNumber("k") == number)
+    _ = try ledger.compile(batches: { _ in })
+    #expect(try ledger.listingNumber("k") == nil && ledger.listed(number, after: nil, most: 9) == [])
+  }
+}
