@@ -12,6 +12,7 @@ package enum EndpointRegistry {
     SalesforceDriver.self,
     TusDriver.self,
     WebDAVDriver.self,
+    SFTPDriver.self,
   ]
 
   /// Speaks for a URL that stands in place of a declared endpoint.

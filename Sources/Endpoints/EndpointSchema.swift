@@ -17,17 +17,24 @@ extension EndpointDriver {
     let type: JSON = ["const": .string(word)]
     return [
       "if": ["properties": ["type": type], "required": ["type"].asJSON],
-      "then": KeySchema.mapping([.init("type", type)] + common + keys.properties, required: requiredKeys),
+      "then": KeySchema.mapping(
+        [.init("type", type)] + common + keys.properties,
+        required: requiredKeys + (schemes == .sftp ? ["auth"] : [])),
     ]
   }
 
   /// `KeyShape.endpointCommon` but `type`.
   private static var common: [JSON.Member] {
     let auth: JSON = KeySchema.shared("auth")
-    let unsigned: JSON = ["not": ["type": "object", "required": ["aws"].asJSON]]
+    func without(_ form: String) -> JSON { ["not": ["type": "object", "required": [form].asJSON]] }
+    let others: [JSON] =
+      switch schemes {
+      case .sftp: [["type": "object", "required": ["ssh"].asJSON]]
+      case .web: (Self().signer == nil ? [without("aws")] : []) + [without("ssh")]
+      }
     return [
-      .init("url", KeySchema.url),
-      .init("auth", Self().signer == nil ? ["allOf": .array([auth, unsigned])] : auth),
+      .init("url", schemes == .sftp ? KeySchema.sftpURL : KeySchema.url),
+      .init("auth", ["allOf": .array([auth] + others)]),
       .init("policy", ["anyOf": .array([["type": "string"], KeySchema.shared("policy")])]),
       .init("headers", KeySchema.shared("headers")), .init("tls", KeySchema.shared("tls")),
     ]

@@ -1,4 +1,5 @@
 package import Admission
+package import Endpoints
 package import JobModel
 
 /// What all requests of a job share.
@@ -11,6 +12,10 @@ package struct ClientContext: Sendable {
   package let mask: SecretMask
   let secrets: SecretSource
   let authenticator: Authenticator
+  /// What speaks SFTP.
+  let sftp: any SFTPService
+  /// Where bodies that do not pass through the transport wait for rate limits.
+  let paces: PaceQueue
   package let remark: @Sendable (Diagnostic) -> Void
   /// Records that a server asked for a cool-down, until a time in seconds since 1970.
   let noteCooldown: @Sendable (_ origin: String, _ until: Double) -> Void
@@ -20,7 +25,7 @@ package struct ClientContext: Sendable {
   ///   - remark: told of what the user is to know.
   package init(
     transport: any Transport, clock: EngineClock, admission: AdmissionQueue? = nil, secrets: SecretSource,
-    mask: SecretMask, tokens: TokenKeeping = .none,
+    mask: SecretMask, tokens: TokenKeeping = .none, sftp: any SFTPService,
     remark: @escaping @Sendable (Diagnostic) -> Void = { _ in },
     noteCooldown: @escaping @Sendable (_ origin: String, _ until: Double) -> Void = { _, _ in }
   ) {
@@ -32,6 +37,8 @@ package struct ClientContext: Sendable {
         executor: transport.executor, sleep: { try await transport.sleep(seconds: $0) }, now: clock.now,
         random: clock.random)
     self.mask = mask
+    self.sftp = sftp
+    paces = PaceQueue { try await transport.sleep(seconds: $0) }
     self.secrets = secrets.teaching(mask)
     authenticator = Authenticator(
       transport: transport, clock: clock, secrets: self.secrets, mask: mask,

@@ -5,8 +5,8 @@ internal import YAML
 /// `auth` of an endpoint.
 enum AuthRule {
   private static let shape = KeyShape(
-    name: "`auth`", keys: ["bearer", "basic", "header", "netrc", "aws", "oauth2", "none"])
-  private static let forms = "one of bearer, basic, header, netrc, aws, oauth2, or `auth: none`"
+    name: "`auth`", keys: ["bearer", "basic", "header", "netrc", "aws", "oauth2", "ssh", "none"])
+  private static let forms = "one of bearer, basic, header, netrc, aws, oauth2, ssh, or `auth: none`"
 
   static func read(_ parent: Fields) -> Authentication? {
     guard let node = parent.node("auth") else { return nil }
@@ -35,6 +35,7 @@ enum AuthRule {
         fields.scope.uses(.awsEnvironment, path: fields.path("aws"), at: fields.keyMark("aws"))
       }
       return .aws(credentials)
+    case "ssh": return SSHRule.read(fields).map { .ssh($0) }
     case "oauth2": return OAuthRule.read(fields).map { .oauth2($0) }
     case "netrc":
       guard let isOn = fields.bool("netrc") else { return nil }

@@ -44,11 +44,13 @@ enum EndpointRule {
     let shape = KeyShape(name: name, keys: keys)
     guard let fields = Fields(entry.value, shape: shape, path: path, scope: scope) else { return nil }
     fields.require("type", hint: "type: \(EndpointRegistry.words.joined(separator: ", "))")
-    fields.require("url", hint: "url: https://files.example.net/api")
     let kind = fields.value("type", kind)
+    let schemes = kind?.schemes ?? .web
+    fields.require("url", hint: "url: \(schemes.example)")
     let driver = kind?.read(fields)
-    let url = fields.value("url", URLRule.base)
+    let url = fields.value("url") { text throws(ValueFault) in try URLRule.base(text, schemes) }
     let authentication = AuthRule.read(fields)
+    if let kind { SSHRule.check(authentication, isReachedBySSH: schemes == .sftp, kind.word, fields) }
     let headers = HeaderRule.read(fields, allowed: .settled)
     let reference = PolicyReference.read(fields, policies: policies)
     var tls = Policy()

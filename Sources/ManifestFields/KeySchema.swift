@@ -13,6 +13,9 @@ package enum KeySchema {
   /// What `URLRule.base` takes.
   package static let url = matching(#"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\\@/?#]+(/[^\s\\?#]*)?$"#)
 
+  /// The same of endpoints that are reached by SSH.
+  package static let sftpURL = matching(#"^[Ss][Ff][Tt][Pp]://[^\s\\@/?#]+(/[^\s\\?#]*)?$"#)
+
   /// A definition that several keys share.
   package static func shared(_ name: String) -> JSON { ["$ref": .string("#/$defs/" + name)] }
 

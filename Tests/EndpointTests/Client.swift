@@ -4,6 +4,7 @@ import Endpoints
 import Foundation
 import JobModel
 import LocalFiles
+import SFTPClient
 import Synchronization
 import Testing
 import TestSupport
@@ -37,7 +38,7 @@ struct Client: Sendable {
       secrets: SecretSource(
         resolve: { _ in Secret(next()) },
         keys: { _ in AWSKeys(accessKeyID: next(), secretAccessKey: Secret(StrictS3.secret)) }),
-      mask: SecretMask())
+      mask: SecretMask(), sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)))
   }
 
   /// The engine sends the requests; the kind does not reach its server itself.

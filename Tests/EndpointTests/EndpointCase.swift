@@ -54,6 +54,8 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
 
   private static let tus: Set<Ability> = [.listings, .replacement, .closing, .looks, .fileProof]
 
+  private static let sftp: Set<Ability> = [.http, .opening, .chunkProof, .fileProof]
+
   private static let webdav: Set<Ability> = [.opening, .chunkProof, .fileProof]
 
   static let all = [
@@ -92,6 +94,13 @@ struct EndpointCase: Sendable, CustomTestStringConvertible {
     EndpointCase(
       word: "webdav", product: "rclone", lacks: Self.webdav,
       start: { try await KindServer.webdav(.rclone, $0) }),
+    // Keys are files, which the tests' secrets are not.
+    EndpointCase(
+      word: "sftp", product: "openssh", lacks: Self.sftp, unserved: [.credentials], chunk: 256 << 10,
+      start: { try await KindServer.sftp(.openssh, $0) }),
+    EndpointCase(
+      word: "sftp", product: "rclone", lacks: Self.sftp, chunk: 256 << 10,
+      start: { try await KindServer.sftp(.rclone, $0) }),
     EndpointCase(
       word: "local", lacks: [.http, .credentials, .listings, .readBack, .fileProof],
       start: KindServer.local),

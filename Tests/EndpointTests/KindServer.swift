@@ -91,6 +91,38 @@ struct KindServer: Sendable {
     return server
   }
 
+  static func sftp(_ make: SSHServer.Make, _ bench: Bench) async throws -> KindServer {
+    // Its tests write the last chunk first.
+    let ssh = try await SSHServer(
+      make, bench, options: ["--vfs-cache-mode", "writes", "--vfs-write-back", "0s"])
+    var login = SSHAuthentication(user: ssh.user)
+    if make == .openssh {
+      login.keyFile = ssh.own + "/user"
+    } else {
+      login.password = .environment("SFTP_PASSWORD")
+    }
+    var driver = SFTPDriver()
+    driver.trust.knownHosts = ssh.knownHosts
+    var server = try KindServer(endpoint(driver, ssh.url, .ssh(login)), folder: ssh.folder)
+    server.takes(SSHServer.password, once: "sftp-pass-of-yesterday")
+    let folder = ssh.folder
+    server.digest = { path, _ in
+      // rclone brings what it has cached to the folder when it finds the time.
+      for _ in 0..<200 where make == .rclone && !FileManager.default.fileExists(atPath: folder + "/" + path) {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      return try digest(folder + "/" + path)
+    }
+    server.store = { name, bytes in
+      try FileManager.default.createDirectory(
+        atPath: ((folder + "/" + name) as NSString).deletingLastPathComponent,
+        withIntermediateDirectories: true)
+      try write(bytes, to: folder + "/" + name)
+      return name
+    }
+    return server
+  }
+
   static func session(_ bench: Bench) async throws -> KindServer {
     let folder = bench.scratch.path + "/depot"
     var server = try KindServer(nil, folder: folder)

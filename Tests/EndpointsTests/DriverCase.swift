@@ -19,6 +19,8 @@ struct DriverCase: Sendable, CustomTestStringConvertible {
 
   var driver: any EndpointDriver.Type
   var url: String
+  /// `auth` in the manifest, for a kind that can't be without one.
+  var auth: String?
   var path = "a/b c"
   /// A path that the kind can't have; nil where it takes any.
   var badPath: String?
@@ -88,11 +90,21 @@ struct DriverCase: Sendable, CustomTestStringConvertible {
     DriverCase(
       driver: WebDAVDriver.self, url: "https://h/dav", badPath: "../x",
       asked: [.download: "https://h/dav/a/b%20c", .upload: "https://h/dav/a/b%20c"]),
+    DriverCase(
+      driver: SFTPDriver.self, url: "sftp://h:2222/srv", auth: "{ ssh: { user: me, agent: true } }",
+      badPath: "../x",
+      keys: [
+        Key("known_hosts", "/etc/hosts.known", "/etc/hosts.other"),
+        Key(
+          "host_key", "\"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"",
+          "\"SHA256:CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\""),
+      ],
+      asked: [.download: "sftp://h:2222/srv/a/b%20c", .upload: "sftp://h:2222/srv/a/b%20c"]),
   ]
 
   /// A manifest with one endpoint, `e`, of the kind.
   func manifest(_ own: [(name: String, value: String)]) -> String {
-    let keys = own.map { ", \($0.name): \($0.value)" }.joined()
+    let keys = (auth.map { ", auth: \($0)" } ?? "") + own.map { ", \($0.name): \($0.value)" }.joined()
     return """
       version: 1
       job: kinds

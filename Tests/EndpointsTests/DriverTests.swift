@@ -110,7 +110,7 @@ struct DriverTests {
   /// Abilities are said once; the protocol values do what they say.
   @Test(arguments: DriverCase.all) func abilitiesHold(_ kind: DriverCase) throws {
     let driver = try kind.endpoint().driver
-    let url = try #require(WebURL(kind.url))
+    let url = try #require(WebURL(endpoint: kind.url))
     let abilities = driver.abilities
     #expect(((try? driver.listingAccess(at: url)) != nil) == abilities.lists)
     #expect(

@@ -53,7 +53,7 @@ struct S3AttributesTests {
 
   @Test func tagsAreAskedForAndRead() throws {
     let request = try #require(try Self.download().askTags(of: RemoteObject()))
-    #expect(request.method == "GET" && request.url.text == "http://h/bkt/k?tagging=")
+    #expect(request.method == "GET" && request.url.text.hasSuffix("/k?tagging="))
     func read(_ status: Int, _ body: String) throws -> Result<[String: String], Failure> {
       try Self.download().tags(
         Response(head: ResponseHead(status: status), body: Array(body.utf8), url: request.url), now: 0)

@@ -53,9 +53,9 @@ struct NoticesTests {
   /// Who looks at a status does not wait for a command; one that is cut short is the next run's.
   @Test func aCommandThatTakesItsTimeStaysOwed() async throws {
     let fixture = try CoreFixture(["PATH": "/usr/bin:/bin"])
-    let script = ["sh", "-c", "touch begun; sleep 20; touch ended"]
+    let script = ["sh", "-c", "touch begun; sleep 120; touch ended"]
     let ledger = try owing(.command(script, variables: [:], folder: fixture.scratch.path), fixture.state)
-    await OwedNotices(fixture.state, try fixture.context()).deliver(for: ["core"])
+    await OwedNotices(fixture.state, try fixture.context(), patience: 20).deliver(for: ["core"])
     let files = try FileManager.default.contentsOfDirectory(atPath: fixture.scratch.path)
     #expect(files.contains("begun") && !files.contains("ended"))
     #expect(try ledger.owedNotices().map(\.key) == ["k"])
@@ -66,7 +66,7 @@ struct NoticesTests {
     let fixture = try CoreFixture(["PATH": "/usr/bin:/bin"])
     let ledger = try owing(
       .command(["touch", "done"], variables: [:], folder: fixture.scratch.path), fixture.state)
-    await OwedNotices(fixture.state, try fixture.context()).deliver(for: ["core"])
+    await OwedNotices(fixture.state, try fixture.context(), patience: 60).deliver(for: ["core"])
     #expect(FileManager.default.fileExists(atPath: fixture.scratch.path + "/done"))
     #expect(try !ledger.owesNotices)
   }

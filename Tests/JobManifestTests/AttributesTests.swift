@@ -18,7 +18,8 @@ struct AttributesTests {
   private func template(_ transfer: String, defaults: String = "{}") throws -> TransferTemplate {
     let result = read(Self.head + "defaults: \(defaults)\ntransfers:\n  - { id: a, \(transfer) }\n")
     #expect(result.diagnostics.filter { $0.severity == .error } == [])
-    return try #require(try #require(result.job).templates.first)
+    let job = try #require(result.job)
+    return try #require(job.templates.first)
   }
 
   @Test func levelsAreLaidOverEachOther() throws {

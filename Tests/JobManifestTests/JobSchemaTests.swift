@@ -91,7 +91,7 @@ struct JobSchemaTests {
     "`columns` are of a csv", "every row would have one id", "needs a `key`", "a glob and `for_each`",
     "`max` is less than `min`", "`before` is not later", "nothing tells the size",
     "`2026-02-30` is not a time",
-    "is there twice", "stands with other words", "but for its case", "the metadata `a` can't be sent",
+    "is there twice", "stands with other words", "is in `metadata` twice", "the metadata `a` can't be sent",
     "is not taken by",
     // Texts with a grammar of their own.
     "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",

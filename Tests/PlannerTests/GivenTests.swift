@@ -44,7 +44,7 @@ import Testing
     #expect(
       outcome.lines.sorted() == [
         "jobs/rows.csv:2:3: error: `each.owner` is empty in this row",
-        "jobs/rows.csv:3:3: error: the metadata `owner` can't be sent as a header",
+        "jobs/rows.csv:3:4: error: the metadata `owner` can't be sent as a header",
       ])
   }
 

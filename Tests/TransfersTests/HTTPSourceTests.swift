@@ -4,6 +4,7 @@ import Endpoints
 import Foundation
 import JobLedger
 import JobModel
+import SFTPClient
 import Testing
 
 @testable import LocalFiles
@@ -162,7 +163,8 @@ private final class Bench {
     transport = ScriptedTransport(response)
     let context = ClientContext(
       transport: transport, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
-      secrets: SecretSource { _ in Secret("token") }, mask: SecretMask())
+      secrets: SecretSource { _ in Secret("token") }, mask: SecretMask(),
+      sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)))
     let settings = TransferSettings(direction: .download)
     let remote = HTTPDownload(url: try #require(WebURL("http://h/f/a")))
     let requester = Requester(

@@ -22,7 +22,8 @@ struct PromotionTests {
       staged.resume(part)
     }
     let facts = try await Promotion(
-      record: bench.record, destination: file, staged: staged, own: own, time: 1_600_000_000, mode: nil
+      record: bench.record, destination: file, staged: staged, own: own, time: 1_600_000_000_000_000_000,
+      mode: nil
     ).run()
     if let made = staged.takeMade() { bench.record.note(.intended(made)) }
     return facts
@@ -62,8 +63,10 @@ struct PromotionTests {
     var staged = StagedFile()
     staged.resume(part)
     let failure = await #expect(throws: Failure.self) {
-      _ = try await Promotion(record: bench.record, destination: file, staged: staged, own: nil, time: nil, mode: nil)
-        .run()
+      _ = try await Promotion(
+        record: bench.record, destination: file, staged: staged, own: nil, time: nil, mode: nil
+      )
+      .run()
     }
     #expect(failure?.code == .ioError && bench.read("out/a") == nil)
   }

@@ -3,6 +3,7 @@ import HTTPClient
 import JobLedger
 import JobModel
 import LocalFiles
+import SFTPClient
 import Transfers
 
 extension TransferContext {
@@ -19,7 +20,8 @@ extension TransferContext {
       ledger: ledger, writer: writer, job: "job", number: run, id: id, bootID: boot, events: events)
     self.init(
       client: ClientContext(
-        transport: transport, clock: clock, secrets: secrets, mask: writer.mask, remark: run.remark,
+        transport: transport, clock: clock, secrets: secrets, mask: writer.mask,
+        sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)), remark: run.remark,
         noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) }),
       run: run,
       local: LocalContext(

@@ -32,24 +32,33 @@ package protocol DirectListing: Sendable {
   ) async throws -> ListedPage
 }
 
-/// What the engine gives to one transfer of a kind that does not speak HTTP.
-package struct EngineServices: Sendable {
+/// What the engine gives to one transfer of a kind that does not speak HTTP. Belongs to the transfer's actor.
+package struct EngineServices {
   package let authentication: Authentication
   package let policy: EffectivePolicy
+  /// Lets the transfer's requests go.
+  package let requests: any DirectRequests
+  /// Speaks SFTP for the kinds that are reached so.
+  package let sftp: any SFTPService
   /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
   package let secret: @Sendable (SecretReference) async throws -> Secret
   /// Seconds since 1970.
   package let now: @Sendable () -> Double
+  /// Told of what the user is to know.
+  package let remark: @Sendable (Diagnostic) -> Void
 
   package init(
-    authentication: Authentication, policy: EffectivePolicy,
-    secret: @escaping @Sendable (SecretReference) async throws -> Secret,
-    now: @escaping @Sendable () -> Double
+    authentication: Authentication, policy: EffectivePolicy, requests: any DirectRequests,
+    sftp: any SFTPService, secret: @escaping @Sendable (SecretReference) async throws -> Secret,
+    now: @escaping @Sendable () -> Double, remark: @escaping @Sendable (Diagnostic) -> Void
   ) {
     self.authentication = authentication
     self.policy = policy
+    self.requests = requests
+    self.sftp = sftp
     self.secret = secret
     self.now = now
+    self.remark = remark
   }
 }
 

@@ -8,6 +8,8 @@ package protocol EndpointDriver: Sendable {
   /// `type` in the manifest, `protocol` in reports.
   static var word: String { get }
   static var abilities: EndpointAbilities { get }
+  /// The schemes that an endpoint's URL may have.
+  static var schemes: URLRule.Schemes { get }
   /// The keys that only this kind has.
   static var keys: KeyTable<Self> { get }
   /// What to write for a word that others have for this kind; nil for other words.
@@ -64,6 +66,7 @@ package protocol EndpointDriver: Sendable {
 }
 
 extension EndpointDriver {
+  package static var schemes: URLRule.Schemes { .web }
   package static func hint(for word: String) -> String? { nil }
   package static func check(url: String) throws(ValueFault) {}
   package func check(path: String, _ direction: Direction) throws(ValueFault) {}

@@ -68,7 +68,8 @@ package struct EndpointRecords {
       var former = recorded.endpoints[name]
     else { throw Failure(.internal, "the endpoint `\(name)` is another one now") }
     if recorded.describesSameStore(as: today) { return nil }
-    guard let then = WebURL(former.url), let now = WebURL(today.url), then.scheme == now.scheme,
+    guard let then = WebURL(endpoint: former.url), let now = WebURL(endpoint: today.url),
+      then.scheme == now.scheme,
       then.port == now.port, type(of: today.driver).isHost(then.host, of: now.host)
     else { throw Failure(.internal, "the endpoint `\(name)` was at \(former.url) then") }
     (former.authentication, former.headers) = (today.authentication, today.headers)

@@ -15,7 +15,7 @@ package struct RemotePlace: Sendable {
       guard let url = WebURL(text) else { throw Failure(.internal, "the URL can't be read") }
       (self.endpoint, self.url, path) = (nil, url, nil)
     case .remote(let name, let path):
-      guard let endpoint = endpoints[name], let url = WebURL(endpoint.url) else {
+      guard let endpoint = endpoints[name], let url = WebURL(endpoint: endpoint.url) else {
         throw Failure(.internal, "the endpoint `\(name)` is not in the manifest")
       }
       (self.endpoint, self.url, self.path) = (endpoint, url, path)

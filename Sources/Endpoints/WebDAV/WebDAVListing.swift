@@ -12,14 +12,14 @@ package struct WebDAVListing: ListingProtocol {
   package var longestResponse: Int { 128 << 20 }
 
   package func list(_ prefix: String, page: String?) -> Request {
-    MultiStatus.ask(url(Prefix(prefix), walk(page) ?? FolderWalk()), depth: 1)
+    MultiStatus.ask(url(ListingPrefix(prefix), walk(page) ?? FolderWalk()), depth: 1)
   }
 
   package func listed(
     _ response: Response, prefix text: String, page: String?, now: Double
   ) -> Result<ListedPage, Failure> {
     guard let walk = walk(page) else { return .failure(Failure(.internal, "a listing's mark can't be read")) }
-    let prefix = Prefix(text)
+    let prefix = ListingPrefix(text)
     // A folder that is not there has nothing in it; one that has just been listed is missing.
     if [404, 410].contains(response.status) {
       guard !walk.folder.isEmpty else { return .success(turn(walk, [], entries: [])) }
@@ -68,28 +68,8 @@ package struct WebDAVListing: ListingProtocol {
 
   private func walk(_ page: String?) -> FolderWalk? { page.map { FolderWalk($0) } ?? FolderWalk() }
 
-  private func url(_ prefix: Prefix, _ walk: FolderWalk) -> WebURL {
+  private func url(_ prefix: ListingPrefix, _ walk: FolderWalk) -> WebURL {
     let path = WebURL.encode(prefix.folder + walk.folder)
     return root.appending(path.isEmpty ? "/" : path)
-  }
-
-  /// A prefix as a folder, and how names in it begin.
-  private struct Prefix {
-    /// Empty, or ends in `/`.
-    let folder: String
-    private let beginning: Substring
-
-    init(_ text: String) {
-      let end = text.utf8.lastIndex(of: UInt8(ascii: "/")).map { text.utf8.index(after: $0) }
-      (folder, beginning) = (String(text[..<(end ?? text.startIndex)]), text[(end ?? text.startIndex)...])
-    }
-
-    /// - Parameter path: below the folder. By bytes, as stores compare names.
-    func admits(_ path: String) -> Bool { path.utf8.starts(with: beginning.utf8) }
-
-    /// The path behind the prefix.
-    func below(_ path: String) -> String {
-      String(decoding: path.utf8.dropFirst(beginning.utf8.count), as: UTF8.self)
-    }
   }
 }

@@ -1,6 +1,6 @@
-import JobModel
+package import JobModel
 
-/// An absolute http(s) URL in its parts, as text: nothing is decoded or normalised, so that what a user wrote is
+/// An absolute URL, http(s) but for endpoints of other schemes, in its parts, as text: nothing is decoded or normalised, so that what a user wrote is
 /// what is sent. It prints without its query and user info, which may be secrets.
 package struct WebURL: Sendable, Hashable, CustomStringConvertible {
   package let scheme: String
@@ -71,20 +71,29 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
     (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2E || byte == 0x2D
   }
 
+  /// Reads an endpoint's URL, which may be `sftp://` too. What a server names is never read so.
+  package init?(endpoint text: String) {
+    if URLRule.Schemes.sftp.length(text) != nil {
+      self.init(careful: text, .sftp)
+    } else {
+      self.init(text)
+    }
+  }
+
   /// Reads any URL: what `init(_:)` gives, at ten times the cost.
-  package init?(careful text: String) {
+  package init?(careful text: String, _ schemes: URLRule.Schemes = .web) {
     // What one reader takes for the end of a host, the next takes for a part of it.
     guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
     // By bytes and scalars, as curl reads: to Swift, a `@` and a combining mark behind it are one character, and not
     // a `@`.
-    guard let skipped = URLRule.schemeLength(text) else { return nil }
-    let scheme = skipped == 8 ? "https" : "http"
+    guard let skipped = schemes.length(text) else { return nil }
+    let scheme = schemes == .sftp ? "sftp" : skipped == 8 ? "https" : "http"
     let rest = Substring(text.utf8.dropFirst(skipped).prefix { $0 != UInt8(ascii: "#") }).unicodeScalars
     let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
     let authority = rest[..<end]
     guard !authority.contains(where: Self.endsHost) else { return nil }
     var host = authority
-    var port = scheme == "https" ? 443 : 80
+    var port = Self.port(of: scheme)
     if let mark = authority.lastIndex(of: ":"), !authority[mark...].contains("]") {
       host = authority[..<mark]
       let digits = authority[authority.index(after: mark)...]
@@ -124,7 +133,16 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
   package var authority: String { Self.authority(scheme, host, port) }
 
   private static func authority(_ scheme: String, _ host: String, _ port: Int) -> String {
-    port == (scheme == "https" ? 443 : 80) ? host : "\(host):\(port)"
+    port == Self.port(of: scheme) ? host : "\(host):\(port)"
+  }
+
+  /// The one that is left out of URLs.
+  private static func port(of scheme: String) -> Int {
+    switch scheme {
+    case "https": 443
+    case "sftp": 22
+    default: 80
+    }
   }
 
   /// The URL as it is sent: not for logs.

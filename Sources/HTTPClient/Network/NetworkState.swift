@@ -28,7 +28,7 @@ package struct NetworkState: Sendable {
 
   /// Whether this machine has a network for an origin: its own services need none.
   package func reaches(_ origin: String) -> Bool {
-    guard let host = WebURL(origin)?.host else { return isThere() }
+    guard let host = WebURL(endpoint: origin)?.host else { return isThere() }
     let isOwn =
       IPAddress(host).map { (try? AddressBlock("loopback"))?.contains($0) ?? false }
       ?? (host == "localhost" || host.hasSuffix(".localhost"))

@@ -58,7 +58,8 @@ actor Authenticator {
         known[secret] = nil
         if let token { known[token] = nil }
       }
-    case .none: break
+    // Its secrets are resolved for each connection.
+    case .ssh, .none: break
     }
     return current + 1
   }
@@ -76,7 +77,7 @@ actor Authenticator {
     _ method: String, _ target: AdmittedURL, _ headers: inout HeaderList, for endpoint: Endpoint
   ) async throws {
     switch endpoint.authentication {
-    case .none: break
+    case .none, .ssh: break
     case .bearer(let reference):
       headers.set("Authorization", "Bearer \(try await value(reference))", isSecret: true)
     case .basic(let user, let reference):

@@ -13,7 +13,7 @@ package final class Requester {
   }
 
   /// Seconds for which a host that gave no answer to a cleanup request is sent no other one.
-  private static let silence = 30.0
+  static let silence = 30.0
 
   let context: ClientContext
   private let endpoint: Endpoint?
@@ -21,7 +21,7 @@ package final class Requester {
   private var retry: RetryPolicy
   let remote: any RemoteProtocol
   var settings: TransferSettings
-  private var isCleanup: Bool { retry.isCleanup }
+  var isCleanup: Bool { retry.isCleanup }
   private let throttle: Throttle
   package let transfer: TransferPermit?
   package private(set) var tally = Tally()
@@ -73,8 +73,18 @@ package final class Requester {
   /// For kinds that do not speak HTTP.
   var services: EngineServices {
     EngineServices(
-      authentication: endpoint?.authentication ?? .none, policy: settings.policy,
-      secret: context.secrets.resolve, now: context.clock.now)
+      authentication: endpoint?.authentication ?? .none, policy: settings.policy, requests: self,
+      sftp: context.sftp, secret: context.secrets.resolve, now: context.clock.now, remark: context.remark)
+  }
+
+  var directPolicy: EffectivePolicy { settings.policy }
+  var directThrottle: Throttle { throttle }
+  var directPermit: TransferPermit? { transfer }
+  var endpointName: String? { endpoint?.name }
+
+  func countRequest(to url: WebURL) {
+    tally.requests += 1
+    origin = url.origin
   }
 
   func count(_ more: Tally) {

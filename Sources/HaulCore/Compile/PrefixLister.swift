@@ -30,7 +30,7 @@ struct PrefixLister {
     setUp = try EngineSetUp(
       job: job, context, stateFolder: stateFolder, tokensIn: tokens, ledger: ledger,
       writer: LedgerWriter(ledger) { _ in }, run: 0,
-      board: ProgressRegistry(), events: { _ in })
+      board: ProgressRegistry(), events: context.console.print)
     listing = RemoteListing(setUp.client)
     self.ledger = ledger
   }

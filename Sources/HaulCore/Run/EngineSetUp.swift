@@ -8,6 +8,7 @@ import JobModel
 import LocalFiles
 import Maintenance
 import Posix
+import SFTPClient
 import TimeZones
 import Transfers
 
@@ -80,7 +81,10 @@ struct EngineSetUp {
       transport: GatedTransport(curl, admission: admission, wallClock: wallClock),
       clock: EngineClock(now: wallClock, random: { Double.random(in: 0..<1) }, zone: TimeZones.find),
       admission: admission, secrets: secrets, mask: writer.mask,
-      tokens: KeptTokens.keeping(in: tokens ?? stateFolder), remark: context.remark,
+      tokens: KeptTokens.keeping(in: tokens ?? stateFolder),
+      sftp: SFTPClient(
+        SSHSurroundings(home: command.environment.home, agentSocket: command.environment["SSH_AUTH_SOCK"])),
+      remark: context.remark,
       noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) })
     let folder = try Folder.open(job.directory)
     let state = StateFolder(path: PathParts(stateFolder).parent)

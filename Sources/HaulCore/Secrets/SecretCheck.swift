@@ -3,6 +3,7 @@ import Glibc
 import HTTPClient
 import JobLedger
 import JobModel
+import SFTPClient
 
 /// Looks, before the first request, for the secrets that a run can use: variables and files. Commands are not run.
 struct SecretCheck {
@@ -105,6 +106,7 @@ struct SecretCheck {
       case .reference(.file(let path)): _ = try Secrets.file(path)
       case .reference(.command): break
       case .awsEnvironment: try secrets.aws.check()
+      case .keyFile(let path): _ = try KeyFile.read(path)
       }
       return nil
     } catch {

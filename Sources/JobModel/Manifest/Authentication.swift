@@ -7,6 +7,20 @@ package enum Authentication: Sendable, Hashable {
   case netrc
   case aws(AWSCredentials)
   case oauth2(OAuth2)
+  /// For endpoints that are reached by SSH.
+  case ssh(SSHAuthentication)
+}
+
+/// A user of an SSH server, and by what the login is proved: the agent first, then the key, then the password.
+package struct SSHAuthentication: Sendable, Hashable {
+  package var user: String
+  /// Absolute path of a private key.
+  package var keyFile: String?
+  package var passphrase: SecretReference?
+  package var usesAgent = false
+  package var password: SecretReference?
+
+  package init(user: String) { self.user = user }
 }
 
 /// A value that is no secret by itself, and may lie where secrets do.

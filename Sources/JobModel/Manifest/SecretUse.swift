@@ -4,6 +4,8 @@ package struct SecretUse: Sendable, Hashable {
     case reference(SecretReference)
     /// `aws: { env: true }`: AWS's own variables.
     case awsEnvironment
+    /// A private key's file, by its absolute path.
+    case keyFile(String)
   }
   package var source: Source
   /// The key's path, like `endpoints.depot.auth.bearer`.

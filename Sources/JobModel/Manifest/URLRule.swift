@@ -1,9 +1,44 @@
-/// What an absolute http(s) URL of a manifest must be.
+/// What an absolute URL of a manifest must be.
 package enum URLRule {
-  package static func absolute(_ text: String) throws(ValueFault) -> String {
-    let form = "like `https://files.example.net/api`"
-    guard let scheme = schemeLength(text) else {
-      throw ValueFault("`\(text)` is not an absolute http or https URL", hint: form)
+  /// The schemes that a key takes.
+  package enum Schemes: Sendable {
+    case web, sftp
+
+    /// Bytes of the scheme and `://`, in any case, at the start of a text.
+    package func length(_ text: String) -> Int? {
+      switch self {
+      case .web: URLRule.schemeLength(text)
+      case .sftp: URLRule.begins(text, "sftp://") ? 7 : nil
+      }
+    }
+
+    fileprivate var names: String {
+      switch self {
+      case .web: "http or https"
+      case .sftp: "sftp"
+      }
+    }
+
+    package var example: String {
+      switch self {
+      case .web: "https://files.example.net/api"
+      case .sftp: "sftp://files.example.net/srv/data"
+      }
+    }
+
+    fileprivate var login: String {
+      switch self {
+      case .web: "basic: { user: NAME, password: { env: NAME } }"
+      case .sftp: "ssh: { user: NAME, key_file: PATH }"
+      }
+    }
+  }
+
+  package static func absolute(_ text: String) throws(ValueFault) -> String { try absolute(text, .web) }
+
+  private static func absolute(_ text: String, _ schemes: Schemes) throws(ValueFault) -> String {
+    guard let scheme = schemes.length(text) else {
+      throw ValueFault("`\(text)` is not an absolute \(schemes.names) URL", hint: "like `\(schemes.example)`")
     }
     guard text.allBytes({ $0 > 0x20 && $0 != 0x7F && $0 != 0x5C }) else {
       throw ValueFault("the URL holds a space, a backslash or a control character", hint: "percent-encode it")
@@ -12,15 +47,15 @@ package enum URLRule {
     guard !authority.utf8.contains(0x40) else {
       throw ValueFault(
         "the URL holds a user or a password, and a secret is never written in the manifest",
-        hint: "use `auth: { basic: { user: NAME, password: { env: NAME } } }`")
+        hint: "use `auth: { \(schemes.login) }`")
     }
     try checkHost(authority)
     return text
   }
 
   /// An endpoint's: paths are appended to it.
-  package static func base(_ text: String) throws(ValueFault) -> String {
-    var url = try absolute(text)
+  package static func base(_ text: String, _ schemes: Schemes = .web) throws(ValueFault) -> String {
+    var url = try absolute(text, schemes)
     guard !url.contains("?"), !url.contains("#") else {
       throw ValueFault(
         "an endpoint's URL has no query and no fragment: paths are appended to it",
@@ -35,7 +70,7 @@ package enum URLRule {
     begins(text, "https://") ? 8 : begins(text, "http://") ? 7 : nil
   }
 
-  private static func begins(_ text: String, _ scheme: StaticString) -> Bool {
+  fileprivate static func begins(_ text: String, _ scheme: StaticString) -> Bool {
     guard text.utf8.count >= scheme.utf8CodeUnitCount else { return false }
     return scheme.withUTF8Buffer { scheme in
       zip(text.utf8, scheme).allSatisfy { $0 == $1 || ($0 | 0x20) == $1 }

@@ -239,7 +239,7 @@ struct TransferJSON {
       policyNames[transfer.profile] = ref
     }
     if !concurrency.isEmpty, asked[ref]?.count != concurrency.count, let url,
-      let origin = WebURL(url)?.origin, concurrency[origin] != nil
+      let origin = WebURL(endpoint: url)?.origin, concurrency[origin] != nil
     {
       asked[ref, default: []].insert(origin)
     }

@@ -129,6 +129,9 @@ final class SendingSource {
     request.contentName =
       scope.traits.abilities.namesContent
       ? try local?.fingerprint(prefix: scope.record.id) ?? copy?.contentName(scope.record.id) : nil
+    request.modified =
+      copy.map { $0.object.lastModified.flatMap(HTTPDate.seconds) } ?? Double(file.recorded.mtime) / 1e9
+    request.mode = local?.mode
     scope.record.note(.sized(request.size))
     scope.live.setSize(request.size)
   }

@@ -22,6 +22,13 @@ struct SourceFile: SendingFile {
 
   var place: String { "`\(file.path)`" }
 
+  /// The source's permissions; nil of a copy, which has its own.
+  var mode: UInt32? {
+    var status = stat()
+    guard original == nil, fstat(file.descriptor, &status) == 0 else { return nil }
+    return UInt32(status.st_mode) & 0o777
+  }
+
   /// What counts as the source when it is on record.
   var recorded: FileFacts { original ?? facts }
 

@@ -130,6 +130,12 @@ struct UploadSettling {
     let known = record.progress.digests
     let told = seen.digests.filter { known[$0.key] != nil }
     if told.isEmpty, let old = record.progress.remote.etag, let new = seen.etag { return old == new }
+    // Where there are no tags, versions are all that tells two files of one size apart.
+    if told.isEmpty, record.progress.remote.etag == nil, seen.etag == nil,
+      let old = record.progress.remote.version, let new = seen.version
+    {
+      return old == new
+    }
     return told.allSatisfy { known[$0.key] == $0.value }
   }
 

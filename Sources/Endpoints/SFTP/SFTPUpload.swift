@@ -1,0 +1,69 @@
+package import JobModel
+
+/// An upload over SFTP: to a temporary name beside the destination, which is the session's id, then renamed.
+package struct SFTPUpload: DirectUpload {
+  package let url: WebURL
+  package let path: String
+  package let file: SFTPPath
+  package let trust: SFTPTrust
+  package let abilities = UploadAbilities(resumes: true, order: .any, emptyFile: .noChunks)
+
+  init(_ path: String, at root: WebURL, _ trust: SFTPTrust) {
+    url = root.appending(WebURL.encode(path))
+    file = SFTPPath(path, below: root)
+    (self.path, self.trust) = (path, trust)
+  }
+
+  package func sink(_ engine: EngineServices) -> any RemoteSink { engine.sftp.sink(self, engine) }
+
+  package func opensSession(for source: UploadSource) -> Bool { true }
+  package var keysSessions: Bool { true }
+  package func tellsHoldings(of session: RemoteSession) -> Bool { true }
+  package func provesUpload(in session: RemoteSession) -> Bool { false }
+  /// Version 3's rename is to fail where there is a file; not all servers keep to that.
+  package var looksBeforeItsEnd: Bool { true }
+  package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
+    UploadedFile(remoteID: path)
+  }
+  package func file(_ object: RemoteObject) -> UploadedFile {
+    UploadedFile(remoteID: path, version: object.version)
+  }
+
+  /// The session's own time, which the file got before its name.
+  package func matches(_ object: RemoteObject, session: RemoteSession, chunks: [ChunkRecord]) -> Bool {
+    guard let time = session.facts[Self.time] else { return false }
+    return object.version == time && object.size == chunks.reduce(0) { $0 + $1.length }
+  }
+
+  /// The session's fact that is the time that the file gets, in seconds since 1970.
+  private static let time = "mtime"
+  /// Its permissions, where the source has some.
+  private static let mode = "mode"
+
+  /// A new session: its temporary name, and what the file is to be like.
+  package func session(for source: UploadSource, now: Double) -> RemoteSession {
+    var session = RemoteSession(id: SFTPNames.temporary(source.key), chunkSize: max(1, source.chunkSize))
+    // Of a copy's source, what goes along counts before what the answer says of the object.
+    let time = source.preserved.mtime.map { Double($0) / 1e9 } ?? source.modified ?? now
+    session.facts[Self.time] = String(UInt32(clamping: Int64(clamping: time)))
+    let mode = source.preserved.mode.map(UInt32.init) ?? source.mode
+    session.facts[Self.mode] = mode.map { String($0, radix: 8) }
+    return session
+  }
+
+  /// What the file is to be like.
+  package func attributes(_ session: RemoteSession) -> SFTPAttributes {
+    var attributes = SFTPAttributes()
+    attributes.modified = session.facts[Self.time].flatMap { UInt32($0) }
+    attributes.mode = session.facts[Self.mode].flatMap { UInt32($0, radix: 8) }.map { $0 & 0o777 }
+    return attributes
+  }
+
+  /// Where the upload arrives; nil for an id that is no temporary name of haul's.
+  package func temporary(_ session: RemoteSession) -> SFTPPath? {
+    TemporaryName.isOne(session.id) ? file.sibling(session.id) : nil
+  }
+
+  /// Where a file stands while another takes its name.
+  package func aside(_ session: RemoteSession) -> SFTPPath { file.sibling(SFTPNames.aside(session.id)) }
+}

@@ -1,0 +1,23 @@
+/// Why there is no SSH connection, or no longer one.
+package enum SSHFault: Error, Sendable, Hashable {
+  case unresolved(String)
+  case unconnected(String)
+  case interfaceUnavailable(String)
+  /// Nothing came within so many seconds of this step.
+  case timedOut(Step, seconds: Double)
+  case broken(String)
+  /// What answers does not speak SSH.
+  case notSSH(String)
+  /// The two sides share no cipher, key exchange or kind of host key.
+  case nothingInCommon(String)
+  /// - tried: the ways that were tried, as messages name them.
+  case loginRefused(tried: [String], offered: [String])
+  /// The private key can't be used: libssh2's words.
+  case keyUnusable(String)
+  /// The server starts no such subsystem.
+  case noSubsystem(String)
+  /// The connection was given up by this side.
+  case stopped
+
+  package enum Step: String, Sendable, Hashable { case connect, login, channel }
+}

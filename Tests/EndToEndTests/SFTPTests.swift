@@ -1,0 +1,364 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// SFTP against servers that nobody here wrote: OpenSSH's sshd and `rclone serve sftp`, which takes files from their beginning
+/// to their end only.
+@Suite(.turns, .timeLimit(.minutes(30)))
+struct SFTPTests {
+  typealias Make = SSHServer.Make
+  private static let environment = SSHServer.environment
+  private static let names = [
+    "plain.bin", "a b/ü%#?&.bin", "a b/deep/er/+;=@,$!.bin", "e\u{301}/\u{e9}.bin", "empty",
+  ]
+
+  private func job(_ endpoint: String, _ transfers: String...) -> String {
+    """
+    version: 1
+    job: ssh
+    policies: { p: { retry: { attempts: 3, initial: 10ms, max: 50ms } } }
+    endpoints: { files: \(endpoint) }
+    defaults: { policy: p, chunk_size: 256KiB }
+    transfers:
+    \(transfers.map { "  - " + $0 }.joined(separator: "\n"))
+    """
+  }
+
+  /// What lies in the folder that is served, by name.
+  private func files(_ server: SSHServer) throws -> [String: String] {
+    Dictionary(
+      uniqueKeysWithValues: try Sums.tree(server.folder).map {
+        ($0.key.hasPrefix("./") ? String($0.key.dropFirst(2)) : $0.key, $0.value)
+      })
+  }
+
+  @Test(arguments: Make.allCases) func aTreeThereAndBack(_ make: Make) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(make, bench)
+    for (number, name) in Self.names.enumerated() {
+      try bench.source(
+        "up/" + name, size: name == "empty" ? 0 : 600_000 * number + 7, seed: UInt64(number + 1))
+    }
+    let old = bench.job + "/up/plain.bin"
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_234_567_890), .posixPermissions: 0o640],
+      ofItemAtPath: old)
+    let up = job(server.endpoint(), "{ id: up, upload: up/**, to: \"files:in/new/\" }")
+    let run = try await bench.run(up, environment: Self.environment)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    let there = try files(server)
+    #expect(there.count == Self.names.count, "\(there.keys)")
+    for name in Self.names {
+      #expect(try there["in/new/" + name] == Sums.file(bench.job + "/up/" + name), "\(name)")
+    }
+    for transfer in run.transfers {
+      #expect(transfer["protocol"].string == "sftp")
+      #expect(transfer["url"].string?.hasPrefix("sftp://127.0.0.1:\(server.port)/") == true)
+    }
+    let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/in/new/plain.bin")
+    #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
+    if make == .openssh { #expect(kept[.posixPermissions] as? Int == 0o640) }
+    let again = try await bench.run(nil, environment: Self.environment)
+    #expect(again.status == 0 && again.transferred == 0, "\(again.errors)")
+    #expect(again.totals["up_to_date"].int == Int64(Self.names.count))
+
+    let down = job(
+      server.endpoint("/in"), "{ id: down, download: \"files:new/\", to: down/, mtime: source }")
+    let back = try await bench.run(down, environment: Self.environment)
+    #expect(back.status == 0 && back.faults == "", "\(back.errors)")
+    for name in Self.names {
+      #expect(try Sums.file(bench.job + "/down/" + name) == Sums.file(bench.job + "/up/" + name), "\(name)")
+    }
+    let time = try FileManager.default.attributesOfItem(atPath: bench.job + "/down/plain.bin")[
+      .modificationDate]
+    #expect((time as? Date)?.timeIntervalSince1970 == 1_234_567_890)
+    let unchanged = try await bench.run(nil, environment: Self.environment)
+    #expect(unchanged.status == 0 && unchanged.transferred == 0, "\(unchanged.errors)")
+  }
+
+  /// Another job: what stands there is not its own.
+  private func stranger(_ endpoint: String, _ transfer: String) -> String {
+    job(endpoint, transfer).replacingOccurrences(of: "job: ", with: "job: other-")
+  }
+
+  @Test(arguments: Make.allCases) func whatIsThere(_ make: Make) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(make, bench)
+    try bench.source("a.bin", size: 5000, seed: 1)
+    let replace = "{ id: one, upload: a.bin, to: \"files:in/a.bin\", verify: readback }"
+    let first = try await bench.run(job(server.endpoint(), replace), environment: Self.environment)
+    #expect(first.status == 0, "\(first.errors)")
+    try bench.source("a.bin", size: 6000, seed: 2)
+    let second = try await bench.run(nil, environment: Self.environment)
+    #expect(second.status == 0 && second.state("one") == "completed", "\(second.errors)")
+    let sum = try Sums.file(bench.job + "/a.bin")
+    #expect(try files(server) == ["in/a.bin": sum])
+    try bench.source("b.bin", size: 10, seed: 3)
+    for (rule, state) in [("keep", "skipped exists"), ("fail", "failed DESTINATION_EXISTS")] {
+      let run = try await bench.run(
+        stranger(
+          server.endpoint(), "{ id: other, upload: b.bin, to: \"files:in/a.bin\", if_exists: \(rule) }"),
+        environment: Self.environment)
+      #expect(run.state("other") == state, "\(run.errors)")
+    }
+    #expect(try files(server) == ["in/a.bin": sum])
+    // A folder is never replaced.
+    try FileManager.default.createDirectory(
+      atPath: server.folder + "/in/sub/deep", withIntermediateDirectories: true)
+    let folder = try await bench.run(
+      stranger(server.endpoint(), "{ id: other, upload: b.bin, to: \"files:in/sub\" }"),
+      environment: Self.environment)
+    #expect(folder.state("other") == "failed DESTINATION_EXISTS", "\(folder.errors)")
+  }
+
+  /// The server is asked nothing, and is told of nobody.
+  private func refused(
+    _ server: SSHServer, _ bench: Bench, _ endpoint: String, _ state: String, _ words: String...,
+    environment: [String: String] = SSHServer.environment
+  ) async throws {
+    try bench.source("a.bin", size: 5000)
+    let run = try await bench.run(
+      job(endpoint, "{ id: up, upload: a.bin, to: \"files:a.bin\" }"), environment: environment)
+    #expect(run.state("up") == state, "\(run.errors)")
+    for word in words { #expect(run.errors.contains(word), "\(word): \(run.errors)") }
+    #expect(try files(server).isEmpty)
+  }
+
+  @Test func unprovenServersAreRefused() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    let seen = try server.fingerprint()
+    try server.knows(nil)
+    try await refused(
+      server, bench, server.endpoint(), "failed TLS_FAILED", "is unknown", seen, "nothing was sent")
+    try SSHServer.makeKey(server.own + "/stranger")
+    try server.knows(server.own + "/stranger.pub")
+    try await refused(
+      server, bench, server.endpoint(), "failed TLS_FAILED", "another key than is known", seen,
+      try server.fingerprint("stranger.pub"))
+    let other = "host_key: \"\(try server.fingerprint("stranger.pub"))\""
+    try await refused(
+      server, bench, server.endpoint(keys: other), "failed TLS_FAILED", "another key than `host_key`", seen)
+    let log = server.process.errors
+    #expect(!log.contains("Accepted"), "\(log)")
+
+    try bench.source("a.bin", size: 5000)
+    let run = try await bench.run(
+      job(server.endpoint(keys: "host_key: \"\(seen)\""), "{ id: up, upload: a.bin, to: \"files:a.bin\" }"))
+    #expect(run.state("up") == "completed", "\(run.errors)")
+  }
+
+  @Test func keysThatCannotBeUsed() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    func endpoint(_ key: String, _ more: String = "") -> String {
+      server.endpoint(login: "user: \(server.user), key_file: \(server.own)/\(key)\(more)")
+    }
+    func run(_ endpoint: String, _ environment: [String: String] = [:]) async throws -> HaulRun {
+      try bench.source("a.bin", size: 5000)
+      return try await bench.run(
+        job(endpoint, "{ id: up, upload: a.bin, to: \"files:a.bin\" }"), environment: environment)
+    }
+    try SSHServer.makeKey(server.own + "/open")
+    guard chmod(server.own + "/open", 0o644) == 0 else { throw TestFault("chmod: errno \(errno)") }
+    let readable = try await run(endpoint("open"))
+    #expect(readable.status != 0 && readable.errors.contains("can be read by others"), "\(readable.errors)")
+    let missing = try await run(endpoint("none"))
+    #expect(missing.status != 0 && missing.errors.contains("does not exist"), "\(missing.errors)")
+    try SSHServer.makeKey(server.own + "/locked", passphrase: "secret-words")
+    let locked = try await run(endpoint("locked"))
+    #expect(locked.status != 0 && locked.errors.contains("is encrypted"), "\(locked.errors)")
+    let wrong = try await run(endpoint("locked", ", passphrase: { env: WORDS }"), ["WORDS": "other"])
+    #expect(
+      wrong.state("up") == "failed UNAUTHORIZED" && wrong.errors.contains("passphrase"), "\(wrong.errors)")
+    let foreign = try await run(endpoint("locked", ", passphrase: { env: WORDS }"), ["WORDS": "secret-words"])
+    #expect(foreign.state("up") == "failed UNAUTHORIZED", "\(foreign.errors)")
+    #expect(foreign.errors.contains("refused the login by `key_file`"), "\(foreign.errors)")
+    #expect(try files(server).isEmpty)
+    _ = try Sums.shell("cat locked.pub >> authorized_keys", in: server.own)
+    let right = try await run(endpoint("locked", ", passphrase: { env: WORDS }"), ["WORDS": "secret-words"])
+    #expect(right.state("up") == "completed", "\(right.errors)")
+  }
+
+  @Test func aWrongPasswordIsTold() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.rclone, bench)
+    try await refused(
+      server, bench, server.endpoint(), "failed UNAUTHORIZED", "refused the login by `password`",
+      environment: ["SFTP_PASSWORD": "sftp-pass-of-yesterday"])
+  }
+
+  @Test func manifestsThatCannotBe() async throws {
+    let bench = try Bench()
+    let cases = [
+      (
+        "{ type: sftp, url: \"https://h/\", auth: { ssh: { user: a, agent: true } } }",
+        "is not an absolute sftp URL"
+      ),
+      (
+        "{ type: sftp, url: \"sftp://a@h/\", auth: { ssh: { user: a, agent: true } } }",
+        "holds a user or a password"
+      ),
+      ("{ type: sftp, url: \"sftp://h/\" }", "needs `auth`"),
+      ("{ type: sftp, url: \"sftp://h/\", auth: { ssh: { user: a } } }", "names no way to log in"),
+      ("{ type: sftp, url: \"sftp://h/\", auth: { bearer: { env: T } } }", "take `auth: { ssh: … }` alone"),
+      (
+        "{ type: http, url: \"https://h/\", auth: { ssh: { user: a, agent: true } } }",
+        "logs in to `sftp` endpoints only"
+      ),
+      (
+        "{ type: sftp, url: \"sftp://h/\", host_key: \"MD5:00\", auth: { ssh: { user: a, agent: true } } }",
+        "is not the fingerprint of a host key"
+      ),
+    ]
+    for (endpoint, words) in cases {
+      try bench.writeJob(job(endpoint, "{ id: one, download: \"files:a\", to: a }"))
+      let check = try await bench.haul(["check", "job.yaml"])
+      #expect(check.status == 65 && check.errors.contains(words), "\(words): \(check.errors)")
+    }
+    let required = job(
+      "{ type: sftp, url: \"sftp://h/\", auth: { ssh: { user: a, agent: true } } }",
+      "{ id: one, upload: a, to: \"files:a\", verify: required }")
+    try bench.writeJob(required)
+    let check = try await bench.haul(["check", "job.yaml"])
+    #expect(check.status == 65, "\(check.errors)")
+  }
+
+  /// Links are named and left out; what is missing is told.
+  @Test func whatIsMissing() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 5000)
+    let up = try await bench.run(
+      job(server.endpoint("/nowhere"), "{ id: up, upload: a.bin, to: \"files:x/a.bin\" }"))
+    #expect(
+      up.state("up") == "failed NOT_FOUND" && up.errors.contains("correct the endpoint's `url`"),
+      "\(up.errors)")
+    let down = try await bench.run(
+      job(server.endpoint(), "{ id: down, download: \"files:a.bin\", to: b.bin }"))
+    #expect(down.state("down") == "failed NOT_FOUND", "\(down.errors)")
+    try FileManager.default.createDirectory(atPath: server.folder + "/d", withIntermediateDirectories: true)
+    try SeededFile.make(server.folder + "/d/real", size: 10)
+    try FileManager.default.createSymbolicLink(atPath: server.folder + "/d/link", withDestinationPath: "real")
+    let listed = try await bench.run(job(server.endpoint(), "{ id: all, download: \"files:d/\", to: d/ }"))
+    #expect(listed.status == 0 && listed.transferred == 1, "\(listed.errors)")
+    #expect(listed.errors.contains("`link` is a symbolic link"), "\(listed.errors)")
+    try bench.writeJob(job(server.endpoint(), "{ id: all, download: \"files:x/\", to: x/ }"))
+    let plan = try await bench.haul(["plan", "job.yaml"])
+    #expect(plan.status != 0 && plan.errors.contains("nothing lies below `files:x/`"), "\(plan.errors)")
+  }
+
+  /// From one SFTP server to another, and a policy that denies the address.
+  @Test func copiesAndPolicies() async throws {
+    let bench = try Bench()
+    let (one, other) = (try await SSHServer(.openssh, bench), try await SSHServer(.rclone, bench))
+    try SeededFile.make(one.folder + "/a.bin", size: 3_000_007)
+    func manifest(_ policy: String) -> String {
+      """
+      version: 1
+      job: relay
+      endpoints: { one: \(one.endpoint()), other: \(other.endpoint()) }
+      defaults: { chunk_size: 1MiB, policy: { \(policy) } }
+      transfers: [{ id: one, copy: "one:a.bin", to: "other:in/b.bin" }]
+      """
+    }
+    let denied = try await bench.run(
+      manifest("network: { addresses: { deny: [loopback] } }"), environment: Self.environment)
+    #expect(denied.state("one") == "failed POLICY_DENIED", "\(denied.errors)")
+    let run = try await bench.run(manifest("chunks_in_flight: 2"), environment: Self.environment)
+    #expect(run.state("one") == "completed", "\(run.errors)")
+    #expect(try Sums.file(one.folder + "/a.bin") == Sums.file(other.folder + "/in/b.bin"))
+  }
+
+  @Test func aRateIsKept() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 2 << 20)
+    let began = Date()
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { bandwidth: 1MiB/s } }"))
+    #expect(run.state("up") == "completed", "\(run.errors)")
+    #expect(Date().timeIntervalSince(began) > 1.2)
+    try bench.writeJob(
+      job(
+        server.endpoint(),
+        "{ id: down, download: \"files:a.bin\", to: b.bin, policy: { bandwidth: 64KiB/s } }"))
+    let running = try bench.start(bench.runArguments())
+    try await RemoteKills.wait { running.isAlive && bench.parts().isEmpty }
+    running.signal(SIGINT)
+    #expect(try await running.wait().status != 0, "it would have taken half a minute")
+    #expect(!bench.exists("b.bin"))
+  }
+
+  @Test(arguments: ["replace", "fail"]) func kills(_ ifExists: String) async throws {
+    let size = (4 << 20) + 5
+    try await RemoteKills.torture("sftp upload, \(ifExists)", cost: 3 << 20) { seed in
+      let bench = try Bench()
+      let server = try await SSHServer(.openssh, bench)
+      let folder = server.folder + "/in"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try bench.source("a.bin", size: size, seed: seed)
+      try bench.writeJob(
+        """
+        version: 1
+        job: killed
+        endpoints: { files: \(server.endpoint()) }
+        defaults: { chunk_size: 512KiB, policy: { bandwidth: 8MiB/s } }
+        transfers: [{ id: one, upload: a.bin, to: "files:in/one.bin", if_exists: \(ifExists) }]
+        """)
+      let names = { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+      return RemoteKills.Round(
+        bench: bench, span: 700, isBegun: { !names().isEmpty },
+        isOver: { names().contains("one.bin") },
+        settle: { run throws -> Int64 in
+          #expect(try Sums.file(folder + "/one.bin") == Sums.file(bench.job + "/a.bin"))
+          #expect(names() == ["one.bin"])
+          return run["one"]["bytes"]["discarded"].int ?? 0
+        })
+    }
+  }
+
+  @Test func downloadKills() async throws {
+    let size = (4 << 20) + 5
+    try await RemoteKills.torture("sftp download", cost: 4 << 20) { seed in
+      let bench = try Bench()
+      let server = try await SSHServer(.openssh, bench)
+      try SeededFile.make(server.folder + "/a.bin", size: size, seed: seed)
+      try bench.writeJob(
+        """
+        version: 1
+        job: killed
+        endpoints: { files: \(server.endpoint()) }
+        defaults: { chunk_size: 512KiB, policy: { bandwidth: 8MiB/s } }
+        transfers: [{ id: one, download: "files:a.bin", to: one.bin }]
+        """)
+      return RemoteKills.Round(
+        bench: bench, span: 700, isBegun: { !bench.parts().isEmpty }, isOver: { bench.exists("one.bin") },
+        settle: { run throws -> Int64 in
+          #expect(try Sums.file(server.folder + "/a.bin") == Sums.file(bench.job + "/one.bin"))
+          return run["one"]["bytes"]["discarded"].int ?? 0
+        })
+    }
+  }
+
+  /// An upload that leaves the manifest takes its temporary name along.
+  @Test(arguments: Make.allCases) func nothingIsLeftOfAnAbandonedUpload(_ make: Make) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(make, bench)
+    try bench.source("a.bin", size: 4 << 20)
+    try bench.writeJob(
+      job(
+        server.endpoint(), "{ id: one, upload: a.bin, to: \"files:one.bin\", policy: { bandwidth: 2MiB/s } }")
+    )
+    let running = try bench.start(bench.runArguments(), environment: Self.environment)
+    try await RemoteKills.wait { running.isAlive && server.names().isEmpty }
+    running.signal(SIGKILL)
+    try await running.wait()
+    try bench.source("b.bin", size: 10)
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: two, upload: b.bin, to: \"files:two.bin\" }"),
+      environment: Self.environment)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(server.names() == ["two.bin"])
+  }
+}

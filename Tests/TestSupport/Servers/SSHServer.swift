@@ -1,0 +1,109 @@
+import Foundation
+
+/// An SFTP server that nobody here wrote, over a folder: OpenSSH's sshd, or `rclone serve sftp` (Go's pkg/sftp).
+package final class SSHServer: Sendable {
+  package enum Make: String, CaseIterable, Sendable { case openssh, rclone }
+
+  package let make: Make
+  package let port: Int
+  /// What it serves.
+  package let folder: String
+  package let process: Running
+  /// Folder of keys.
+  package let own: String
+  private let scratch: Scratch
+
+  package static let password = "sftp-pass-of-today"
+  package static let environment = ["SFTP_PASSWORD": password]
+
+  /// sshd lets in the user that it runs as, by key; rclone any, by password.
+  package var user: String { make == .openssh ? NSUserName() : "haul" }
+
+  /// - Parameters:
+  ///   - options: further arguments of rclone.
+  package init(_ make: Make, _ bench: Bench, options: [String] = []) async throws {
+    self.make = make
+    scratch = bench.scratch
+    own = try bench.scratch.folder("\(make)-\(UUID().uuidString.prefix(6))")
+    folder = own + "/files"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    port = try Loopback.freePort()
+    for name in ["host", "user"] { try Self.makeKey(own + "/" + name) }
+    switch make {
+    case .openssh:
+      guard let program = Programs.find("sshd") else { throw TestFault("openssh-server is not installed") }
+      // sshd gives up its privileges there.
+      try FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
+      let file = own + "/sshd_config"
+      try Data(Self.config(own, port: port).utf8).write(to: URL(fileURLWithPath: file))
+      try FileManager.default.copyItem(atPath: own + "/user.pub", toPath: own + "/authorized_keys")
+      process = try bench.serve(program, ["-D", "-e", "-f", file], folder: own)
+    case .rclone:
+      let program = try (Venv.python() as NSString).deletingLastPathComponent + "/rclone"
+      process = try bench.serve(
+        program,
+        [
+          "serve", "sftp", "--addr", "127.0.0.1:\(port)", "--user", "haul", "--pass", Self.password, "--key",
+          own + "/host", "--dir-cache-time", "1ns", "--poll-interval", "0", "--cache-dir", own + "/cache",
+        ] + options + [folder])
+    }
+    try await Loopback.ready(process, port: port)
+    try knows(own + "/host.pub")
+  }
+
+  /// The host keys that the manifests of `endpoint` name.
+  package var knownHosts: String { own + "/known_hosts" }
+
+  /// Writes a public key to `known_hosts`; nil leaves that empty.
+  package func knows(_ key: String?) throws {
+    let line =
+      try key.map { "[127.0.0.1]:\(port) " + (try String(contentsOfFile: $0, encoding: .utf8)) } ?? ""
+    try line.write(toFile: knownHosts, atomically: true, encoding: .utf8)
+  }
+
+  /// `SHA256:…` of its host key.
+  package func fingerprint(_ key: String = "host.pub") throws -> String {
+    let words = try Sums.shell("ssh-keygen -lf \(own)/\(key)", in: "/").split(separator: " ")
+    guard words.count > 1 else { throw TestFault("ssh-keygen tells no fingerprint") }
+    return String(words[1])
+  }
+
+  package static func makeKey(_ path: String, type: String = "ed25519", passphrase: String = "") throws {
+    _ = try Sums.shell("ssh-keygen -q -t \(type) -N '\(passphrase)' -C test -f \(path)", in: "/")
+  }
+
+  /// The URL of what it serves.
+  package var url: String { "sftp://127.0.0.1:\(port)" + (make == .openssh ? folder : "") }
+
+  package var login: String {
+    make == .openssh
+      ? "user: \(user), key_file: \(own)/user" : "user: \(user), password: { env: SFTP_PASSWORD }"
+  }
+
+  /// An endpoint in a manifest.
+  package func endpoint(_ base: String = "", login: String? = nil, keys: String? = nil) -> String {
+    let keys = keys ?? "known_hosts: \"\(knownHosts)\""
+    return "{ type: sftp, url: \"\(url + base)\", auth: { ssh: { \(login ?? self.login) } }, \(keys) }"
+  }
+
+  /// What is in the folder, by name.
+  package func names() -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
+  }
+
+  private static func config(_ own: String, port: Int) -> String {
+    """
+    Port \(port)
+    ListenAddress 127.0.0.1
+    HostKey \(own)/host
+    PidFile none
+    AuthorizedKeysFile \(own)/authorized_keys
+    StrictModes no
+    UsePAM no
+    PasswordAuthentication no
+    KbdInteractiveAuthentication no
+    PermitRootLogin yes
+    Subsystem sftp internal-sftp
+    """
+  }
+}
