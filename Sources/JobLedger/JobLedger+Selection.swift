@@ -22,16 +22,18 @@ extension JobLedger {
   /// - Parameters:
   ///   - run: the run that goes on, where it began with this selection: what had failed when it began is what it is
   ///     asked for still.
+  ///   - isPart: the plan is one part's: what it does not have, another may.
   ///   - list: gives the ids of `--only-from`, one at a time.
   /// - Throws: `UnknownIDs`; what `list` throws.
   package func rows(
-    of selection: Selection, continuing run: Int?, list: (_ id: (String) throws -> Void) throws -> Void
+    of selection: Selection, continuing run: Int?, isPart: Bool = false,
+    list: (_ id: (String) throws -> Void) throws -> Void
   ) throws -> SelectedRows {
     try read { db in
       let rows =
         switch selection {
-        case .only(let pattern): try Self.rows(of: pattern, db)
-        case .ids: try Self.rows(of: list, db)
+        case .only(let pattern): try Self.rows(of: pattern, isPart: isPart, db)
+        case .ids: try Self.rows(of: list, isPart: isPart, db)
         case .failed where try run != nil && Self.selectingRun(db) == run:
           // A transfer that was corrected meanwhile is another row under the same id.
           try Self.rows(
@@ -59,7 +61,7 @@ extension JobLedger {
     return rows
   }
 
-  private static func rows(of pattern: IDPattern, _ db: Database) throws -> RowSet {
+  private static func rows(of pattern: IDPattern, isPart: Bool, _ db: Database) throws -> RowSet {
     let all = try Row.fetchCursor(db, sql: "SELECT seq, id FROM transfer WHERE live = 1")
     var rows = RowSet()
     var isEmpty = true
@@ -68,12 +70,12 @@ extension JobLedger {
       rows.insert(row[0])
       isEmpty = false
     }
-    if isEmpty { throw UnknownIDs(count: 1, first: [pattern.text]) }
+    if isEmpty, !isPart { throw UnknownIDs(count: 1, first: [pattern.text]) }
     return rows
   }
 
   private static func rows(
-    of list: (_ id: (String) throws -> Void) throws -> Void, _ db: Database
+    of list: (_ id: (String) throws -> Void) throws -> Void, isPart: Bool, _ db: Database
   ) throws -> RowSet {
     let find = try db.makeStatement(sql: "SELECT seq FROM transfer WHERE id = ? AND live = 1")
     var rows = RowSet()
@@ -86,7 +88,7 @@ extension JobLedger {
         if unknown.first.count < 3 { unknown.first.append(String(id.prefix(200))) }
       }
     }
-    if unknown.count > 0 { throw unknown }
+    if unknown.count > 0, !isPart { throw unknown }
     return rows
   }
 

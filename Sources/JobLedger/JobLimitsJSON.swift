@@ -5,7 +5,7 @@ package enum JobLimitsJSON {
   /// Null where they cap nothing.
   package static func write(_ limits: JobLimits) -> JSON {
     guard limits != JobLimits() else { return .null }
-    return [
+    let members: JSON = [
       "transfers": limits.transfers.map(PolicyJSON.limit) ?? .null,
       "connections": [
         "total": limits.connectionsTotal.map(PolicyJSON.limit) ?? .null,
@@ -17,6 +17,8 @@ package enum JobLimitsJSON {
       ],
       "budget": PolicyJSON.budget(limits.budget),
     ]
+    guard let whole = limits.undivided.limits else { return members }
+    return .object((members.members ?? []) + [.init("undivided", write(whole))])
   }
 
   static func read(_ json: JSONText) -> JobLimits {
@@ -30,6 +32,7 @@ package enum JobLimitsJSON {
     limits.downloadRate = PolicyJSON.readEntryRate(json.object("bandwidth"), "download")
     limits.uploadRate = PolicyJSON.readEntryRate(json.object("bandwidth"), "upload")
     limits.budget = PolicyJSON.readBudget(json)
+    if let whole = json.object("undivided") { limits.undivided = .of(read(whole)) }
     return limits
   }
 }

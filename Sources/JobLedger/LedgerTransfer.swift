@@ -14,6 +14,8 @@ package struct LedgerTransfer: Sendable {
   package var knownSize: Int64?
   /// When it came into the plan, seconds since 1970; nil where an older haul put it there.
   package var createdAt: Double?
+  /// Its place in the plan of the whole job, from 1 on; nil unless the plan is one part's.
+  package var ordinal: Int64?
   package var state: TransferState
   /// Chunks of it are recorded.
   package var hasChunks: Bool
@@ -36,7 +38,7 @@ package struct LedgerTransfer: Sendable {
   /// Columns that `init` reads, in the order of the join.
   static let columns = """
     t.profile, t.seq, t.id, t.source, t.destination, t.takes_source_name, t.expect, t.known_size, t.state,
-    t.reason, t.created_at, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.attributes,
+    t.reason, t.created_at, t.ordinal, EXISTS (SELECT 1 FROM chunk WHERE transfer = t.seq), p.attributes,
     p.*
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
@@ -54,9 +56,10 @@ package struct LedgerTransfer: Sendable {
     knownSize = row[7]
     state = TransferState(word: row[8], reason: row[9]) ?? .queued(nil)
     createdAt = row[10]
-    hasChunks = row[11]
-    progress = ProgressRow.read(row, from: 13, &texts)
-    if let text = row[12] as String? { progress.attributes = AttributesText.read(text) }
+    ordinal = row[11]
+    hasChunks = row[12]
+    progress = ProgressRow.read(row, from: 14, &texts)
+    if let text = row[13] as String? { progress.attributes = AttributesText.read(text) }
   }
 }
 

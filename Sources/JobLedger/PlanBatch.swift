@@ -13,6 +13,7 @@ package struct PlanBatch: Sendable {
     var start: Int
     var knownSize: Int64?
     var takesSourceName: Bool
+    var ordinal: Int64?
     /// Index in `settings`.
     var settings: Int
   }
@@ -56,8 +57,8 @@ package struct PlanBatch: Sendable {
     rows.append(
       Row(
         id: id, source: source, destination: destination, expect: bytes.count, start: start,
-        knownSize: transfer.knownSize, takesSourceName: transfer.takesSourceName, settings: settings.count - 1
-      ))
+        knownSize: transfer.knownSize, takesSourceName: transfer.takesSourceName, ordinal: transfer.ordinal,
+        settings: settings.count - 1))
   }
 
   func formerIdentity(_ index: Int) -> [UInt8]? { former[index] }

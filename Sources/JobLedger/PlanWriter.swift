@@ -114,11 +114,11 @@ private final class PlanWriter {
     compare = try db.makeStatement(
       sql: """
         SELECT 1 FROM transfer WHERE seq = ? AND id = ? AND identity = ? AND source = ? AND destination = ?
-          AND expect IS ? AND known_size IS ? AND profile = ? AND live = 1
+          AND expect IS ? AND known_size IS ? AND profile = ? AND ordinal IS ? AND live = 1
         """)
     find = try db.makeStatement(
       sql: """
-        SELECT seq, profile, source, destination, expect, known_size, state, reason, live
+        SELECT seq, profile, source, destination, expect, known_size, state, reason, live, ordinal
         FROM transfer WHERE id = ? AND identity = ?
         """)
     rename = try db.makeStatement(
@@ -126,7 +126,7 @@ private final class PlanWriter {
     adjust = try db.makeStatement(
       sql: """
         UPDATE transfer SET profile = ?, source = ?, destination = ?, expect = ?, known_size = ?, state = ?,
-          reason = ?, live = 1 WHERE seq = ?
+          reason = ?, ordinal = ?, live = 1 WHERE seq = ?
         """)
   }
 
@@ -170,6 +170,7 @@ private final class PlanWriter {
         }
         try binding.bind(row.knownSize, at: 7)
         try binding.bind(profiles[row.settings], at: 8)
+        try binding.bind(row.ordinal, at: 9)
         guard try binding.hasRow() else { return }
         seen.insert(expected)
         expected += 1
@@ -199,17 +200,18 @@ private final class PlanWriter {
     let sameRest =
       row["profile"] as Int64 == profile && ByteText(row["source"]) == ByteText(source)
       && ByteText(row["destination"]) == ByteText(destination) && row["live"] as Int == 1
-    let sameSize = row["known_size"] as Int64? == new.knownSize
+    let sameFacts =
+      row["known_size"] as Int64? == new.knownSize && row["ordinal"] as Int64? == new.ordinal
     if sameExpect && sameRest {
       change.kept += 1
     } else {
       change.adjusted += 1
       change.adjustedRows.insert(seq)
     }
-    if sameExpect && sameRest && sameSize { return true }
+    if sameExpect && sameRest && sameFacts { return true }
     let state = (sameExpect && sameRest) ? old : reopened(old, settings, newExpectation: !sameExpect)
     try adjust.execute(arguments: [
-      profile, source, destination, expect, new.knownSize, state.word, state.reason, seq,
+      profile, source, destination, expect, new.knownSize, state.word, state.reason, new.ordinal, seq,
     ])
     return true
   }

@@ -24,24 +24,17 @@ package enum PolicyJSON {
       let members = found.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .int($0.value)) }
       connections.append(.init("found", .object(members)))
     }
-    return [
-      "transfers": limit(policy.transfers), "chunks_in_flight": .int(policy.chunksInFlight),
-      "connections": .object(connections),
-      "bandwidth": ["download": rate(policy.downloadRate), "upload": rate(policy.uploadRate)],
-      "timezone": .text(policy.timezone),
-      "schedule": .array(
-        policy.schedule.map {
-          [
-            "days": days($0.window), "from": .int($0.window.from), "to": .int($0.window.to),
-            "bandwidth": [
-              "download": $0.download.map(rate) ?? .null, "upload": $0.upload.map(rate) ?? .null,
-            ],
-          ]
-        }),
-      "window": .array(
-        policy.window.map { ["days": days($0), "from": .int($0.from), "to": .int($0.to)] }),
-      "deadline": policy.deadline.map { .exact($0) } ?? .null,
-      "budget": budget(policy.budget),
+    let members: [JSON.Member] = [
+      .init("transfers", limit(policy.transfers)), .init("chunks_in_flight", .int(policy.chunksInFlight)),
+      .init("connections", .object(connections)), .init("bandwidth", bandwidth(policy)),
+      .init("timezone", .text(policy.timezone)), .init("schedule", schedule(policy)),
+      .init(
+        "window",
+        .array(policy.window.map { ["days": days($0), "from": .int($0.from), "to": .int($0.to)] })),
+      .init("deadline", policy.deadline.map { .exact($0) } ?? .null),
+      .init("budget", budget(policy.budget)),
+    ]
+    let rest: JSON = [
       "fail_fast": [
         "failures": .int(policy.failFastFailures), "share": policy.failFastShare.map { .exact($0) } ?? .null,
       ],
@@ -71,27 +64,43 @@ package enum PolicyJSON {
         "user_agent": .text(policy.userAgent), "headers": .array(policy.headers.map(header)),
       ],
     ]
+    return .object(members + (rest.members ?? []) + undivided(policy))
+  }
+
+  /// The whole job's limits, where these are one part's: under the names of those that they were.
+  private static func undivided(_ policy: EffectivePolicy) -> [JSON.Member] {
+    guard let whole = policy.undivided.limits else { return [] }
+    let limits: JSON = [
+      "transfers": limit(whole.transfers),
+      "connections": ["total": limit(whole.connectionsTotal), "per_host": limit(whole.connectionsPerHost)],
+      "bandwidth": bandwidth(whole), "schedule": schedule(whole), "budget": budget(whole.budget),
+    ]
+    return [.init("undivided", limits)]
+  }
+
+  private static func bandwidth(_ policy: EffectivePolicy) -> JSON {
+    ["download": rate(policy.downloadRate), "upload": rate(policy.uploadRate)]
+  }
+
+  private static func schedule(_ policy: EffectivePolicy) -> JSON {
+    .array(
+      policy.schedule.map {
+        [
+          "days": days($0.window), "from": .int($0.window.from), "to": .int($0.window.to),
+          "bandwidth": [
+            "download": $0.download.map(rate) ?? .null, "upload": $0.upload.map(rate) ?? .null,
+          ],
+        ]
+      })
   }
 
   static func read(_ json: JSONText) -> EffectivePolicy {
     var policy = EffectivePolicy()
-    policy.transfers = readLimit(json, "transfers")
+    readLimits(json, into: &policy)
     policy.chunksInFlight = json.int("chunks_in_flight") ?? policy.chunksInFlight
-    policy.connectionsTotal = readLimit(json.object("connections"), "total")
-    policy.connectionsPerHost = readLimit(json.object("connections"), "per_host")
-    policy.downloadRate = readRate(json.object("bandwidth"), "download")
-    policy.uploadRate = readRate(json.object("bandwidth"), "upload")
     policy.timezone = json.string("timezone")
-    policy.schedule = (json.objects("schedule") ?? []).compactMap { item in
-      window(item).map {
-        ScheduleEntry(
-          window: $0, download: readEntryRate(item.object("bandwidth"), "download"),
-          upload: readEntryRate(item.object("bandwidth"), "upload"))
-      }
-    }
     policy.window = (json.objects("window") ?? []).compactMap(window)
     policy.deadline = json.double("deadline")
-    policy.budget = readBudget(json)
     policy.failFastFailures = json.object("fail_fast")?.int("failures")
     policy.failFastShare = json.object("fail_fast")?.double("share")
     let timeouts = json.object("timeouts")
@@ -134,7 +143,29 @@ package enum PolicyJSON {
     policy.redirects = http?.int("redirects") ?? policy.redirects
     policy.userAgent = http?.string("user_agent")
     policy.headers = (http?.objects("headers") ?? []).compactMap(readHeader)
+    if let limits = json.object("undivided") {
+      var whole = policy
+      readLimits(limits, into: &whole)
+      policy.undivided = .of(whole)
+    }
     return policy
+  }
+
+  /// What is divided among a job's parts.
+  private static func readLimits(_ json: JSONText, into policy: inout EffectivePolicy) {
+    policy.transfers = readLimit(json, "transfers")
+    policy.connectionsTotal = readLimit(json.object("connections"), "total")
+    policy.connectionsPerHost = readLimit(json.object("connections"), "per_host")
+    policy.downloadRate = readRate(json.object("bandwidth"), "download")
+    policy.uploadRate = readRate(json.object("bandwidth"), "upload")
+    policy.schedule = (json.objects("schedule") ?? []).compactMap { item in
+      window(item).map {
+        ScheduleEntry(
+          window: $0, download: readEntryRate(item.object("bandwidth"), "download"),
+          upload: readEntryRate(item.object("bandwidth"), "upload"))
+      }
+    }
+    policy.budget = readBudget(json)
   }
 
   static func header(_ header: HeaderSetting) -> JSON {

@@ -123,6 +123,10 @@ enum Schema {
       // What was preserved, and behind a `-` what was lost: see `AttributesText`.
       try db.execute(sql: "ALTER TABLE progress ADD COLUMN attributes TEXT")
     }
+    migrator.registerMigration("25 places in the plan of the whole job") { db in
+      // Null unless the plan is one part's.
+      try db.execute(sql: "ALTER TABLE transfer ADD COLUMN ordinal INTEGER CHECK (ordinal > 0)")
+    }
     migrator.registerMigration("26 listings that are under way") { db in try db.execute(sql: listings) }
     return migrator
   }

@@ -13,7 +13,7 @@ final class TransferInsert {
     statement = try db.makeStatement(
       sql: """
         INSERT INTO transfer (id, identity, profile, source, destination, takes_source_name, expect,
-          known_size, state, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)
+          known_size, state, reason, created_at, ordinal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)
         """)
   }
 
@@ -40,6 +40,7 @@ final class TransferInsert {
           try binding.bind(text: row.destination..<row.expect, at: 7)
         }
         try binding.bind(row.knownSize, at: 8)
+        try binding.bind(row.ordinal, at: 12)
         try binding.run()
       }
     }

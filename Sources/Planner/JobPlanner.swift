@@ -15,24 +15,31 @@ package enum JobPlanner {
   /// With an error among them nothing of what `each` saw may be used. `uuid` gives the value of `${uuid}` for a
   /// transfer's id. What `each` throws ends the expansion and is thrown on. Without a `lister` remote prefixes are
   /// taken as they are, and nothing is said of what lies below them. A destination in `state` is an error, but for those
-  /// that a listing finds.
+  /// that a listing finds. With a `part`, `each` is called for its transfers alone, which have their ordinals then; the
+  /// diagnostics are those of the whole job all the same.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
-    state: StateFolders? = nil, each: (PlannedTransfer) throws -> Void
+    state: StateFolders? = nil, part: PartRule? = nil, each: (PlannedTransfer) throws -> Void
   ) throws -> [Diagnostic] {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     let faults = PlanFaults()
     let unique = Uniqueness()
     let needs = NeedsWatch(job: job)
-    try pass(context, faults) { planned, _ in
+    var ordinal: Int64 = 0
+    try pass(context, faults) { planned, _, template in
       unique.note(planned)
       needs.note(planned)
+      guard let part else { return try each(planned) }
+      ordinal += 1
+      guard part.holds(planned.id, template: template) else { return }
+      var planned = planned
+      planned.ordinal = ordinal
       try each(planned)
     }
     unique.settle(needs: needs.rowNeeds)
     if unique.hasSuspects {
       // A hash that came twice may be chance: a second pass compares the texts themselves.
-      try pass(context, PlanFaults()) { planned, places in
+      try pass(context, PlanFaults()) { planned, places, _ in
         unique.confirm(planned, places, faults)
       }
     }
@@ -41,10 +48,13 @@ package enum JobPlanner {
   }
 
   private static func pass(
-    _ context: PlanContext, _ faults: PlanFaults, _ visit: Visit
+    _ context: PlanContext, _ faults: PlanFaults,
+    _ visit: (_ planned: PlannedTransfer, _ places: any EntryPlaces, _ template: Int) throws -> Void
   ) throws {
     for (index, template) in context.job.templates.enumerated() {
-      try TemplateExpansion(template: template, index: index, context: context, faults: faults).run(visit)
+      try TemplateExpansion(template: template, index: index, context: context, faults: faults).run {
+        try visit($0, $1, index)
+      }
     }
   }
 }

@@ -101,7 +101,11 @@ struct SSHWorker {
       defer { box.parts = [] }
       return box.parts
     }
-    guard parts.count != 1 else { return parts[0] }
-    return parts.count == 0 ? [] : Array(parts.joined())
+    guard parts.count > 1 else { return parts.first ?? [] }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(parts.reduce(0) { $0 + $1.count })
+    // Piece by piece: an array of a joined sequence is made byte by byte.
+    for part in parts { bytes += part }
+    return bytes
   }
 }

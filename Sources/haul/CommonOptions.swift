@@ -36,13 +36,8 @@ struct CommonOptions: ParsableArguments {
   var stateFolder: StateFolder { StateFolder(given: stateDir, CurrentProcess.environment) }
 
   /// Sends what runs of the jobs have left to be told.
-  func sendOwedNotices(of jobs: [String]) async {
-    await OwedNotices(stateFolder, CurrentProcess.context).deliver(for: jobs)
-  }
-
-  /// The job that is named, or all.
-  func jobs(_ named: String?, in state: StateFolder) throws -> [String] {
-    try named.map { [try state.resolve($0, CurrentProcess.environment)] } ?? state.jobs
+  func sendOwedNotices(of states: [JobState]) async {
+    await OwedNotices(CurrentProcess.context).deliver(for: states)
   }
 }
 

@@ -11,6 +11,9 @@ extension CompletionKind {
   /// Ids of the job that the command line names.
   static var ids: CompletionKind { suggestions { $0.ids } }
 
+  /// Parts of that job which have state.
+  static var shards: CompletionKind { suggestions { $0.shards } }
+
   private static func suggestions(
     _ choose: @escaping @Sendable (Suggestions) -> [String]
   ) -> CompletionKind {

@@ -41,6 +41,7 @@ struct ControlTarget: ParsableArguments {
   @Argument(help: "Ids, or globs of ids; all transfers where left out.", completion: .ids)
   var ids: [String] = []
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 }
 
@@ -51,7 +52,7 @@ protocol ControlCommand: AsyncParsableCommand {
 
 extension ControlCommand {
   func run() async throws {
-    let (state, console) = (target.common.stateFolder, CurrentProcess.console)
+    let (state, console) = (try target.part.state(target.common), CurrentProcess.console)
     let request = try ControlRequest(control, state, CurrentProcess.context)
     let name = try state.resolve(target.job, CurrentProcess.environment)
     let changed = try await request.apply(to: name)
@@ -61,6 +62,6 @@ extension ControlCommand {
       console.note(
         "\(control.verb.rawValue): \(changed) \(changed == 1 ? "transfer" : "transfers") of `\(name)`")
     }
-    await target.common.sendOwedNotices(of: [name])
+    await target.common.sendOwedNotices(of: [JobState(name, in: state)])
   }
 }

@@ -16,6 +16,7 @@ struct GcCommand: AsyncParsableCommand {
   @Option(help: "How many of the newest runs are kept; the last one always is.")
   var keep = 30
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -24,11 +25,11 @@ struct GcCommand: AsyncParsableCommand {
 
   func run() async throws {
     let console = CurrentProcess.console
-    let state = try common.stateFolder.checked()
-    let cleanup = StateCleanup(state, CurrentProcess.context, keeping: keep, isDryRun: dryRun)
-    let names = try common.jobs(job, in: state)
-    await common.sendOwedNotices(of: names)
-    let result = try await cleanup.run(names) { item in
+    let state = try part.state(common).checked()
+    let cleanup = StateCleanup(CurrentProcess.context, keeping: keep, isDryRun: dryRun)
+    let states = try job.map { try state.states(ofNamed: $0, CurrentProcess.environment) } ?? state.everyState
+    await common.sendOwedNotices(of: states)
+    let result = try await cleanup.run(states, sweeping: state) { item in
       if !common.json { console.out(item.text(isDryRun: dryRun)) }
     }
     if common.json {

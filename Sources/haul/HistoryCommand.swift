@@ -11,6 +11,7 @@ struct HistoryCommand: AsyncParsableCommand {
   @Option(help: "How many runs at the most.")
   var limit = 100
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -18,9 +19,9 @@ struct HistoryCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let state = common.stateFolder
+    let state = try part.state(common)
     let name = try state.resolve(job, CurrentProcess.environment)
     try RunRecords(name, state).writeHistory(limit: limit, json: common.json, to: CurrentProcess.console)
-    await common.sendOwedNotices(of: [name])
+    await common.sendOwedNotices(of: [JobState(name, in: state)])
   }
 }

@@ -13,10 +13,11 @@ struct LimitCommand: AsyncParsableCommand {
   @Argument(help: "Bytes a second, each way (5MB/s, 512KiB/s), `unlimited`, or `default`.")
   var rate: String
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let (state, console) = (common.stateFolder, CurrentProcess.console)
+    let (state, console) = (try part.state(common), CurrentProcess.console)
     let request = try LimitRequest(rate)
     let name = try state.resolve(job, CurrentProcess.environment)
     let isRunning = try await request.apply(to: name, state)
@@ -25,6 +26,6 @@ struct LimitCommand: AsyncParsableCommand {
     } else {
       console.note(request.text(name, isRunning: isRunning))
     }
-    await common.sendOwedNotices(of: [name])
+    await common.sendOwedNotices(of: [JobState(name, in: state)])
   }
 }

@@ -22,6 +22,7 @@ struct PlanCommand: AsyncParsableCommand {
   @Flag(help: "Take over a job that the state knows from another manifest's path.")
   var adopt = false
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
@@ -30,8 +31,9 @@ struct PlanCommand: AsyncParsableCommand {
         .usage, "a job is planned from a file, not from standard input",
         hint: "`haul check -` and `haul run -` read standard input")
     }
+    let state = try part.state(common)
     let file = try ManifestFile(manifest, CurrentProcess.environment)
-    try await PlanOutput(file, common.stateFolder, CurrentProcess.context).write(
+    try await PlanOutput(file, state, CurrentProcess.context).write(
       overrides: try Overrides.parse(overrides), adopt: adopt, probes: probe, showsAll: all, json: common.json
     )
   }

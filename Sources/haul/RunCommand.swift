@@ -13,12 +13,14 @@ struct RunCommand: AsyncParsableCommand {
 
   @OptionGroup var input: InputOptions
   @OptionGroup var options: RunOptions
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     guard manifest != "-" || options.onlyFrom != "-" else {
       throw End(.usage, "the manifest and `--only-from` are both read from standard input")
     }
+    let state = try part.state(common)
     let stopper = StopController()
     let signal = OnceValue<Int32>()
     let signals = Signals { number in
@@ -26,7 +28,7 @@ struct RunCommand: AsyncParsableCommand {
       stopper.interrupt()
     }
     defer { withExtendedLifetime(signals) {} }
-    let run = JobRun(try options.settings(common), state: common.stateFolder, context: CurrentProcess.context)
+    let run = JobRun(try options.settings(common), state: state, context: CurrentProcess.context)
     try await run.run(manifest, root: input.root, stopper) { Signals.name(signal.value ?? SIGTERM) }
   }
 }

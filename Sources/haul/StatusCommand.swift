@@ -14,20 +14,28 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "Go on showing it, until the job no longer runs.")
   var watch = false
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let state = try common.stateFolder.checked()
-    let names = try common.jobs(job, in: state)
-    let status = JobStatus(
-      state, CurrentProcess.console, json: common.json, isSummary: summary, watches: watch)
-    if job != nil {
-      for name in names { try await status.show(name) }
-    } else if names.isEmpty {
-      CurrentProcess.console.note("no job has state in `\(state.path)`")
+    let state = try part.state(common).checked()
+    let status = JobStatus(CurrentProcess.console, json: common.json, isSummary: summary, watches: watch)
+    let states: [JobState]
+    if let job {
+      let named = try state.named(job, CurrentProcess.environment)
+      states = named.states
+      switch named {
+      case .one(let one): try await status.show(one)
+      case .parts(let parts): try await status.show(all: parts, isBrief: true)
+      }
     } else {
-      try await status.show(all: names)
+      states = state.everyState
+      if states.isEmpty {
+        CurrentProcess.console.note("no job has state in `\(state.path)`")
+      } else {
+        try await status.show(all: states, isBrief: state.shard == nil)
+      }
     }
-    await common.sendOwedNotices(of: names)
+    await common.sendOwedNotices(of: states)
   }
 }

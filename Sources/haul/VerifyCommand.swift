@@ -33,11 +33,12 @@ struct VerifyCommand: AsyncParsableCommand {
   @Flag(help: "Read uploaded files back where the endpoint can, and compare their digests.")
   var read = false
 
+  @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
     let request = try self.request()
-    let state = common.stateFolder
+    let state = try part.state(common)
     let name = try state.resolve(job, CurrentProcess.environment)
     let stopper = StopController()
     let signal = OnceValue<Int32>()

@@ -59,7 +59,10 @@ struct InventoryTests {
     #expect(gone.state("all/none") == "failed NOT_FOUND")
     // A file that is not what S3 wrote is not believed.
     try Data("x".utf8).write(to: URL(fileURLWithPath: bench.job + "/inv2/data/0.csv.gz"))
-    let damaged = try await bench.run(nil, environment: StrictS3.environment)
+    let damaged = try await run(
+      "damaged",
+      "copy: \"s3:in/\", to: \"s3:o/\", for_each: { inventory: inv2/2026-01-01T00-00Z/manifest.json }"
+    )
     #expect(damaged.status != 0 && damaged.errors.contains("0.csv.gz"), "\(damaged.errors)")
   }
 }

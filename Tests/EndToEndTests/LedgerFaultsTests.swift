@@ -10,7 +10,7 @@ struct LedgerFaultsTests {
 
   private func slowBench() async throws -> (Bench, Depot) {
     let bench = try Bench()
-    let depot = try await Depot(bench, faults: Depot.slow(512 << 10))
+    let depot = try await Depot(bench, faults: Depot.slow(128 << 10))
     try bench.serve("a.bin", size: Self.size, seed: 41)
     try bench.source("up.bin", size: Self.size, seed: 42)
     try bench.writeJob(
@@ -150,12 +150,13 @@ struct LedgerFaultsTests {
         + " DROP INDEX progress_inode; DROP INDEX progress_begun; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
         + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent;"
         + " DROP TABLE host; DROP TABLE former_endpoint; DROP TABLE host_rate; DROP TABLE host_concurrency;"
-        + " DROP TABLE notice; DROP TABLE selected;"
+        + " DROP TABLE notice; DROP TABLE selected; DROP TABLE listed_name; DROP TABLE listing_part; DROP TABLE listing;"
         + [
           "diagnostic.count", "diagnostic.subjects", "run.is_over", "run.selection", "run.left_manifest",
           "run.totals", "run.pauses",
           "transfer.created_at", "progress.moved_because", "progress.automatic_chunk",
-          "progress.source_object", "progress.copied_by", "progress.attributes",
+          "progress.source_object", "progress.copied_by", "progress.attach", "progress.attributes",
+          "transfer.ordinal",
         ].map { $0.split(separator: ".") }.map { " ALTER TABLE \($0[0]) DROP COLUMN \($0[1]);" }.joined())
     try await expectGoesOn(bench)
   }

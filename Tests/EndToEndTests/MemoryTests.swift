@@ -62,4 +62,47 @@ struct MemoryTests {
     #expect(run.peakMemory < 100 * Self.mebibyte)
     print("memory: run of 100,000 rows, none chosen \(run.peakMemory >> 10) KiB in \(run.seconds) s")
   }
+
+  /// Reports of parts are merged with one transfer of each in memory.
+  @Test func manyReportsAreMerged() async throws {
+    let bench = try Bench()
+    let script = """
+      import json, sys
+      count, rows = 16, 40000
+      for index in range(1, count + 1):
+          numbers = range(index, rows + 1, count)
+          with open(f"shard-{index}.json", "w") as file:
+              head = {"schema": "haul.report/v1", "tool": {"name": "haul", "version": "0"},
+                "job": {"name": "many", "state": "completed", "manifest": "job.yaml", "manifest_sha256": "ab" * 32,
+                  "description": None, "bandwidth": None, "limits": None, "hosts": []},
+                "run": {"id": f"01RUN{index}", "number": 1, "attempt": 1, "started_at": "2026-01-01T00:00:00.000Z",
+                  "ended_at": "2026-01-01T00:01:00.000Z", "duration_s": 60, "outcome": "completed", "exit_code": 0,
+                  "host": "h", "shard": {"index": index, "count": count}, "attempts": [], "pauses": []},
+                "totals": {"transfers": len(numbers), "completed": len(numbers), "up_to_date": 0, "failed": 0, "paused": 0,
+                  "canceled": 0, "queued": 0, "skipped": 0,
+                  "bytes": {"planned": 0, "transferred": 0, "reused": 0, "discarded": 0}, "requests": 0, "retries": 0},
+                "diagnostics": [], "notices": [], "causes": [], "left_manifest": {"count": 0, "ids": []},
+                "selection": None, "transfers_scope": "all"}
+              file.write(json.dumps(head)[:-1] + ', "transfers": [')
+              for place, number in enumerate(numbers):
+                  file.write(("," if place else "") + json.dumps({"id": f"rows/{number:07d}", "ordinal": number,
+                    "direction": "download", "state": "completed", "source": "https://host.example/" + "x" * 200,
+                    "policy": {"ref": "p1"}, "capabilities": "c1", "size": number}))
+              file.write('], "policies": {"p1": {}}, "capabilities": {"c1": {}}}')
+      """
+    let made = try await Running(
+      Programs.python, ["-c", script], environment: bench.environment(), folder: bench.job,
+      scratch: bench.scratch.path
+    ).wait()
+    try #require(made.status == 0, "\(made.errors)")
+    let paths = (1...16).map { "shard-\($0).json" }
+    let end = try await bench.haul(
+      ["report", "merge", "--output", "all.json"] + paths, limit: .seconds(400))
+    #expect(end.status == 0, "\(end.errors)")
+    #expect(end.peakMemory < 64 * Self.mebibyte)
+    let text = try String(contentsOfFile: bench.job + "/all.json", encoding: .utf8)
+    let ids = text.matches(of: /"id":"rows\/([0-9]+)"/).compactMap { Int($0.1) }
+    #expect(ids == Array(1...40_000))
+    print("memory: 16 reports of 40,000 transfers merged in \(end.peakMemory >> 10) KiB, \(end.seconds) s")
+  }
 }

@@ -72,6 +72,71 @@ struct PackagingTests {
     #expect(told.count == 10 && found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
   }
 
+  /// The manifest of the Indexed Job is valid, its command lines are understood, each exit code has one rule, and both
+  /// numbers of parts are one.
+  @Test func theIndexedJobIsHauls() async throws {
+    let bench = try Bench()
+    let script = """
+      import json, sys, yaml
+      parts = {(part["kind"], part["metadata"]["name"]): part for part in yaml.safe_load_all(open(sys.argv[1]))}
+      job = parts["Job", "haul-fleet"]["spec"]
+      pod = job["template"]["spec"]
+      merge = parts["Job", "haul-fleet-merge"]["spec"]
+      assert job["completionMode"] == "Indexed" and pod["restartPolicy"] == "Never" and merge["suspend"] is True
+      container = pod["containers"][0]
+      rules = [code for rule in job["podFailurePolicy"]["rules"] for code in rule.get("onExitCodes", {}).get("values", [])]
+      environment = {variable["name"]: variable.get("value") for variable in container["env"]}
+      assert environment["HAUL_SHARDS"] == str(job["completions"]) and job["parallelism"] <= job["completions"]
+      mounts = {mount["name"] for mount in container["volumeMounts"]}
+      assert mounts == {volume["name"] for volume in pod["volumes"]}
+      assert container["command"] == ["sh", "-c"] == merge["template"]["spec"]["containers"][0]["command"]
+      print(json.dumps({"data": parts["ConfigMap", "haul-fleet"]["data"], "codes": rules,
+        "run": container["args"][0], "merge": merge["template"]["spec"]["containers"][0]["args"][0]}))
+      """
+    let found = try JSON.parse(
+      try await Venv.run(script, [Self.packaging + "/kubernetes/indexed-job.yaml"]))
+    for name in ["fleet.yaml", "files.csv"] { try bench.writeJob(found["data"][name].string ?? "", as: name) }
+    let check = try await bench.haul(["check", "fleet.yaml"])
+    #expect(check.status == 0, "\(check.errors)")
+    func shell(_ line: String?, index: Int = 0) async throws -> Finished {
+      let text = (line ?? "").replacing("haul ", with: Programs.haul + " ", maxReplacements: 1)
+        .replacing("/etc/haul", with: bench.job).replacing("/reports", with: bench.job)
+      return try await Running(
+        "/bin/sh", ["-c", text],
+        environment: bench.environment(
+          ["JOB_COMPLETION_INDEX": String(index), "HAUL_SHARDS": "16", "HAUL_STATE_DIR": bench.state]),
+        folder: bench.job, scratch: bench.scratch.path
+      ).wait()
+    }
+    // Understood, and then without the secrets' variables: 66, not 64; and no reports yet.
+    var refused = 0
+    for index in 0..<16 {
+      let run = try await shell(found["run"].string, index: index)
+      // A part without transfers needs no secret.
+      #expect([0, 66].contains(run.status) && bench.exists("shard-\(index).json"), "\(run.errors)")
+      if run.status == 66 { refused += 1 }
+    }
+    #expect(refused > 0)
+    let merge = try await shell(found["merge"].string)
+    #expect(merge.status == 65 && merge.errors.contains("never began"), "\(merge.errors)")
+    let help = try await bench.haul(["--help"]).output.replacing("\n", with: " ")
+    let told = help.matches(of: /(?:codes:|;)\s+(\d+)\s/).compactMap { Int64($0.1) }
+    #expect(found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
+  }
+
+  /// The scripts for Slurm are shell, and treat each exit code.
+  @Test func slurmScriptsAreShell() async throws {
+    let bench = try Bench()
+    for name in ["submit", "haul-array.sh", "haul-merge.sh"] {
+      let path = Self.packaging + "/slurm/" + name
+      let end = try await run(bench, "/bin/sh", ["-n", path])
+      #expect(end.status == 0 && end.errors == "", "\(end.errors)")
+      #expect(access(path, X_OK) == 0)
+    }
+    let text = try String(contentsOfFile: Self.packaging + "/slurm/haul-array.sh", encoding: .utf8)
+    #expect(text.contains("0 | 1 | 64 | 65 | 66 | 70 | 73)"))
+  }
+
   /// The man page names each command and its options, and roff takes it without a complaint.
   @Test(arguments: ["haul", "depot"])
   func manPages(_ name: String) async throws {

@@ -107,11 +107,17 @@ struct KindServer: Sendable {
     server.takes(SSHServer.password, once: "sftp-pass-of-yesterday")
     let folder = ssh.folder
     server.digest = { path, _ in
-      // rclone brings what it has cached to the folder when it finds the time.
-      for _ in 0..<200 where make == .rclone && !FileManager.default.fileExists(atPath: folder + "/" + path) {
-        try await Task.sleep(for: .milliseconds(50))
+      let file = folder + "/" + path
+      guard make == .rclone else { return try digest(file) }
+      // rclone brings what it has cached to the folder when it finds the time, also more than once.
+      var (before, still) = (String?.none, 0)
+      for _ in 0..<300 where still < 20 {
+        let now = try digest(file)
+        still = now != nil && now == before ? still + 1 : 0
+        before = now
+        try await Task.sleep(for: .milliseconds(100))
       }
-      return try digest(folder + "/" + path)
+      return before
     }
     server.store = { name, bytes in
       try FileManager.default.createDirectory(

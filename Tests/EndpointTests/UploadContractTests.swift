@@ -41,12 +41,13 @@ extension EndpointContract {
       try await kind.run { client in
         let content = kind.content(2 * kind.chunk + 7)
         let path = client.freshName()
-        var begun = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
-        try await begun.put(0)
-        var resumed = Sending(begun, at: try client.sink(path))
-        if kind.can(.holdings) { #expect(try await resumed.held() == [0]) }
-        try await resumed.putAll(but: [0])
-        let file = try await resumed.complete()
+        var sending = try await Sending(content, to: try client.sink(path), chunk: kind.chunk)
+        try await sending.put(0)
+        // The first one's sink goes, and what it has open with it.
+        sending = Sending(sending, at: try client.sink(path))
+        if kind.can(.holdings) { #expect(try await sending.held() == [0]) }
+        try await sending.putAll(but: [0])
+        let file = try await sending.complete()
         #expect(try await client.server.digest(path, file) == content.sha256)
       }
     }

@@ -55,7 +55,8 @@ struct NoticesTests {
     let fixture = try CoreFixture(["PATH": "/usr/bin:/bin"])
     let script = ["sh", "-c", "touch begun; sleep 120; touch ended"]
     let ledger = try owing(.command(script, variables: [:], folder: fixture.scratch.path), fixture.state)
-    await OwedNotices(fixture.state, try fixture.context(), patience: 20).deliver(for: ["core"])
+    await OwedNotices(try fixture.context(), patience: 20)
+      .deliver(for: [JobState("core", in: fixture.state)])
     let files = try FileManager.default.contentsOfDirectory(atPath: fixture.scratch.path)
     #expect(files.contains("begun") && !files.contains("ended"))
     #expect(try ledger.owedNotices().map(\.key) == ["k"])
@@ -66,7 +67,8 @@ struct NoticesTests {
     let fixture = try CoreFixture(["PATH": "/usr/bin:/bin"])
     let ledger = try owing(
       .command(["touch", "done"], variables: [:], folder: fixture.scratch.path), fixture.state)
-    await OwedNotices(fixture.state, try fixture.context(), patience: 60).deliver(for: ["core"])
+    await OwedNotices(try fixture.context(), patience: 60)
+      .deliver(for: [JobState("core", in: fixture.state)])
     #expect(FileManager.default.fileExists(atPath: fixture.scratch.path + "/done"))
     #expect(try !ledger.owesNotices)
   }

@@ -53,6 +53,11 @@ struct RoundTripTests {
       HeaderSetting(name: "C", value: .secret(.file("/f"))),
       HeaderSetting(name: "D", value: .secret(.command(["c", "d"]))),
     ]
+    // Of the whole job's, limits alone are on record.
+    var whole = policy.plain
+    whole.transfers = 70
+    whole.budget = Budget(bytes: 1 << 51, period: .month)
+    policy.undivided = .of(whole)
     return policy
   }
 

@@ -57,7 +57,7 @@ package struct ControlRequest: Sendable {
     }
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
-      job: job, context, stateFolder: state.folder(name), ledger: ledger, writer: writer,
+      job: job, context, stateFolder: state.folder(name), root: state, ledger: ledger, writer: writer,
       run: try ledger.lastRun()?.number ?? 0, board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
     let changed = try await ControlApplier.applyAtRest(control, context: setUp.maintenance)

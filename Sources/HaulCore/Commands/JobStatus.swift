@@ -7,7 +7,6 @@ import TimeZones
 
 /// What `haul status` shows: where jobs stand, from their ledgers.
 package struct JobStatus {
-  private let state: StateFolder
   private let console: Console
   private let json: Bool
   /// Totals alone, without the transfers.
@@ -15,10 +14,7 @@ package struct JobStatus {
   /// Goes on until the job no longer runs.
   private let watches: Bool
 
-  package init(
-    _ state: StateFolder, _ console: Console, json: Bool, isSummary: Bool, watches: Bool
-  ) {
-    self.state = state
+  package init(_ console: Console, json: Bool, isSummary: Bool, watches: Bool) {
     self.console = console
     self.json = json
     self.isSummary = isSummary
@@ -28,22 +24,30 @@ package struct JobStatus {
   /// Shows one job.
   ///
   /// - Throws: `End` where its state can't be used; as JSON, that is put out before.
-  package func show(_ name: String) async throws {
+  package func show(_ each: JobState) async throws {
     do {
-      do { try await follow(name) } catch let error as LedgerError { throw End(error) }
+      do { try await follow(each.job, each.state) } catch let error as LedgerError { throw End(error) }
     } catch let end as End {
-      if json { try showUnreadable(name, end) }
+      if json { try showUnreadable(each, end) }
       throw end
     }
   }
 
   /// Shows several, as one JSON array; those that can't be read after the others.
-  package func show(all names: [String]) async throws {
+  ///
+  /// - Parameter isBrief: of a job's parts only where each stands, in a line; JSON has all.
+  package func show(all states: [JobState], isBrief: Bool) async throws {
     if json { console.out("[") }
     var damaged: [End] = []
-    for (index, name) in names.enumerated() {
+    for (index, each) in states.enumerated() {
       if json, index > 0 { console.out(",\n") }
-      do { try await show(name) } catch let end as End {
+      do {
+        if isBrief, !json, let shard = each.state.shard {
+          try showLine(each, shard)
+        } else {
+          try await show(each)
+        }
+      } catch let end as End {
         damaged.append(end)
         if let message = end.message { console.error(message, hint: end.hint) }
       }
@@ -55,7 +59,18 @@ package struct JobStatus {
       "the state of \(Figures.count(damaged.count, "job")) can't be read")
   }
 
-  private func follow(_ name: String) async throws {
+  private func showLine(_ part: JobState, _ shard: Shard) throws {
+    do {
+      let ledger = try part.state.open(part.job)
+      let isRunning = try part.state.isRunning(part.job)
+      if !isRunning { try part.state.settle(part.job, ledger) }
+      let head = try ReportSink.head(part.job, ledger, try ledger.lastRun())
+      let line = try PartText.line(head, ledger.counts(), isRunning: isRunning)
+      console.out("\(part.job), shard \(shard.text): \(line)\n")
+    } catch let error as LedgerError { throw End(error) }
+  }
+
+  private func follow(_ name: String, _ state: StateFolder) async throws {
     let ledger = try state.open(name)
     var meter = watches ? RateMeter() : nil
     while true {
@@ -100,8 +115,9 @@ package struct JobStatus {
   }
 
   /// A report of its own kind, so that the JSON is whole: no plan, and why.
-  private func showUnreadable(_ name: String, _ end: End) throws {
-    var head = ReportHead(toolVersion: ToolVersion.current, jobName: name)
+  private func showUnreadable(_ state: JobState, _ end: End) throws {
+    var head = ReportHead(toolVersion: ToolVersion.current, jobName: state.job)
+    head.shard = state.state.shard
     head.diagnostics = [RecordedDiagnostic(Diagnostic(.error, end.message ?? "the state can't be read"))]
     try LedgerReport(head, ledger: nil, describe: { _ in (EndpointRegistry.web.word, nil) })
       .writeJSON(to: console.out)

@@ -44,9 +44,10 @@ struct PlanPreview: Sendable {
       let continued = try recorded?.lastRun().flatMap { $0.isContinued(by: nil) ? $0 : nil }
       let overrides = try JobOpening.overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
-      guard let job = read.job else {
+      guard let whole = read.job else {
         throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read, sparing: state).diagnostics)
       }
+      let job = whole.divided(for: state.shard)
       if let recorded,
         let takenOver = try JobOpening.checkOwner(
           job, recorded, file, adopt: adopt)
@@ -56,7 +57,9 @@ struct PlanPreview: Sendable {
       let now = SystemClock.now
       let values = RunValues(
         id: continued?.id ?? ULID.make(now: now), startedAt: continued?.startedAt ?? now)
-      let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
+      let mark = PlanFingerprint.of(
+        job, file: file, read: read, overrides: overrides, run: values, shard: state.shard)
+      let remarks = job.remarks(on: state.shard, isOwn: false)
       let folders = state.folders(for: job)
       let kept = recorded == nil ? KeptPlan(of: name, state) : nil
       let base = recorded ?? kept?.ledger
@@ -70,7 +73,7 @@ struct PlanPreview: Sendable {
         }
         return try PlanPreview(
           job: job, plan: base, draft: PlanDraft(state), recorded: recorded, isNewRun: continued == nil,
-          diagnostics: read.diagnostics, gone: LeftManifest(), lastKnown: .max, adjusted: RowSet(),
+          diagnostics: read.diagnostics + remarks, gone: LeftManifest(), lastKnown: .max, adjusted: RowSet(),
           kept: kept)
       }
       let draft = try PlanDraft(state, from: base)
@@ -86,11 +89,11 @@ struct PlanPreview: Sendable {
       }
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: recorded == nil ? mark : nil, former: former, into: draft.ledger,
-        lister: lister, sparing: folders)
+        lister: lister, sparing: folders, part: state.shard.map { PartRule(job, $0) })
       if recorded == nil { try draft.ledger.forgetRetired() }
       return PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
-        diagnostics: read.diagnostics + compiled.diagnostics,
+        diagnostics: read.diagnostics + compiled.diagnostics + remarks,
         gone: recorded == nil ? LeftManifest() : compiled.change.left, lastKnown: lastKnown,
         adjusted: compiled.change.adjustedRows, kept: nil)
     } catch { throw try JobOpening.end(error, file, read, reports) }

@@ -57,15 +57,13 @@ package struct StateCleanup: Sendable {
     }
   }
 
-  private let state: StateFolder
   private let context: CommandContext
   /// How many of the newest runs are kept.
   private let keep: Int
   /// Only says what would be removed.
   private let isDryRun: Bool
 
-  package init(_ state: StateFolder, _ context: CommandContext, keeping keep: Int, isDryRun: Bool) {
-    self.state = state
+  package init(_ context: CommandContext, keeping keep: Int, isDryRun: Bool) {
     self.context = context
     self.keep = keep
     self.isDryRun = isDryRun
@@ -73,13 +71,20 @@ package struct StateCleanup: Sendable {
 
   /// Clears one job after the other; one whose state can't be used does not keep the others from it.
   ///
-  /// - Parameter removed: told of each item as it is removed.
-  package func run(_ jobs: [String], removed: (Item) -> Void) async throws -> Result {
+  /// - Parameters:
+  ///   - root: whose drafts are swept, too.
+  ///   - removed: told of each item as it is removed.
+  package func run(
+    _ states: [JobState], sweeping root: StateFolder, removed: (Item) -> Void
+  ) async throws -> Result {
     var result = Result()
-    if !isDryRun { PlanDraft.sweep(PlanDraft.home(state), state) }
-    for name in jobs {
+    if !isDryRun { PlanDraft.sweep(PlanDraft.home(root), root) }
+    for each in states {
+      let name = each.job
       do {
-        do { try await clear(name, &result, removed) } catch let error as LedgerError { throw End(error) }
+        do { try await clear(name, each.state, &result, removed) } catch let error as LedgerError {
+          throw End(error)
+        }
       } catch let end as End where end.status == .cannotCreate {
         let message = end.message ?? "the state can't be used"
         result.damaged.append((name, message))
@@ -89,9 +94,11 @@ package struct StateCleanup: Sendable {
     return result
   }
 
-  private func clear(_ name: String, _ result: inout Result, _ removed: (Item) -> Void) async throws {
+  private func clear(
+    _ name: String, _ state: StateFolder, _ result: inout Result, _ removed: (Item) -> Void
+  ) async throws {
     guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-      context.console.note("the job `\(name)` is running: left alone")
+      context.console.note("\(state.words(name)) is running: left alone")
       return
     }
     defer { withExtendedLifetime(lock) {} }
@@ -108,7 +115,7 @@ package struct StateCleanup: Sendable {
         "the manifest of `\(name)` can't be read: its part files and sessions are left alone")
       return
     }
-    for orphan in try await orphans(of: job, ledger) {
+    for orphan in try await orphans(of: job, state, ledger) {
       if let obstacle = orphan.obstacle {
         result.left += 1
         context.console.note(
@@ -123,11 +130,11 @@ package struct StateCleanup: Sendable {
     }
   }
 
-  private func orphans(of job: Job, _ ledger: JobLedger) async throws -> [Orphan] {
+  private func orphans(of job: Job, _ state: StateFolder, _ ledger: JobLedger) async throws -> [Orphan] {
     let writer = LedgerWriter(ledger) { _ in }
     let setUp = try EngineSetUp(
-      job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: 0,
-      board: ProgressRegistry(), events: context.console.print)
+      job: job, context, stateFolder: state.folder(job.name), root: state, ledger: ledger, writer: writer,
+      run: 0, board: ProgressRegistry(), events: context.console.print)
     defer { setUp.shutDown() }
     let orphans = try await Orphans.clear(setUp.maintenance, remove: !isDryRun)
     try writer.close()

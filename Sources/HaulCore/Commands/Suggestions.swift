@@ -26,11 +26,19 @@ package struct Suggestions: Sendable {
     self.prefix = Self.unquoted(prefix)
     self.marksFolders = marksFolders
     self.environment = environment
-    state = StateFolder(given: Self.stateFolder(self.words, environment), environment)
+    let all = StateFolder(given: Self.value(of: "--state-dir", in: self.words, environment), environment)
+    // What is typed as `auto` means another part on each machine.
+    state = all.part(Self.value(of: "--shard", in: self.words, environment).flatMap { try? Shard($0) })
   }
 
   /// Names of jobs that have state, then manifests and folders.
-  package var jobs: [String] { shown(state.jobs + files) }
+  package var jobs: [String] { shown(state.everyJob + files) }
+
+  /// The parts of the job that the command line names, as far as they have state.
+  package var shards: [String] {
+    let job = words.dropFirst(2).lazy.compactMap { word in named(word) }.first
+    return shown(["auto"] + (job.map { state.shards(of: $0).map(\.text) } ?? []))
+  }
 
   /// Ids of the job that the command line names, as far as they have state.
   package var ids: [String] {
@@ -41,8 +49,10 @@ package struct Suggestions: Sendable {
   }
 
   private func named(_ word: String) -> String? {
-    guard !word.isEmpty, !word.hasPrefix("-"), state.exists(word) || Files.isRegular(word) else { return nil }
-    return try? state.resolve(word, environment)
+    guard !word.isEmpty, !word.hasPrefix("-"), state.hasState(of: word) || Files.isRegular(word) else {
+      return nil
+    }
+    return try? state.jobName(of: word, environment)
   }
 
   private var files: [String] {
@@ -74,12 +84,12 @@ package struct Suggestions: Sendable {
     word.filter { $0 != "'" && $0 != "\"" && $0 != "\\" }
   }
 
-  /// The value of `--state-dir`; bash makes a word of the `=`.
-  private static func stateFolder(_ words: [String], _ environment: ProcessEnvironment) -> String? {
-    guard let at = words.firstIndex(where: { $0 == "--state-dir" || $0.hasPrefix("--state-dir=") }) else {
-      return nil
-    }
-    let value = words[at...].joined(separator: "\0").dropFirst("--state-dir".count)
+  /// The value of an option; bash makes a word of the `=`.
+  private static func value(
+    of option: String, in words: [String], _ environment: ProcessEnvironment
+  ) -> String? {
+    guard let at = words.firstIndex(where: { $0 == option || $0.hasPrefix(option + "=") }) else { return nil }
+    let value = words[at...].joined(separator: "\0").dropFirst(option.count)
       .drop { $0 == "=" || $0 == "\0" }.prefix { $0 != "\0" }
     return value.hasPrefix("~/") ? environment.home + value.dropFirst() : String(value)
   }

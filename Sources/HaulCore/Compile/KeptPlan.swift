@@ -1,5 +1,6 @@
 import Glibc
 import JobLedger
+import JobModel
 import Posix
 
 /// The plan that `haul plan` compiled last for a job that has never run. The next `plan` shows it again where the manifest
@@ -11,6 +12,8 @@ struct KeptPlan {
   /// What was compiled a week ago is removed by the next `plan` or `gc`, in seconds.
   private static let lifetime = 7 * 86400.0
   private static let prefix = "kept-"
+  /// Before the part that a plan is of; no job's name has it.
+  private static let shardMark: Character = "@"
 
   /// Nil where there is none, where another command uses it, or where it can't be read.
   init?(of job: String, _ state: StateFolder) {
@@ -61,7 +64,13 @@ struct KeptPlan {
 
   /// Whether a folder beside the drafts holds a plan that may be asked for again.
   static func isOfUse(_ name: String, in home: StateFolder, _ state: StateFolder) -> Bool {
-    guard name.hasPrefix(prefix), !state.exists(String(name.dropFirst(prefix.count))) else { return false }
+    guard name.hasPrefix(prefix) else { return false }
+    let parts = name.dropFirst(prefix.count).split(separator: shardMark, maxSplits: 1).map(String.init)
+    guard let job = parts.first,
+      !state.part(parts.dropFirst().first.flatMap(Shard.init(folderName:))).exists(job)
+    else {
+      return false
+    }
     var status = stat()
     guard stat(home.folder(name) + "/plan.sqlite", &status) == 0 else { return false }
     return SystemClock.now - Double(status.st_mtim.tv_sec) < lifetime
@@ -73,7 +82,7 @@ struct KeptPlan {
   }
 
   private static func folder(_ job: String, _ state: StateFolder) -> String {
-    PlanDraft.home(state).folder(prefix + job)
+    PlanDraft.home(state).folder(prefix + job + (state.shard.map { "\(shardMark)\($0.folderName)" } ?? ""))
   }
 
   private static func lock(_ folder: String) -> RunLock? {

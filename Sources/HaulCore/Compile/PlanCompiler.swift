@@ -29,9 +29,10 @@ enum PlanCompiler {
   /// - Parameters:
   ///   - mark: what the plan is compiled from (`PlanFingerprint`); nil where that can't be told.
   ///   - state: folders in which a destination is an error; nil where that is left to its transfer.
+  ///   - part: which transfers are kept, where that is not all.
   static func compile(
     _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?,
-    into ledger: JobLedger, lister: PrefixLister?, sparing state: StateFolders? = nil
+    into ledger: JobLedger, lister: PrefixLister?, sparing state: StateFolders? = nil, part: PartRule? = nil
   ) throws -> Compiled {
     if let mark, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
@@ -40,7 +41,8 @@ enum PlanCompiler {
     try lister?.listAll(job, run: run)
     do {
       return try compile(
-        job, run: run, mark: mark, former: former, listed: lister, into: ledger, sparing: state)
+        job, run: run, mark: mark, former: former, listed: lister, into: ledger, sparing: state,
+        part: part)
     } catch let faulty as Faulty {
       // What the fault lies in may be mended there: the next compile looks again.
       try ledger.forgetListings()
@@ -50,7 +52,7 @@ enum PlanCompiler {
 
   private static func compile(
     _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?, listed lister: PrefixLister?,
-    into ledger: JobLedger, sparing state: StateFolders?
+    into ledger: JobLedger, sparing state: StateFolders?, part: PartRule?
   ) throws -> Compiled {
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     let change = try ledger.compile(
@@ -59,7 +61,7 @@ enum PlanCompiler {
         // Rows are read and put together on one core while the other stores them.
         compiled = try BoundedChannel<PlanBatch>.run(
           make: { give in
-            try expand(job, run: run, former: former, lister: lister, sparing: state, give)
+            try expand(job, run: run, former: former, lister: lister, sparing: state, part: part, give)
           }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
@@ -71,14 +73,14 @@ enum PlanCompiler {
 
   private static func expand(
     _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?, sparing state: StateFolders?,
-    _ give: (PlanBatch) throws -> Void
+    part: PartRule?, _ give: (PlanBatch) throws -> Void
   ) throws -> Compiled {
     let identity = try TransferKey(job)
     let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
     var batch = PlanBatch()
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(
-      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state
+      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state, part: part
     ) { transfer in
       if isMissing(transfer) {
         compiled.missingCount += 1

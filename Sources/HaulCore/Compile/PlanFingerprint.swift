@@ -14,12 +14,14 @@ enum PlanFingerprint {
 
   /// Nil where the plan depends on what can't be told without looking at it: globs, listings, local sources.
   static func of(
-    _ job: Job, file: ManifestFile, read: ManifestResult, overrides: [String: String], run: RunValues
+    _ job: Job, file: ManifestFile, read: ManifestResult, overrides: [String: String], run: RunValues,
+    shard: Shard? = nil
   ) -> String? {
     guard read.diagnostics.isEmpty else { return nil }
     var parts = [
       ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
     ]
+    if let shard { parts.append(shard.text) }
     for file in read.imports {
       guard let sha256 = try? Digest.hex(of: file.bytes, .sha256) else { return nil }
       parts += [file.path, sha256]

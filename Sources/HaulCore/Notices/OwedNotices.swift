@@ -6,20 +6,19 @@ package struct OwedNotices: Sendable {
   /// Seconds for all jobs together: whoever looks at a status does not wait for a receiver that is down.
   private let patience: Double
 
-  private let state: StateFolder
   private let context: CommandContext
 
-  package init(_ state: StateFolder, _ context: CommandContext, patience: Double = 5) {
-    self.state = state
+  package init(_ context: CommandContext, patience: Double = 5) {
     self.context = context
     self.patience = patience
   }
 
   /// Sends what the jobs owe. A job that runs sends its own, and one whose state can't be used has been spoken of. The run
   /// lock is not held meanwhile: no run is refused for it, and one that begins sends the same under the same keys.
-  package func deliver(for jobs: [String]) async {
+  package func deliver(for states: [JobState]) async {
     let deadline = SystemClock.uptime + patience
-    for name in jobs where state.exists(name) && SystemClock.uptime < deadline {
+    for each in states where each.state.exists(each.job) && SystemClock.uptime < deadline {
+      let (name, state) = (each.job, each.state)
       guard (try? state.isRunning(name)) == false, let ledger = try? state.open(name),
         (try? ledger.owesNotices) == true
       else { continue }

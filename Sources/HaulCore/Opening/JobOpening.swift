@@ -3,6 +3,7 @@ import Glibc
 import JobLedger
 import JobManifest
 import JobModel
+import Planner
 import Posix
 
 /// A job read, locked and compiled for a run.
@@ -47,7 +48,9 @@ struct JobOpening: Sendable {
       let now = SystemClock.now
       if isNew, let job = read.job {
         let values = RunValues(id: "", startedAt: now)
-        if let mark = PlanFingerprint.of(job, file: file, read: read, overrides: given, run: values) {
+        if let mark = PlanFingerprint.of(
+          job, file: file, read: read, overrides: given, run: values, shard: state.shard)
+        {
           KeptPlan.move(of: name, from: mark, to: state.folder(name), state)
         }
         KeptPlan.remove(of: name, state)
@@ -59,7 +62,8 @@ struct JobOpening: Sendable {
         ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: settings.selection) ? $0 : nil }
       let overrides = try overrides(given, of: continued)
       if overrides != given { read = file.read(overrides: overrides) }
-      guard let job = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
+      guard let whole = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
+      let job = whole.divided(for: state.shard)
       let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt)
       if let takenOver { read.diagnostics.append(takenOver) }
       let id = continued?.id ?? ULID.make(now: now)
@@ -67,13 +71,17 @@ struct JobOpening: Sendable {
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, startedAt: continued?.startedAt ?? now)
-      let mark = PlanFingerprint.of(job, file: file, read: read, overrides: overrides, run: values)
+      let mark = PlanFingerprint.of(
+        job, file: file, read: read, overrides: overrides, run: values, shard: state.shard)
       let former = try FormerIdentity(
         job, ledger, manifest: file.sha256, overrides: overrides,
         dependsOnEnvironment: !read.environment.isEmpty)
       let compiled = try PlanCompiler.compile(
-        job, run: values, mark: mark, former: former, into: ledger, lister: lister)
-      try remember(job, ledger, file, environment: read.environment)
+        job, run: values, mark: mark, former: former, into: ledger, lister: lister,
+        part: state.shard.map { PartRule(job, $0) })
+      // Not recorded: a report of all parts together says what that of one machine would.
+      context.console.print(job.remarks(on: state.shard, isOwn: true))
+      try remember(job, ledger, file, state.shard, environment: read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides,
@@ -124,7 +132,7 @@ struct JobOpening: Sendable {
     _ name: String, _ file: ManifestFile, _ read: ManifestResult, _ ifRunning: RunSettings.IfRunning,
     _ reports: ReportSink
   ) throws -> JobOpening? {
-    let message = "the job `\(name)` is running already"
+    let message = "\(reports.state.words(name)) is running already"
     try reports.writeEnd(
       job: read.readable, file: file, outcome: .refused,
       status: ifRunning == .skip ? .success : .alreadyRunning,
@@ -135,7 +143,9 @@ struct JobOpening: Sendable {
     }
     throw End(
       .alreadyRunning, message,
-      hint: "`haul status \(name) --watch` follows it; `--if-running wait` waits for its end")
+      hint:
+        "`haul status \(name)\(reports.state.option) --watch` follows it; `--if-running wait` waits for its end"
+    )
   }
 
   /// What `--set` means for a run that goes on: the same, or nothing.
@@ -181,8 +191,9 @@ struct JobOpening: Sendable {
 
   /// What reports say of the manifest, which they must not need again.
   private static func remember(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, environment: [String: String]
+    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, _ shard: Shard?, environment: [String: String]
   ) throws {
+    try ledger.setMeta(StateFolder.shardMeta, shard?.text ?? "")
     try file.remember(in: ledger)
     // What the environment put into a notice may be meant to stay there.
     let mask = SecretMask()

@@ -20,10 +20,13 @@ struct EngineSetUp {
   let maintenance: MaintenanceContext
   let network: NetworkState
 
-  /// - Parameter tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
+  /// - Parameters:
+  ///   - tokens: the folder of exchanged refresh tokens, where it is another one than the state's.
+  ///   - state: the folder of all jobs' state, where it is not the one that `stateFolder` lies in.
   init(
     job: Job, _ command: CommandContext, stateFolder: String, tokensIn tokens: String? = nil,
-    ledger: JobLedger, writer: LedgerWriter, run: Int, board: ProgressRegistry,
+    root state: StateFolder? = nil, ledger: JobLedger, writer: LedgerWriter, run: Int,
+    board: ProgressRegistry,
     checksEverything: Bool = false, waits: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
@@ -87,7 +90,7 @@ struct EngineSetUp {
       remark: context.remark,
       noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) })
     let folder = try Folder.open(job.directory)
-    let state = StateFolder(path: PathParts(stateFolder).parent)
+    let state = state ?? StateFolder(path: PathParts(stateFolder).parent)
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     let manifest = stat(Paths.real(job.manifestPath), &status) == 0 ? UInt64(status.st_ino) : nil
@@ -97,7 +100,7 @@ struct EngineSetUp {
         folder: folder, stateFolder: stateFolder,
         pool: BlockingPool(label: "haul-pool", width: Machine.cores),
         protected: Set([manifest].compactMap(\.self)),
-        protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobs.map(state.folder), home: folder)
+        protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobFolders, home: folder)
       ),
       endpoints: job.endpoints, board: board, limits: job.limits, checksEverything: checksEverything)
     let records = EndpointRecords(job.endpoints)

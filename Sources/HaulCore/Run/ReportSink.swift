@@ -91,6 +91,7 @@ struct ReportSink: Sendable {
   ) throws {
     let now = SystemClock.now
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
+    head.shard = state.shard
     head.manifest = file.path
     head.manifestSHA256 = file.sha256.isEmpty ? nil : file.sha256
     head.description = job?.description
@@ -198,6 +199,7 @@ struct ReportSink: Sendable {
     head.manifest = try ledger.meta("manifest_as_given")
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
+    head.shard = try ledger.meta(StateFolder.shardMeta).flatMap { try? Shard($0) }
     head.host = Machine.hostName
     head.limit = try ledger.limit()
     let names = try EndpointDescriptions(ledger)

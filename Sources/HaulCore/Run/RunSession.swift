@@ -114,7 +114,9 @@ struct RunSession {
     guard let scope else { return nil }
     let continued = opened.continued.flatMap { $0.selection == scope ? $0.number : nil }
     do {
-      return try ledger.rows(of: scope, continuing: continued) { try settings.ids?.each($0) }
+      return try ledger.rows(of: scope, continuing: continued, isPart: state.shard != nil) {
+        try settings.ids?.each($0)
+      }
     } catch let unknown as UnknownIDs {
       let message =
         switch scope {
@@ -172,8 +174,8 @@ struct RunSession {
       events: events, context)
     let log = RunLog(settings.log) { ticker.note($0) }
     let setUp = try EngineSetUp(
-      job: job, context, stateFolder: state.folder(job.name), ledger: ledger, writer: writer, run: run.number,
-      board: board,
+      job: job, context, stateFolder: state.folder(job.name), root: state, ledger: ledger, writer: writer,
+      run: run.number, board: board,
       checksEverything: settings.resumeCheck == .full, waits: settings.waits,
       events: { event in
         events.write(.engine(event))

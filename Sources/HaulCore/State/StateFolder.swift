@@ -1,15 +1,17 @@
 import Endpoints
 import Glibc
 package import JobLedger
-import JobModel
+package import JobModel
 import Planner
 import Posix
 
-/// Where the state of all jobs lies: one folder a job.
+/// Where the state of all jobs lies: one folder a job, and in it one a part.
 package struct StateFolder: Sendable {
   package let path: String
+  /// The part of each job that is meant; nil for whole jobs.
+  package let shard: Shard?
 
-  package init(path: String) { self.path = path }
+  package init(path: String, shard: Shard? = nil) { (self.path, self.shard) = (path, shard) }
 
   /// Where `--state-dir`, else the environment says.
   package init(given: String?, _ environment: ProcessEnvironment) {
@@ -33,7 +35,10 @@ package struct StateFolder: Sendable {
     return self
   }
 
-  func folder(_ job: String) -> String { path + "/" + job }
+  func folder(_ job: String) -> String {
+    let whole = path + "/" + job
+    return shard.map { Self.folder(of: $0, in: whole) } ?? whole
+  }
 
   /// A plan whose file is gone while those beside it are there is damaged, not absent.
   func exists(_ job: String) -> Bool {
@@ -50,7 +55,7 @@ package struct StateFolder: Sendable {
 
   /// The folders in which no destination of the job may lie, as `run` refuses them.
   func folders(for job: Job) -> StateFolders? {
-    StateFolders(root: path, jobs: (jobs + [job.name]).map(folder), for: job)
+    StateFolders(root: path, jobs: jobFolders + [part(nil).folder(job.name)], for: job)
   }
 
   /// Makes a job's folder, for its owner only.
@@ -63,12 +68,18 @@ package struct StateFolder: Sendable {
   }
 
   /// Removes a job's state, but for a token that a server has exchanged: the one that the manifest refers to is used up.
+  /// The states of its parts are their own.
   func forget(_ job: String) {
     let names = (try? Files.names(in: folder(job))) ?? []
-    for name in names where name != KeptTokens.fileName {
+    for name in names where name != KeptTokens.fileName && name != Self.shards {
       Files.remove(folder(job) + "/" + name)
     }
     rmdir(folder(job))
+    guard shard != nil else { return }
+    // The folders above, where no other part has state.
+    let shards = PathParts(folder(job)).parent
+    rmdir(shards)
+    rmdir(PathParts(shards).parent)
   }
 
   /// Opens a job's ledger. One of an older haul is migrated under the run lock: a runner of that version goes on.
@@ -139,18 +150,24 @@ package struct StateFolder: Sendable {
 
   /// The job that a command means: a manifest's path, or the name of a job that has state.
   package func resolve(_ argument: String, _ environment: ProcessEnvironment) throws -> String {
-    if exists(argument), !argument.contains("/") { return argument }
+    let name = try jobName(of: argument, environment)
+    guard exists(name) else { throw absent(name) }
+    return name
+  }
+
+  /// As above, whatever state the job has.
+  func jobName(of argument: String, _ environment: ProcessEnvironment) throws -> String {
+    let isName = !argument.contains("/") && !argument.hasPrefix(".") && !argument.isEmpty
+    if isName, exists(argument) || hasState(of: argument) && !Files.isRegular(argument) { return argument }
     guard let bytes = try? Files.read(argument) else {
+      let known = everyJob
       throw End(
         .noInput, "there is no job and no manifest `\(argument)`",
-        hint: jobs.isEmpty
-          ? "no job has run with this state folder yet" : "known jobs: \(jobs.joined(separator: ", "))")
+        hint: known.isEmpty
+          ? "no job has run with this state folder yet" : "known jobs: \(known.joined(separator: ", "))")
     }
     guard let name = try ManifestFile(bytes, path: argument, environment).jobName else {
       throw End(.invalidManifest, "`\(argument)` is not a valid manifest; `haul check` says why")
-    }
-    guard exists(name) else {
-      throw End(.noInput, "the job `\(name)` has not been planned or run with this state folder")
     }
     return name
   }

@@ -6,6 +6,8 @@ package struct JobLimits: Sendable, Hashable {
   package var downloadRate: Rate?
   package var uploadRate: Rate?
   package var budget: Budget?
+  /// Where these are one part's: those of the whole job.
+  package var undivided = Undivided<JobLimits>.asTheyAre
 
   package init() {}
 }

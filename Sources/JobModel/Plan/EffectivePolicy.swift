@@ -41,6 +41,8 @@ package struct EffectivePolicy: Sendable, Hashable {
   package var redirects = 5
   package var userAgent: String?
   package var headers: [HeaderSetting] = []
+  /// Where these are one part's: the policy of the whole job.
+  package var undivided = Undivided<EffectivePolicy>.asTheyAre
 
   package init() {}
 

@@ -16,6 +16,8 @@ package struct PlannedTransfer: Sendable, Hashable {
   package var takesSourceName: Bool
   /// Within one expansion, equal numbers mean equal settings; nil where rows decide some of them.
   package var settingsGroup: Int?
+  /// Its place in the plan of the whole job, from 1 on; nil unless only a part is planned.
+  package var ordinal: Int64?
 
   package init(
     id: String, source: Place, destination: Place, destinationIdentity: String, settings: TransferSettings,

@@ -16,6 +16,11 @@ package enum CommonJSON {
 
   static func time(_ seconds: Double?) -> JSON { .text(seconds.map(Timestamp.text)) }
 
+  /// `{ "index": 3, "count": 16 }`; null for a whole job.
+  package static func shard(_ shard: Shard?) -> JSON {
+    shard.map { ["index": .int($0.index), "count": .int($0.count)] } ?? .null
+  }
+
   static func tool(_ version: String) -> JSON { ["name": .string("haul"), "version": .string(version)] }
 
   static func masked(_ text: String?) -> JSON { .text(text.map(Masking.text)) }

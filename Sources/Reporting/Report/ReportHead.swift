@@ -22,6 +22,8 @@ package struct ReportHead: Sendable {
   package var manifestSHA256: String?
   package var description: String?
   package var host: String?
+  /// The part of the job that was run; nil for a whole one.
+  package var shard: Shard?
   /// nil for a run that never began: an invalid manifest, a refused run.
   package var run: RunRecord?
   /// The id that a run which never began goes by.
@@ -86,6 +88,9 @@ package struct ReportHead: Sendable {
     }
     return attempts + [last]
   }
+
+  /// What a command is given to mean the same job, or part of it.
+  func argument(_ name: String) -> String { name + (shard.map { " --shard \($0.text)" } ?? "") }
 
   var start: Double? { run?.startedAt ?? startedAt }
 

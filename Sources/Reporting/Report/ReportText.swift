@@ -23,7 +23,8 @@ package struct ReportText {
     let summary = RunSummary(head: head, counts: counts, sums: try ledger?.sums(), paint: paint, now: nil)
     let name = DisplayText.safe(head.jobName ?? head.manifest ?? "job")
     let causes = try ledger.map { try CauseList($0, counts, describe: head.describe) }
-    var lines = ["\(paint.bold(name)): \(outcome(counts, name))\(summary.run)"]
+    let title = name + (head.shard.map { ", shard \($0.text)" } ?? "")
+    var lines = ["\(paint.bold(title)): \(outcome(counts, head.argument(name)))\(summary.run)"]
     if counts.total > 0 {
       lines.append("  " + summary.transfers)
       if let bytes = summary.bytes { lines.append("  " + bytes) }
@@ -36,7 +37,7 @@ package struct ReportText {
     }
     let diagnostics = try LedgerReport(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
-    lines += block(next(name, causes?.total ?? 0))
+    lines += block(next(head.argument(name), causes?.total ?? 0))
     return lines.joined(separator: "\n") + "\n"
   }
 

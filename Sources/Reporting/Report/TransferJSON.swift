@@ -83,6 +83,7 @@ struct TransferJSON {
     var members: [JSON.Member] = []
     func add(_ name: String, _ value: JSON) { members.append(.init(name, value)) }
     add("id", .string(transfer.id))
+    if let ordinal = transfer.ordinal { add("ordinal", .integer(ordinal)) }
     add("direction", .string(transfer.settings.direction.rawValue))
     add("state", .string(transfer.state.word))
     add("reason", .text(transfer.state.reason))

@@ -38,7 +38,7 @@ package struct StatusText {
     let summary = RunSummary(
       head: head, counts: counts, sums: situation.sums, paint: paint,
       now: situation.isRunning ? situation.at : nil)
-    let name = DisplayText.safe(head.jobName ?? "job")
+    let name = DisplayText.safe(head.jobName ?? "job") + (head.shard.map { ", shard \($0.text)" } ?? "")
     var lines = ["\(paint.bold(name)): \(state(counts))\(summary.run)"]
     lines += wrapped(summary.transfers)
     if situation.standing.plannedBytes > 0 { lines += wrapped(progress) }

@@ -1,0 +1,107 @@
+import JobModel
+
+/// The members of several reports but for the transfers, as of one; the order in which they come does not matter.
+struct MergedHead {
+  private let toolVersion: String
+  private var first: (shard: Shard, job: JSON, selection: JSON)?
+  private var states: Set<String> = []
+  private var run = MergedRun()
+  private(set) var totals = MergedTotals()
+  private var selected = MergedTotals()
+  private var bandwidths: [JSON] = []
+  private var hosts: [(shard: Int, list: [JSON])] = []
+  private var diagnostics: [(shard: Int, list: [JSON])] = []
+  private var notices: [(shard: Int, list: [JSON])] = []
+  private var left: [(shard: Int, list: [JSON])] = []
+  private var leftCount: Int64 = 0
+  private var scopes: Set<String> = []
+
+  /// Ids that a report names of those that left the manifest.
+  private static let leftNamed = 100
+
+  init(toolVersion: String) { self.toolVersion = toolVersion }
+
+  mutating func add(_ report: ShardReport) {
+    let (head, shard) = (report.head, report.shard)
+    if first.map({ shard < $0.shard }) ?? true { first = (shard, head["job"], head["selection"]) }
+    if let state = head["job"]["state"].string { states.insert(state) }
+    run.add(head["run"], shard)
+    totals.add(head["totals"])
+    selected.add(head["selection"]["totals"])
+    bandwidths.append(head["job"]["bandwidth"])
+    hosts.append((shard.index, head["job"]["hosts"].array ?? []))
+    diagnostics.append((shard.index, head["diagnostics"].array ?? []))
+    notices.append((shard.index, head["notices"].array ?? []))
+    left.append((shard.index, head["left_manifest"]["ids"].array ?? []))
+    leftCount = leftCount.adding(clamping: max(0, head["left_manifest"]["count"].int64 ?? 0))
+    if let scope = head["transfers_scope"].string { scopes.insert(scope) }
+  }
+
+  /// - Parameters:
+  ///   - shards: what is said of them in `run`.
+  ///   - missing: the diagnostic for those that are not among the reports; nil where none is missing.
+  func members(causes: MergedCauses, shards: JSON, missing: JSON?) -> [JSON.Member] {
+    [
+      .init("schema", .string("haul.report/v1")), .init("tool", CommonJSON.tool(toolVersion)),
+      .init("job", job(isMissing: missing != nil)),
+      .init("run", run.json(run.end(totals, isMissing: missing != nil), shards: shards)),
+      .init("totals", totals.json),
+      .init("diagnostics", .array([missing].compactMap(\.self) + distinct(diagnostics))),
+      .init("notices", .array(inOrder(notices))), .init("causes", causes.json),
+      .init(
+        "left_manifest",
+        ["count": .integer(leftCount), "ids": .array(Array(inOrder(left).prefix(Self.leftNamed)))]),
+      .init("selection", selection), .init("transfers_scope", .string(scope)),
+    ]
+  }
+
+  /// When the last part ended, where all ended with 0.
+  func success(isMissing: Bool) -> Double? {
+    run.end(totals, isMissing: isMissing).status == .success ? run.endedAt : nil
+  }
+
+  private func job(isMissing: Bool) -> JSON {
+    let job = first?.job ?? .null
+    // What one machine would say: the first that applies.
+    var state = ["running", "failed", "paused", "queued", "completed"].first(where: states.contains)
+    if isMissing, state == "completed" { state = "queued" }
+    let members = (job.members ?? []).map { member -> JSON.Member in
+      switch member.name {
+      case "state": .init("state", .text(state))
+      case "bandwidth": .init("bandwidth", bandwidth)
+      case "limits": .init("limits", MergedValues.undivided(member.value))
+      case "hosts": .init("hosts", .array(distinct(hosts)))
+      default: member
+      }
+    }
+    return .object(members)
+  }
+
+  /// What `haul limit` gave to all parts together; null where one of them keeps to its policies.
+  private var bandwidth: JSON {
+    guard bandwidths.allSatisfy({ $0.members != nil }) else { return .null }
+    func sum(_ name: String) -> JSON {
+      bandwidths.reduce(.integer(0)) { sum, one in
+        guard let all = sum.int64, let bytes = one[name].int64 else { return .string("unlimited") }
+        return .integer(all.adding(clamping: bytes))
+      }
+    }
+    return ["download": sum("download"), "upload": sum("upload")]
+  }
+
+  private var selection: JSON {
+    guard let selection = first?.selection, selection != .null else { return .null }
+    return selection.replacing("totals", by: selected.json)
+  }
+
+  private var scope: String { ["incomplete", "changed"].first(where: scopes.contains) ?? "all" }
+
+  private func inOrder(_ lists: [(shard: Int, list: [JSON])]) -> [JSON] {
+    lists.sorted { $0.shard < $1.shard }.flatMap(\.list)
+  }
+
+  private func distinct(_ lists: [(shard: Int, list: [JSON])]) -> [JSON] {
+    var known: Set<JSON> = []
+    return inOrder(lists).filter { known.insert($0).inserted }
+  }
+}

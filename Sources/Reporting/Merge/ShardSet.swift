@@ -1,0 +1,87 @@
+import JobLedger
+import JobModel
+
+/// The parts whose reports are merged: whether they belong together, and which are missing.
+struct ShardSet {
+  private let isPartial: Bool
+  /// What all must say alike, by its name in messages, and the file that said it first.
+  private var common: (path: String, facts: [(name: String, value: JSON)], count: Int)?
+  private var paths: [Int: String] = [:]
+
+  init(isPartial: Bool) { self.isPartial = isPartial }
+
+  /// - Returns: false for the report of a run that never began, where parts may be missing.
+  mutating func admit(_ report: ShardReport) throws(MergeFault) -> Bool {
+    let (head, shard, path) = (report.head, report.shard, report.file.path)
+    // It may have ended before it knew what it was asked for.
+    guard head["run"]["number"].int64 != nil else {
+      if isPartial { return false }
+      throw MergeFault(
+        .mismatch,
+        "`\(path)` is the report of a run that never began (\(Self.words(head["run"]["outcome"])))",
+        hint: "run shard \(shard.text) again, or give `--partial`")
+    }
+    let facts: [(name: String, value: JSON)] = [
+      ("job", head["job"]["name"]), ("manifest's SHA-256", head["job"]["manifest_sha256"]),
+      ("number of shards", .int(shard.count)), ("kind of selection", head["selection"]["kind"]),
+      ("selection", head["selection"]["only"]),
+    ]
+    if let common {
+      for (one, other) in zip(common.facts, facts) where one.value != other.value {
+        throw MergeFault(
+          .mismatch,
+          "`\(path)` and `\(common.path)` do not belong together: the \(one.name) is \(Self.words(other.value)) and \(Self.words(one.value))",
+          hint: "merge reports of one job, one manifest and one number of shards")
+      }
+    } else {
+      common = (path, facts, shard.count)
+    }
+    if let other = paths[shard.index] {
+      throw MergeFault(
+        .mismatch, "`\(other)` and `\(path)` are both the report of shard \(shard.text)",
+        hint: "give the later one alone")
+    }
+    paths[shard.index] = path
+    return true
+  }
+
+  /// - Throws: `MergeFault` where one is missing that must be there.
+  func check() throws(MergeFault) {
+    guard common != nil, !paths.isEmpty else { throw MergeFault(.mismatch, "there is no report to merge") }
+    guard isPartial || missing.isEmpty else {
+      throw MergeFault(
+        .mismatch, message,
+        hint: "run what is missing, and give its report too; `--partial` merges without, and says so")
+    }
+  }
+
+  private var count: Int { common?.count ?? 0 }
+
+  /// Indexes of parts that no report is there of.
+  var missing: [Int] { count == paths.count ? [] : (1...max(1, count)).filter { paths[$0] == nil } }
+
+  private var message: String {
+    let missing = missing
+    let names = CauseTally.names(missing.prefix(Self.named).map { "\($0)/\(count)" }, of: missing.count)
+    return "the reports of \(missing.count) of \(count) shards are missing: \(names)"
+  }
+
+  /// Parts that a message names at the most.
+  private static let named = 8
+
+  /// What a merged report says of its parts; null where none is missing would hide how many there were.
+  var json: JSON {
+    ["count": .int(count), "merged": .int(paths.count), "missing": .array(missing.map { .int($0) })]
+  }
+
+  var diagnostic: JSON? {
+    guard !missing.isEmpty else { return nil }
+    return CommonJSON.diagnostic(
+      RecordedDiagnostic(
+        Diagnostic(.warning, message, hint: "what they moved is not in this report")))
+  }
+
+  private static func words(_ value: JSON) -> String {
+    value == .null ? "not told" : value.string.map { "`\($0.prefix(100))`" } ?? value.text
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import JobLedger
+import JobManifest
+import JobModel
+import Testing
+import TestSupport
+
+@testable import HaulCore
+
+struct ShardStatesTests {
+  private static let environment = ProcessEnvironment([:], userHome: "/")
+
+  /// Makes the state of a job, or of a part.
+  private func plan(_ job: String, _ state: StateFolder) throws {
+    try state.make(job)
+    let lock = try #require(try state.lock(job, waiting: false))
+    _ = try state.open(job, holding: lock)
+  }
+
+  @Test func partsLieInTheirJobsFolder() throws {
+    let state = try CoreFixture().state
+    for shard in ["2/3", "10/16", "9/16"] { try plan("a", state.part(try Shard(shard))) }
+    try plan("b", state)
+    let (third, ninth) = (state.part(try Shard("2/3")), state.part(try Shard("9/16")))
+    #expect(third.folder("a") == state.path + "/a/shards/2-of-3")
+    #expect(state.shards(of: "a").map(\.text) == ["2/3", "9/16", "10/16"] && state.shards(of: "b") == [])
+    #expect(state.jobs == ["b"] && state.everyJob == ["a", "b"])
+    #expect(
+      state.everyState.map { $0.job + ($0.state.shard?.text ?? "") } == ["a2/3", "a9/16", "a10/16", "b"])
+    #expect(ninth.everyState.map(\.job) == ["a"])
+  }
+
+  @Test func aJobInPartsIsNamed() throws {
+    let state = try CoreFixture().state
+    for index in 1...3 { try plan("a", state.part(try Shard("\(index)/3"))) }
+    try plan("b", state)
+    #expect(try state.named("a", Self.environment).states.compactMap(\.state.shard?.index) == [1, 2, 3])
+    let (own, absent) = (state.part(try Shard("2/3")), state.part(try Shard("1/4")))
+    #expect(try own.resolve("a", Self.environment) == "a")
+    let whole = #expect(throws: End.self) { try state.resolve("a", Self.environment) }
+    #expect(whole?.status == .noInput && whole?.message?.contains("1/3 to 3/3") == true)
+    let other = #expect(throws: End.self) { try absent.resolve("a", Self.environment) }
+    #expect(other?.status == .noInput && other?.hint?.contains("1/3 to 3/3") == true)
+    let part = #expect(throws: End.self) { try absent.resolve("b", Self.environment) }
+    #expect(part?.hint?.contains("as a whole") == true)
+  }
+
+  /// A whole run that comes to nothing takes no part's state with it, and a part no other's.
+  @Test func forgettingSparesOthers() throws {
+    let state = try CoreFixture().state
+    let parts = try ["1/2", "2/2"].map { state.part(try Shard($0)) }
+    for part in parts { try plan("a", part) }
+    try plan("a", state)
+    state.forget("a")
+    #expect(!state.exists("a") && state.shards(of: "a").count == 2)
+    parts[0].forget("a")
+    #expect(state.shards(of: "a").map(\.text) == ["2/2"])
+    parts[1].forget("a")
+    #expect(!FileManager.default.fileExists(atPath: state.path + "/a"))
+  }
+
+  /// Each part keeps a plan of its own until its first run.
+  @Test func keptPlansAreApart() throws {
+    let state = try CoreFixture().state
+    let part = state.part(try Shard("1/2"))
+    let home = PlanDraft.home(state)
+    for name in ["kept-a", "kept-a@1-of-2"] { try plan(name, home) }
+    #expect(KeptPlan.isOfUse("kept-a", in: home, part) && KeptPlan.isOfUse("kept-a@1-of-2", in: home, state))
+    try plan("a", part)
+    #expect(KeptPlan.isOfUse("kept-a", in: home, part) && !KeptPlan.isOfUse("kept-a@1-of-2", in: home, state))
+  }
+
+  @Test func ledgersKnowTheirPart() throws {
+    let fixture = try CoreFixture()
+    let file = try fixture.manifest(CoreFixture.job)
+    let read = file.read(overrides: [:])
+    let job = try #require(read.job)
+    func of(_ shard: Shard?) -> String? {
+      PlanFingerprint.of(
+        job, file: file, read: read, overrides: [:], run: RunValues(id: "R", startedAt: 1_767_225_600),
+        shard: shard
+      )
+    }
+    let marks = [of(nil), of(try Shard("1/2")), of(try Shard("2/2")), of(try Shard("1/3"))]
+    #expect(Set(marks).count == 4 && !marks.contains(nil))
+  }
+}
