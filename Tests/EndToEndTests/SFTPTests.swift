@@ -32,7 +32,8 @@ struct SFTPTests {
       })
   }
 
-  @Test(arguments: Make.allCases) func aTreeThereAndBack(_ make: Make) async throws {
+  /// Not rclone: without a cache it lets a write wait for a minute now and then (docs/endpoints.md).
+  @Test(arguments: [Make.openssh]) func aTreeThereAndBack(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)
     for (number, name) in Self.names.enumerated() {
@@ -241,7 +242,7 @@ struct SFTPTests {
     try SeededFile.make(server.folder + "/d/real", size: 10)
     try FileManager.default.createSymbolicLink(atPath: server.folder + "/d/link", withDestinationPath: "real")
     let listed = try await bench.run(job(server.endpoint(), "{ id: all, download: \"files:d/\", to: d/ }"))
-    #expect(listed.status == 0 && listed.transferred == 1, "\(listed.errors)")
+    #expect(listed.status == 0 && listed.totals["completed"].int == 1, "\(listed.errors)")
     #expect(listed.errors.contains("`link` is a symbolic link"), "\(listed.errors)")
     try bench.writeJob(job(server.endpoint(), "{ id: all, download: \"files:x/\", to: x/ }"))
     let plan = try await bench.haul(["plan", "job.yaml"])
