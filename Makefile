@@ -47,7 +47,7 @@ test: imports
 
 ## The quick tests, of what was built: those of the targets that start no server.
 test-unit:
-	./Scripts/test --skip 'EndToEndTests|EndpointTests|CurlTests|DepotServerTests'
+	./Scripts/test unit
 
 check: lint test
 

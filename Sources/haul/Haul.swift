@@ -28,6 +28,10 @@ struct Haul: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Where whoever started haul ignores it, nobody could be told how a child ended.
     signal(SIGCHLD, SIG_DFL)
+    let first = CommandLine.arguments.dropFirst().first
+    if [RunCommand.configuration, VerifyCommand.configuration].contains(where: { $0.commandName == first }) {
+      Signals.endAtOnce()
+    }
     do {
       try refuseUnknownHelp()
       try refuseUnknownWords()

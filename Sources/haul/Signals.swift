@@ -14,10 +14,8 @@ final class Signals {
   init(_ first: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "haul-signals")
     let begun = OnceValue<Double>()
-    // nohup(1) starts programs with SIGHUP ignored: they are to outlive their terminal.
-    let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
-    sources = numbers.map { number in
-      signal(number, SIG_IGN)
+    // The source's own handler takes the place of what stood there: nothing that arrives between is lost.
+    sources = Self.numbers.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
         let now = SystemClock.uptime
@@ -32,6 +30,14 @@ final class Signals {
       return source
     }
   }
+
+  /// Until a command listens itself there is nothing to end in order: work is left, and nothing was begun.
+  static func endAtOnce() {
+    for number in numbers { signal(number) { _ in _exit(ExitStatus.incomplete.rawValue) } }
+  }
+
+  /// nohup(1) starts programs with SIGHUP ignored: they are to outlive their terminal.
+  private static var numbers: [Int32] { [SIGINT, SIGTERM] + (isIgnored(SIGHUP) ? [] : [SIGHUP]) }
 
   static func name(_ number: Int32) -> String {
     switch number {

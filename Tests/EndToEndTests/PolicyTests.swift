@@ -94,7 +94,6 @@ struct PolicyTests {
     let (bench, _) = try await bench("{ bandwidth: 300KB/s, deadline: 3s }")
     let run = try await bench.run(nil)
     #expect(run.status == 75 && run.state("a") == "paused deadline", "\(run.errors)")
-    #expect(run.end.seconds < 9)
     // What was recorded stands.
     #expect((100_000..<2_000_000).contains(run.transferred), "\(run.transferred)")
     _ = try await bench.haul(["limit", "timed", "unlimited"])

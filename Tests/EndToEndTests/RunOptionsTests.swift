@@ -90,7 +90,7 @@ struct RunOptionsTests {
     #expect(cut.status == 75)
     #expect(cut.faults == "")
     #expect(cut.state("one") == "paused deadline")
-    #expect(cut.end.seconds < 5)
+    #expect(cut.transferred < 800_000, "\(cut.errors)")
     #expect(try await bench.run().status == 0)
     #expect(try bench.isSame("one.bin", "a.bin"))
   }

@@ -32,8 +32,7 @@ struct SFTPTests {
       })
   }
 
-  /// Not rclone: without a cache it lets a write wait for a minute now and then (docs/endpoints.md).
-  @Test(arguments: [Make.openssh]) func aTreeThereAndBack(_ make: Make) async throws {
+  @Test(arguments: Make.allCases) func aTreeThereAndBack(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)
     for (number, name) in Self.names.enumerated() {

@@ -48,6 +48,7 @@ struct ShardKillTests {
       }
       let end = try await haul.wait()
       if end.status == 0 { return }
+      // A signal that finds the program not yet begun ends it as any other.
       #expect([75, 128 + SIGKILL, 128 + SIGTERM].contains(end.status), "\(end.errors)")
       // The node is lost, and its state with it.
       if attempt == 1, index == 2 {

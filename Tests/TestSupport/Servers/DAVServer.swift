@@ -40,7 +40,7 @@ package final class DAVServer: Sendable {
         program,
         [
           "serve", "webdav", "--addr", "127.0.0.1:\(port)", "--user", Self.user, "--pass", Self.password,
-          "--dir-cache-time", "1ns", "--poll-interval", "0", folder,
+          "--dir-cache-time", "20ms", "--poll-interval", "0", folder,
         ])
     }
     url = "http://127.0.0.1:\(port)"

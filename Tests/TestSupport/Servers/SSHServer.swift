@@ -44,7 +44,7 @@ package final class SSHServer: Sendable {
         program,
         [
           "serve", "sftp", "--addr", "127.0.0.1:\(port)", "--user", "haul", "--pass", Self.password, "--key",
-          own + "/host", "--dir-cache-time", "1ns", "--poll-interval", "0", "--cache-dir", own + "/cache",
+          own + "/host", "--dir-cache-time", "20ms", "--poll-interval", "0", "--cache-dir", own + "/cache",
         ] + options + [folder])
     }
     try await Loopback.ready(process, port: port)
