@@ -11,10 +11,14 @@ setup:
 build: setup
 	swift build -c $(CONFIGURATION)
 
+# Equal functions once, relocations packed (as glibc 2.36 reads them), no symbols for others to link.
+OPTIMISED = -c release --static-swift-stdlib -Xlinker -s -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --no-export-dynamic \
+	-Xlinker -z -Xlinker pack-relative-relocs
+
 ## An optimised build without symbols, which needs no Swift where it runs; haul may have 25 MB.
 release: setup
-	swift build -c release --static-swift-stdlib -Xlinker -s --product haul
-	swift build -c release --static-swift-stdlib -Xlinker -s --product depot
+	swift build $(OPTIMISED) --product haul
+	swift build $(OPTIMISED) --product depot
 	@size=$$(stat -Lc %s .build/release/haul); [ $$size -le 25000000 ] || { echo "haul has $$size bytes" >&2; exit 1; }
 
 ## The man pages of what was built, in .build/man: made from the commands themselves.
