@@ -35,6 +35,15 @@ struct SFTPTests {
     #expect(WebURL("https://h/a")?.resolving("sftp://h/a") == nil)
   }
 
+  /// A server's word makes no file run as its owner.
+  @Test func downloadsGetPermissionsAlone() {
+    var attributes = SFTPAttributes()
+    for (mode, bits) in [(0o104755, 0o755), (0o102640, 0o640), (0o101777, 0o777)] as [(UInt32, UInt16)] {
+      attributes.mode = mode
+      #expect(SFTPDownload.object(attributes).attributes.mode == bits)
+    }
+  }
+
   // MARK: Host keys
 
   private static let key: [UInt8] = {

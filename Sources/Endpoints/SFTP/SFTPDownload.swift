@@ -28,7 +28,8 @@ package struct SFTPDownload: DirectDownload {
       object.lastModified = HTTPDate.text(Int64(time))
       object.attributes.mtime = Int64(time) * 1_000_000_000
     }
-    object.attributes.mode = attributes.mode.map { UInt16($0 & 0o7777) }
+    // What a server says makes no file run as its owner.
+    object.attributes.mode = attributes.mode.map { UInt16($0 & 0o777) }
     return object
   }
 
