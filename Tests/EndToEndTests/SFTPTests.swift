@@ -76,6 +76,22 @@ struct SFTPTests {
     #expect(unchanged.status == 0 && unchanged.transferred == 0, "\(unchanged.errors)")
   }
 
+  /// Whole seconds are all that SFTP keeps of a time.
+  @Test(arguments: [("mtime!, mode!", ["mtime", "mode"]), ("mtime", ["mtime"])])
+  func aTimeWithAFractionIsKept(_ preserve: String, _ preserved: [String]) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 5000)
+    _ = try Sums.shell("touch -d @1234567890.999999999 a.bin; chmod 640 a.bin", in: bench.job)
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", preserve: [\(preserve)] }"))
+    #expect(run.state("up") == "completed", "\(run.errors)")
+    #expect(run["up"]["preserved"].array.compactMap(\.string) == preserved)
+    #expect(run["up"]["lost"].array.isEmpty)
+    let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/a.bin")
+    #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
+  }
+
   /// Another job: what stands there is not its own.
   private func stranger(_ endpoint: String, _ transfer: String) -> String {
     job(endpoint, transfer).replacingOccurrences(of: "job: ", with: "job: other-")

@@ -44,6 +44,26 @@ struct SFTPTests {
     }
   }
 
+  /// Version 3 tells whole seconds: the next one would be another time.
+  @Test func aTimeLosesItsFractionAlone() throws {
+    let url = try #require(WebURL(endpoint: "sftp://h/srv"))
+    guard case .direct(let direct) = SFTPDriver().uploadAccess("a", at: url),
+      let upload = direct as? SFTPUpload
+    else {
+      Issue.record("sftp uploads by itself")
+      return
+    }
+    var source = UploadSource(size: 7, contentType: "text/plain", chunkSize: 7)
+    source.key = String(repeating: "a", count: 32)
+    for (time, kept) in [
+      (1_763_999_000_999_999_999, 1_763_999_000), (1_763_999_000_000_000_001, 1_763_999_000), (-1, 0),
+      (.max, .max),
+    ] as [(Int64, UInt32)] {
+      source.preserved.mtime = time
+      #expect(upload.attributes(upload.session(for: source, now: 5)).modified == kept)
+    }
+  }
+
   // MARK: Host keys
 
   private static let key: [UInt8] = {

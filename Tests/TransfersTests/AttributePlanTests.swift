@@ -91,6 +91,15 @@ struct AttributePlanTests {
     try plan(["mode"], keeps: []).check(try PreserveRule(["mode"]), "x")
   }
 
+  @Test func wholeSecondsAreTheSameTime() {
+    let sent: Int64 = 1_763_999_000_123_456_789
+    #expect(UploadAttributes.isSameTime(sent, sent))
+    #expect(UploadAttributes.isSameTime(1_763_999_000_000_000_000, sent), "SFTP keeps no more")
+    for other: Int64? in [nil, sent + 1, 1_763_999_001_000_000_000, 1_763_998_999_000_000_000] {
+      #expect(!UploadAttributes.isSameTime(other, sent))
+    }
+  }
+
   @Test func nothingImpliedIsLost() {
     let plan = AttributePlan(
       .standard(.upload), AttributePlan.Ends(tells: LocalAttributes.tells, keeps: [], areRemote: false),

@@ -44,8 +44,9 @@ package struct SFTPUpload: DirectUpload {
   package func session(for source: UploadSource, now: Double) -> RemoteSession {
     var session = RemoteSession(id: SFTPNames.temporary(source.key), chunkSize: max(1, source.chunkSize))
     // Of a copy's source, what goes along counts before what the answer says of the object.
-    let time = source.preserved.mtime.map { Double($0) / 1e9 } ?? source.modified ?? now
-    session.facts[Self.time] = String(UInt32(clamping: Int64(clamping: time)))
+    // Nanoseconds are more digits than a Double has: its fraction might round up to the next second.
+    let time = source.preserved.mtime.map { $0 / 1_000_000_000 } ?? Int64(clamping: source.modified ?? now)
+    session.facts[Self.time] = String(UInt32(clamping: time))
     let mode = source.preserved.mode.map(UInt32.init) ?? source.mode
     session.facts[Self.mode] = mode.map { String($0, radix: 8) }
     return session

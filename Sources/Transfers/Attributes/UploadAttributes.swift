@@ -140,7 +140,9 @@ struct UploadAttributes {
     ]
     where rule.asks(for: attribute) { metadata[name] = nil }
     if metadata.contains(where: { there.metadata[$0.key] != $0.value }) { missing.insert(.metadata) }
-    if let time = sent.mtime, given.metadata[ObjectAttributes.mtimeName] == nil, there.mtime != time {
+    if let time = sent.mtime, given.metadata[ObjectAttributes.mtimeName] == nil,
+      !Self.isSameTime(there.mtime, time)
+    {
       missing.insert(.mtime)
     }
     if let mode = sent.mode, given.metadata[ObjectAttributes.modeName] == nil,
@@ -150,6 +152,11 @@ struct UploadAttributes {
     }
     if let tags = sent.tags, !tags.isEmpty, there.tagCount == 0 { missing.insert(.tags) }
     return missing
+  }
+
+  /// SFTP keeps whole seconds.
+  static func isSameTime(_ there: Int64?, _ sent: Int64) -> Bool {
+    there == sent || there == sent - sent % 1_000_000_000
   }
 
   private static func isSameType(_ one: String, _ other: String) -> Bool {
