@@ -35,10 +35,12 @@ struct RangeReaderTests {
     #expect(bench.record.progress.transferred == 25 && bench.intake.here == 25)
   }
 
-  @Test func whatABrokenReadBroughtCounts() async throws {
+  @Test(arguments: [ErrorCode.networkUnreachable, .timeout])
+  func whatABrokenReadBroughtCounts(_ code: ErrorCode) async throws {
     let bench = try bench()
     bench.source.breaks = [14]
-    #expect(try await read(bench, 0..<30)?.code == .networkUnreachable)
+    bench.source.fault = Failure(code, "broken")
+    #expect(try await read(bench, 0..<30)?.code == code)
     #expect(try await bench.chunks() == [0..<10, 10..<14] && bench.record.progress.discarded == 0)
     #expect(bench.intake.machine.fetch.missing(in: 0..<30) == 14..<30)
   }

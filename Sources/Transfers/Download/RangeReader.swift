@@ -53,7 +53,7 @@ struct RangeReader {
     switch error {
     case is CancellationError: true
     case let fault as TransportError: [.networkUnreachable, .timeout].contains(fault.failure.code)
-    case let failure as Failure: failure.code == .networkUnreachable
+    case let failure as Failure: [.networkUnreachable, .timeout].contains(failure.code)
     default: false
     }
   }
