@@ -203,6 +203,7 @@ let package = Package(
     tests(
       "SchedulerTests",
       ["Admission", "JobLedger", "JobModel", "Scheduler", "TestSupport"]),
+    tests("SFTPClientTests", ["Endpoints", "JobModel", "Locks", "SFTPClient"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing

@@ -36,6 +36,7 @@ final class SFTPConnection: Sendable {
   ) async throws -> SFTPConnection {
     let mux = SFTPMux(place)
     let link = try await SSHLink.open(target, as: login, subsystem: "sftp", receiver: mux, trust: trust)
+    mux.begin(limit: target.stepTimeout)
     link.send(SFTPRequest.beginning)
     guard case .version(let number, let extensions) = try await mux.version.value(), number >= 3 else {
       throw Failure(

@@ -9,27 +9,51 @@ final class SFTPMux: SSHReceiver {
   private struct Waiter: Sendable {
     let answer: SFTPAnswer
     let since: Double
-    /// Seconds without a byte from the server.
-    var limit: Double
+    /// Seconds of silence.
+    let limit: Double
+    /// Was told so; the answer may still come.
+    var isLate = false
   }
   private struct State: Sendable {
     var frames = SFTPFrames()
     var waiters: [UInt32: Waiter] = [:]
     var lastID: UInt32 = 0
-    var lastHeard = SystemClock.uptime
+    /// When the server last sent a whole packet, or bytes enough.
+    var lastHeard: Double
+    /// Bytes since the last tick.
+    var heard = 0
+    /// When the newest was asked of those requests that are answered.
+    var newestAnswered = 0.0
     /// Why nothing more is asked.
     var ended: Failure?
   }
-  private let state = Locked(State())
+  private let state: Locked<State>
   /// The server's first packet.
   let version = SFTPAnswer()
   /// For messages.
   private let place: String
+  private let now: @Sendable () -> Double
 
-  init(_ place: String) { self.place = place }
+  /// The id under which `version` is waited for: no request has it.
+  private static let versionID: UInt32 = 0
+  /// As with HTTP, less in a second is a stall.
+  private static let leastHeard = 1024
+
+  /// - Parameter now: seconds that only grow.
+  init(_ place: String, now: @escaping @Sendable () -> Double = { SystemClock.uptime }) {
+    (self.place, self.now) = (place, now)
+    state = Locked(State(lastHeard: now()))
+  }
 
   /// Why nothing more can be asked; nil while the connection is there.
   var failure: Failure? { state.withLock { $0.ended } }
+
+  /// From now on `version` is waited for.
+  func begin(limit: Double) {
+    state.withLock {
+      $0.waiters[Self.versionID] = Waiter(answer: version, since: now(), limit: limit)
+    }
+  }
 
   /// Enters a request.
   ///
@@ -38,17 +62,18 @@ final class SFTPMux: SSHReceiver {
     let answer = SFTPAnswer()
     let entry: Result<UInt32, Failure> = state.withLock { state in
       if let failure = state.ended { return .failure(failure) }
-      repeat { state.lastID &+= 1 } while state.waiters[state.lastID] != nil
-      state.waiters[state.lastID] = Waiter(answer: answer, since: SystemClock.uptime, limit: limit)
+      repeat { state.lastID &+= 1 } while state.lastID == Self.versionID || state.waiters[state.lastID] != nil
+      state.waiters[state.lastID] = Waiter(answer: answer, since: now(), limit: limit)
       return .success(state.lastID)
     }
     return (try entry.get(), answer)
   }
 
-  func received(_ bytes: UnsafeRawBufferPointer) {
+  func received(_ bytes: UnsafeRawBufferPointer) throws {
     enum Step { case none, answer(SFTPAnswer, SFTPReply), broken(String) }
+    try throwIfEnded()
     state.withLock { state in
-      state.lastHeard = SystemClock.uptime
+      state.heard += bytes.count
       state.frames.append(bytes)
     }
     while true {
@@ -56,13 +81,16 @@ final class SFTPMux: SSHReceiver {
         guard state.ended == nil else { return .none }
         do throws(SFTPFrameFault) {
           guard let packet = try state.frames.next() else { return .none }
+          state.lastHeard = now()
           guard let (id, reply) = SFTPReply.read(packet) else {
             return .broken("sent a packet that is no answer")
           }
-          guard let id else { return .answer(version, reply) }
-          guard let waiter = state.waiters.removeValue(forKey: id) else {
+          let waiter = state.waiters.removeValue(forKey: id ?? Self.versionID)
+          guard id != nil else { return .answer(version, reply) }
+          guard let waiter else {
             return .broken("answered what was not asked")
           }
+          state.newestAnswered = max(state.newestAnswered, waiter.since)
           return .answer(waiter.answer, reply)
         } catch {
           return .broken("sent a packet of \(error.length) bytes")
@@ -71,30 +99,47 @@ final class SFTPMux: SSHReceiver {
       switch step {
       case .none: return
       case .answer(let answer, let reply): answer.tell(.success(reply))
-      case .broken(let what): return end(Failure(.protocolViolation, "\(place): the server \(what)"))
+      case .broken(let what):
+        end(Failure(.protocolViolation, "\(place): the server \(what)"))
+        try throwIfEnded()
       }
     }
   }
 
-  func tick() {
-    let now = SystemClock.uptime
-    let late: [Waiter] = state.withLock { state in
-      var late: [Waiter] = []
-      for (id, waiter) in state.waiters where now - max(waiter.since, state.lastHeard) > waiter.limit {
+  /// What still comes then is not kept: the connection is closed.
+  private func throwIfEnded() throws { if let failure { throw failure } }
+
+  func tick() throws {
+    let time = now()
+    let (late, isGivenUp): ([Waiter], Bool) = state.withLock { state in
+      if state.heard >= Self.leastHeard { state.lastHeard = time }
+      state.heard = 0
+      // Who only cleans up waits for seconds: that says little of a connection that others use.
+      let longest = state.waiters.values.reduce(Self.patience) { max($0, $1.limit) }
+      var (late, isGivenUp) = ([Waiter](), false)
+      for (id, waiter) in state.waiters {
+        let silence = time - max(waiter.since, state.lastHeard)
+        let most = waiter.limit >= Self.patience ? waiter.limit : longest
+        if silence > most { isGivenUp = true }
+        // Others' answers are no silence, but of those that were asked so much later none comes first, where all is well.
+        guard !waiter.isLate, max(silence, state.newestAnswered - waiter.since) > waiter.limit else {
+          continue
+        }
         late.append(waiter)
-        // Its answer may still come.
-        state.waiters[id]?.limit = .infinity
+        state.waiters[id]?.isLate = true
       }
-      return late
+      return (late, isGivenUp)
     }
-    guard let limit = late.map(\.limit).max() else { return }
-    let failure = Failure(.timeout, "\(place): no answer within \(Self.seconds(limit))")
-    for waiter in late { waiter.answer.tell(.failure(failure)) }
-    // Who only cleans up waits for seconds: that says little of a connection that others use.
-    if limit >= Self.patience { end(failure) }
+    if isGivenUp || !late.isEmpty {
+      let limit = late.map(\.limit).max() ?? Self.patience
+      let failure = Failure(.timeout, "\(place): no answer within \(Self.seconds(limit))")
+      for waiter in late { waiter.answer.tell(.failure(failure)) }
+      if isGivenUp { end(failure) }
+    }
+    try throwIfEnded()
   }
 
-  /// Seconds of silence after which a connection is given up.
+  /// The fewest seconds of silence after which a connection is given up.
   private static let patience = 10.0
 
   private static func seconds(_ limit: Double) -> String { "\(Int(clamping: limit.rounded(.up))) s" }

@@ -2,11 +2,11 @@ import Glibc
 import Locks
 import Posix
 
-/// Hears what comes from the server. Called on the connection's own thread.
+/// Hears what comes from the server. Called on the connection's own thread; what it throws ends the connection.
 package protocol SSHReceiver: AnyObject, Sendable {
-  func received(_ bytes: UnsafeRawBufferPointer)
+  func received(_ bytes: UnsafeRawBufferPointer) throws
   /// Called about once a second.
-  func tick()
+  func tick() throws
   /// Nothing comes any more.
   func ended(_ fault: any Error)
 }

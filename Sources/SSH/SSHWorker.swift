@@ -78,7 +78,7 @@ struct SSHWorker {
         unfinished = .nothing
         var left = 64
         while left > 0, let count = try channel.read(into: buffer) {
-          receiver.received(.init(rebasing: buffer[..<count]))
+          try receiver.received(.init(rebasing: buffer[..<count]))
           hasMoved = true
           left -= 1
         }
@@ -86,7 +86,7 @@ struct SSHWorker {
       }
       let now = SystemClock.uptime
       if now >= nextTick {
-        receiver.tick()
+        try receiver.tick()
         nextTick = now + Self.pace
       }
       // What was read may have been the server's word that it takes more.
