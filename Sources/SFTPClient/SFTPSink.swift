@@ -11,8 +11,7 @@ final class SFTPSink: RemoteSink {
   private let access: SFTPAccess
   private var sending: SFTPSending?
   private let line = ChunkLine()
-  /// What the session holds for certain: acknowledged by the server in this process, or read back.
-  private var held: [Int: HeldChunk] = [:]
+  private var held = AcknowledgedChunks()
   /// The session that `held` tells all of.
   private var known: String?
 
@@ -91,7 +90,7 @@ final class SFTPSink: RemoteSink {
     let isNew = try await access.call("OPEN") { files in
       try await self.create(temporary, session, files)
     }
-    if isNew { (held, known) = ([:], session.id) }
+    if isNew { (held, known) = (AcknowledgedChunks(), session.id) }
     return .opened(session, isReplayed: !isNew)
   }
 
@@ -122,6 +121,7 @@ final class SFTPSink: RemoteSink {
   }
 
   private func take(_ new: SFTPSending) {
+    if sending?.session == new.session { held.loseHandle() }
     sending?.end()
     sending = new
   }
@@ -133,17 +133,22 @@ final class SFTPSink: RemoteSink {
     guard let temporary = upload.temporary(session) else { return .failure(gone(session)) }
     if known == session.id {
       let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
-      return there == nil ? .failure(gone(session)) : .success(SessionHoldings(chunks: held))
+      return there == nil ? .failure(gone(session)) : .success(SessionHoldings(chunks: held.chunks))
     }
-    held = [:]
+    held = AcknowledgedChunks()
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     let isThere = try await access.call("READ") { files in
       let bytes = HeldBytes(files: files, requests: self.access.requests, layout: layout)
-      return try await bytes.read(temporary, besides: self.held) { self.held[$0] = $1 }
+      do {
+        return try await bytes.read(temporary, besides: self.held.chunks) { self.held.keep($0, $1) }
+      } catch {
+        self.held.loseHandle()
+        throw error
+      }
     }
     guard isThere else { return .failure(gone(session)) }
     known = session.id
-    return .success(SessionHoldings(chunks: held))
+    return .success(SessionHoldings(chunks: held.chunks))
   }
 
   private func gone(_ session: RemoteSession) -> Failure {
@@ -159,14 +164,15 @@ final class SFTPSink: RemoteSink {
     guard let session, let temporary = upload.temporary(session) else {
       throw Failure(.internal, "an upload over SFTP has a session")
     }
-    held[chunk.index] = nil
+    held.drop(chunk.index)
     // Before a connection is waited for: those in line behind it would have them all.
     try await line.take(chunk.index, underWay: coming)
-    var isInLine = true
+    var (isInLine, age) = (true, 0)
     let receipt: String
     do {
       receipt = try await access.once("WRITE", moving: .upload) { _ in
         let sending = try await self.open(session, temporary)
+        age = self.held.age
         let written = try await sending.write(
           chunk, body, self.access.files(sending.connection), self.access.requests)
         isInLine = false
@@ -179,7 +185,7 @@ final class SFTPSink: RemoteSink {
       line.forget(chunk.index)
       throw error
     }
-    held[chunk.index] = HeldChunk(size: Int64(chunk.range.count), receipt: receipt)
+    held.keep(chunk.index, HeldChunk(size: Int64(chunk.range.count), receipt: receipt), age: age)
     body.settle(sent: body.length)
     return .success(ChunkReceipt(token: receipt))
   }
@@ -235,10 +241,18 @@ final class SFTPSink: RemoteSink {
     defer { open?.end() }
     do {
       try await access.call("RENAME") { files in
+        if open?.connection.isUsable == false {
+          open = nil
+          self.held.loseHandle()
+        }
+        try await self.confirm(temporary, session, source, files)
         // A second try finds its own way.
         let own = open
         open = nil
-        try await closing.run(files, over: own.flatMap { $0.connection.isUsable ? $0 : nil }, access)
+        do { try await closing.run(files, over: own, access) } catch {
+          self.held.loseHandle()
+          throw error
+        }
       }
     } catch let failure as Failure where failure.code == .notFound {
       throw gone(session)
@@ -248,6 +262,26 @@ final class SFTPSink: RemoteSink {
       throw failure
     }
     return UploadedFile(remoteID: upload.path)
+  }
+
+  /// Reads back what is in doubt.
+  ///
+  /// - Throws: `INTEGRITY_MISMATCH` where the server has not kept all of it: the rest of it stays.
+  private nonisolated(nonsending) func confirm(
+    _ temporary: SFTPPath, _ session: RemoteSession, _ source: UploadSource, _ files: SFTPFiles
+  ) async throws {
+    guard held.isInDoubt else { return }
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    var seen: [Int: HeldChunk] = [:]
+    let isThere = try await HeldBytes(files: files, requests: access.requests, layout: layout)
+      .read(temporary, besides: held.certain) { seen[$0] = $1 }
+    guard isThere else { throw gone(session) }
+    let lost = held.settle(seen)
+    guard lost == 0 else {
+      throw Failure(
+        .integrityMismatch,
+        "\(place): the server does not have \(lost) chunks that it took before the connection was lost")
+    }
   }
 
   func origin(ending session: RemoteSession) -> String? { origin }
