@@ -133,7 +133,8 @@ final class SFTPSink: RemoteSink {
     guard let temporary = upload.temporary(session) else { return .failure(gone(session)) }
     if known == session.id {
       let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
-      return there == nil ? .failure(gone(session)) : .success(SessionHoldings(chunks: held.chunks))
+      guard there != nil else { return .failure(try await lost(session)) }
+      return .success(SessionHoldings(chunks: held.chunks))
     }
     held = AcknowledgedChunks()
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
@@ -146,9 +147,20 @@ final class SFTPSink: RemoteSink {
         throw error
       }
     }
-    guard isThere else { return .failure(gone(session)) }
+    guard isThere else { return .failure(try await lost(session)) }
     known = session.id
     return .success(SessionHoldings(chunks: held.chunks))
+  }
+
+  /// The temporary name is gone: what was put aside for it is put back, or removed where the upload has its own name already.
+  private nonisolated(nonsending) func lost(_ session: RemoteSession) async throws -> Failure {
+    try await access.call("RENAME") { try await self.restore(session, $0) }
+    return gone(session)
+  }
+
+  private nonisolated(nonsending) func restore(_ session: RemoteSession, _ files: SFTPFiles) async throws {
+    guard !files.connection.extensions.contains(.replacingRename) else { return }
+    try await SFTPClosing.putBack(upload.aside(session), to: upload.file, files)
   }
 
   private func gone(_ session: RemoteSession) -> Failure {
@@ -255,7 +267,7 @@ final class SFTPSink: RemoteSink {
         }
       }
     } catch let failure as Failure where failure.code == .notFound {
-      throw gone(session)
+      throw try await lost(session)
     } catch let failure as Failure where failure.class == .sessionGone {
       // Nobody goes on with what is left of it.
       _ = try await abort(session)
@@ -293,12 +305,9 @@ final class SFTPSink: RemoteSink {
       sending = nil
     }
     known = nil
-    let (hasty, aside) = (access.hasty, upload.aside(session))
     do {
-      try await hasty.call("REMOVE") { files in
-        if !files.connection.extensions.contains(.replacingRename) {
-          try await SFTPClosing.putBack(aside, to: self.upload.file, files)
-        }
+      try await access.hasty.call("REMOVE") { files in
+        try await self.restore(session, files)
         do { try await files.done(.remove(temporary.text), "remove `\(temporary.name)`") } catch let failure
           as Failure
           where failure.code == .notFound
