@@ -80,6 +80,8 @@ struct SFTPFiles: Sendable {
       guard case .names(let more) = try refused(reply, "list `\(folder)`") else {
         throw confused("list `\(folder)`")
       }
+      // One name or more, or a status (draft-ietf-secsh-filexfer-02, 6.7): this might go on for ever.
+      guard !more.isEmpty else { throw confused("list `\(folder)`") }
       names += more
       guard names.count <= Self.mostNames else {
         throw Failure(

@@ -357,6 +357,62 @@ struct SFTPTests {
     }
   }
 
+  /// A server that starts the subsystem, and never says that it is there.
+  @Test func aServerThatSaysNothing() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .silent)
+    try bench.source("a.bin", size: 5000)
+    let run = try await bench.run(
+      job(
+        server.endpoint(),
+        "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { timeouts: { request: 1s }, retry: { attempts: 1 } } }"
+      ))
+    #expect(run.state("up") == "paused retries TIMEOUT", "\(run.errors)")
+  }
+
+  /// A server that breaks down, and has not kept all that it acknowledged: the file has its size, and a hole.
+  @Test func whatABrokenServerForgotIsSentAgain() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .forgetful)
+    try bench.source("a.bin", size: (5 * 256 << 10) + 7, seed: 1)
+    let run = try await bench.run(job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\" }"))
+    #expect(server.hasErred && run.state("up") == "completed", "\(run.errors)")
+    #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
+  }
+
+  /// A server that can't rename over a file: what was put aside does not stay, whether the connection or haul itself ends
+  /// behind the rename.
+  @Test(arguments: [SFTPFault.lostRename, .stuckRename])
+  func nothingIsLeftOfTheOldFile(_ fault: SFTPFault) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: fault)
+    try SeededFile.make(server.folder + "/a.bin", size: 700_000, seed: 1)
+    try bench.source("a.bin", size: 600_000, seed: 2)
+    try bench.writeJob(job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\" }"))
+    if fault == .stuckRename {
+      let running = try bench.start(bench.runArguments())
+      try await RemoteKills.wait { running.isAlive && !server.hasErred }
+      running.signal(SIGKILL)
+      try await running.wait()
+      #expect(server.names().count == 2, "the old file is there still")
+    }
+    let run = try await bench.run(nil)
+    #expect(server.hasErred && run.state("up") == "completed", "\(run.errors)")
+    #expect(server.names() == ["a.bin"])
+    #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
+  }
+
+  /// A folder whose end is told by no name at all.
+  @Test func aFolderWithoutAnEnd() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .endlessFolder)
+    try FileManager.default.createDirectory(atPath: server.folder + "/d", withIntermediateDirectories: true)
+    try SeededFile.make(server.folder + "/d/a.bin", size: 10)
+    try bench.writeJob(job(server.endpoint(), "{ id: all, download: \"files:d/\", to: d/ }"))
+    let plan = try await bench.haul(["plan", "job.yaml"])
+    #expect(plan.status != 0 && plan.errors.contains("answered with something else"), "\(plan.errors)")
+  }
+
   /// An upload that leaves the manifest takes its temporary name along.
   @Test(arguments: Make.allCases) func nothingIsLeftOfAnAbandonedUpload(_ make: Make) async throws {
     let bench = try Bench()

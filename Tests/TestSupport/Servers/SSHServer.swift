@@ -21,7 +21,8 @@ package final class SSHServer: Sendable {
 
   /// - Parameters:
   ///   - options: further arguments of rclone.
-  package init(_ make: Make, _ bench: Bench, options: [String] = []) async throws {
+  ///   - fault: how OpenSSH's server misbehaves.
+  package init(_ make: Make, _ bench: Bench, options: [String] = [], fault: SFTPFault? = nil) async throws {
     self.make = make
     scratch = bench.scratch
     own = try bench.scratch.folder("\(make)-\(UUID().uuidString.prefix(6))")
@@ -35,7 +36,8 @@ package final class SSHServer: Sendable {
       // sshd gives up its privileges there.
       try FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
       let file = own + "/sshd_config"
-      try Data(Self.config(own, port: port).utf8).write(to: URL(fileURLWithPath: file))
+      let subsystem = try fault?.subsystem(own, marker: own + "/fault") ?? "internal-sftp"
+      try Data(Self.config(own, port: port, subsystem).utf8).write(to: URL(fileURLWithPath: file))
       try FileManager.default.copyItem(atPath: own + "/user.pub", toPath: own + "/authorized_keys")
       process = try bench.serve(program, ["-D", "-e", "-f", file], folder: own)
     case .rclone:
@@ -86,12 +88,15 @@ package final class SSHServer: Sendable {
     return "{ type: sftp, url: \"\(url + base)\", auth: { ssh: { \(login ?? self.login) } }, \(keys) }"
   }
 
+  /// A fault that comes once has come.
+  package var hasErred: Bool { FileManager.default.fileExists(atPath: own + "/fault") }
+
   /// What is in the folder, by name.
   package func names() -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
   }
 
-  private static func config(_ own: String, port: Int) -> String {
+  private static func config(_ own: String, port: Int, _ subsystem: String) -> String {
     """
     Port \(port)
     ListenAddress 127.0.0.1
@@ -103,7 +108,7 @@ package final class SSHServer: Sendable {
     PasswordAuthentication no
     KbdInteractiveAuthentication no
     PermitRootLogin yes
-    Subsystem sftp internal-sftp
+    Subsystem sftp \(subsystem)
     """
   }
 }

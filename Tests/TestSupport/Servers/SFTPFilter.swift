@@ -1,0 +1,96 @@
+import Foundation
+
+/// What stands between sshd and OpenSSH's own `sftp-server`, and makes it misbehave: packets go through it, but for one fault.
+package enum SFTPFault: String, Sendable {
+  /// Starts, and says nothing.
+  case silent
+  /// Bytes 256 KiB to 512 KiB of a file are acknowledged and not written; behind 768 KiB the server breaks down, once.
+  case forgetful
+  /// No `posix-rename@openssh.com`; the connection breaks behind the second rename's answer, once.
+  case lostRename
+  /// The same, but the server falls silent in place of that.
+  case stuckRename
+  /// A folder's end is told as an answer without names.
+  case endlessFolder
+
+  /// What sshd is to start.
+  ///
+  /// - Parameter marker: is made where a fault that comes once has come.
+  func subsystem(_ folder: String, marker: String) throws -> String {
+    let script = folder + "/filter.py"
+    try Data(Self.script.utf8).write(to: URL(fileURLWithPath: script))
+    return "\(Programs.python) \(script) \(rawValue) \(marker)"
+  }
+
+  private static let script = """
+    import os, struct, subprocess, sys, threading, time
+
+    SERVERS = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/lib/ssh/sftp-server']
+    CHUNK = 256 << 10
+    fault, marker = sys.argv[1:]
+    lock = threading.Lock()
+    asked = {}
+
+    def once():
+        try: os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError: return False
+        return True
+
+    def packets(stream):
+        while len(head := stream.read(4)) == 4: yield stream.read(struct.unpack('>I', head)[0])
+
+    def write(stream, body):
+        stream.write(struct.pack('>I', len(body)) + body)
+        stream.flush()
+
+    def give(body):
+        with lock: write(sys.stdout.buffer, body)
+
+    def text(body, at):
+        return body[at + 4:at + 4 + struct.unpack_from('>I', body, at)[0]]
+
+    def without_rename(version):
+        kept, at = version[:5], 5
+        while at < len(version):
+            name = text(version, at)
+            end = at + 8 + len(name) + len(text(version, at + 4 + len(name)))
+            if name != b'posix-rename@openssh.com': kept += version[at:end]
+            at = end
+        return kept
+
+    def answers(server):
+        renames = 0
+        for body in packets(server.stdout):
+            kind, id = body[0], body[1:5]
+            question = asked.pop(id, None)
+            if kind == 2 and fault.endswith('Rename'): body = without_rename(body)
+            if fault == 'endlessFolder' and question == 12 and kind == 101: body = bytes([104]) + id + bytes(4)
+            give(body)
+            renames += question == 18
+            if fault.endswith('Rename') and question == 18 and renames == 2 and once():
+                while fault == 'stuckRename': time.sleep(60)
+                time.sleep(0.3)
+                os._exit(1)
+
+    def forgets(body):
+        if fault != 'forgetful' or body[0] != 6 or os.path.exists(marker): return False
+        offset, = struct.unpack_from('>Q', body, 9 + len(text(body, 5)))
+        if offset >= 3 * CHUNK and once():
+            time.sleep(0.3)
+            os._exit(1)
+        if not CHUNK <= offset < 2 * CHUNK: return False
+        give(struct.pack('>B4sIII', 101, body[1:5], 0, 0, 0))
+        return True
+
+    if fault == 'silent':
+        sys.stdin.buffer.read()
+        sys.exit()
+    server = subprocess.Popen([next(s for s in SERVERS if os.path.exists(s))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    threading.Thread(target=answers, args=[server], daemon=True).start()
+    for body in packets(sys.stdin.buffer):
+        if forgets(body): continue
+        if body[0] != 1: asked[body[1:5]] = body[0]
+        write(server.stdin, body)
+    os._exit(0)
+    """
+}
