@@ -205,6 +205,7 @@ let package = Package(
       ["Admission", "JobLedger", "JobModel", "Scheduler", "TestSupport"]),
     tests("SFTPClientTests", ["Endpoints", "JobModel", "Locks", "SFTPClient"]),
     tests("SQLiteTests", ["SQLite"]),
+    tests("SSHTests", ["Posix", "SSH"]),
     tests("YAMLTests", ["YAML"]),
   ] + fuzzing
 )

@@ -7,20 +7,24 @@ struct Dialer {
   let wake: Wake
 
   /// - Returns: a connected socket that does not block.
-  func connect(until deadline: Double) throws -> Int32 {
+  func connect(until deadline: Double) throws -> Int32 { try connect(to: try addresses(), until: deadline) }
+
+  func connect(to addresses: [Address], until deadline: Double) throws -> Int32 {
     var last: any Error = SSHFault.unresolved("`\(target.host)` has no address")
-    for address in try addresses() {
+    for (index, address) in addresses.enumerated() {
       try target.judge(address.bytes)
-      do { return try connect(to: address, until: deadline) } catch let fault as SSHFault {
+      // A silent one leaves the others their part of the time.
+      let now = SystemClock.uptime
+      let share = now + (deadline - now) / Double(addresses.count - index)
+      do { return try connect(to: address, until: share) } catch let fault as SSHFault {
         if fault == .stopped { throw fault }
-        if case .timedOut = fault { throw fault }
         last = fault
       }
     }
     throw last
   }
 
-  private struct Address {
+  struct Address {
     let family: Int32
     /// A `sockaddr`.
     let storage: [UInt8]
@@ -28,7 +32,7 @@ struct Dialer {
     let bytes: [UInt8]
   }
 
-  private func addresses() throws -> [Address] {
+  func addresses() throws -> [Address] {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     hints.ai_family =

@@ -1,0 +1,68 @@
+import Glibc
+import Posix
+import Testing
+
+@testable import SSH
+
+/// How the addresses of a host are tried, one after the other.
+@Suite(.timeLimit(.minutes(5)))
+struct DialerTests {
+  /// Listens on a port of 127.0.0.1.
+  private final class Listener {
+    let port: Int
+    private var sockets: [Int32] = []
+
+    /// - Parameter isSilent: its queue is full, so that first packets get no answer.
+    init(isSilent: Bool) throws {
+      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      sockets.append(server)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(server, $0, length) == 0 && getsockname(server, $0, &length) == 0
+            && listen(server, isSilent ? 0 : 8) == 0
+        }
+      }
+      try #require(isListening, "errno \(errno)")
+      port = Int(UInt16(bigEndian: address.sin_port))
+      guard isSilent else { return }
+      for _ in 0..<8 {
+        let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        sockets.append(filler)
+        _ = withUnsafePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(filler, $0, length) }
+        }
+      }
+      usleep(300_000)
+    }
+
+    deinit { for socket in sockets { close(socket) } }
+  }
+
+  private func dialer(_ listener: Listener) throws -> Dialer {
+    Dialer(
+      target: SSHTarget(host: "127.0.0.1", port: listener.port, connectTimeout: 8, stepTimeout: 8),
+      wake: try Wake())
+  }
+
+  @Test func aSilentAddressLeavesTheOthersTheirTime() throws {
+    let (silent, open) = (try Listener(isSilent: true), try Listener(isSilent: false))
+    let dialer = try dialer(open)
+    let addresses = try self.dialer(silent).addresses() + dialer.addresses()
+    #expect(addresses.count == 2)
+    close(try dialer.connect(to: addresses, until: SystemClock.uptime + 8))
+    withExtendedLifetime((silent, open)) {}
+  }
+
+  @Test func silenceIsATimeout() throws {
+    let silent = try Listener(isSilent: true)
+    let dialer = try dialer(silent)
+    #expect(throws: SSHFault.timedOut(.connect, seconds: 8)) {
+      try dialer.connect(to: dialer.addresses(), until: SystemClock.uptime + 1)
+    }
+    withExtendedLifetime(silent) {}
+  }
+}
