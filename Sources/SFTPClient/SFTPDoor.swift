@@ -97,13 +97,15 @@ struct SFTPDoor: Sendable {
     }
     if let path = login.keyFile {
       let key = try KeyFile.read(path)
-      guard !key.isEncrypted || login.passphrase != nil else {
+      let isOpen = !key.isEncrypted || login.passphrase != nil
+      // Who uses an agent has it open the key.
+      guard isOpen || login.usesAgent else {
         throw Failure(
           .secretUnavailable,
           "the key file `\(path)` is encrypted: write `passphrase: { env: NAME }` beside it, or use the agent"
         )
       }
-      who.key = key.bytes
+      if isOpen { who.key = key.bytes }
     }
     if let reference = login.passphrase { who.passphrase = try await secret(reference).reveal() }
     if let reference = login.password { who.password = try await secret(reference).reveal() }

@@ -40,6 +40,14 @@ package final class SSHLink: Sendable {
         return waiting
       }
     }
+    let longest = target.longestOpening
+    let watch = Task {
+      try await Task.sleep(for: .seconds(longest))
+      guard let (waiting, _) = take() else { return }
+      wake.stop()
+      waiting.resume(throwing: SSHFault.timedOut(.login, seconds: longest))
+    }
+    defer { watch.cancel() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         opening.withLock { $0 = (continuation, link) }

@@ -17,6 +17,9 @@ package struct SSHTarget: Sendable {
   /// Called with each address, 4 or 16 bytes in network order, before it is connected to; what it throws ends the attempt.
   package var judge: @Sendable (_ address: [UInt8]) throws -> Void
 
+  /// Seconds for all steps together: each has its limit, but libssh2 waits for an agent, and the system for a name, without any.
+  var longestOpening: Double { min(connectTimeout + 6 * stepTimeout, 1e9) }
+
   package init(
     host: String, port: Int, connectTimeout: Double, stepTimeout: Double,
     judge: @escaping @Sendable (_ address: [UInt8]) throws -> Void = { _ in }

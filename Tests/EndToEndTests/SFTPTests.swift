@@ -196,6 +196,23 @@ struct SFTPTests {
     #expect(right.state("up") == "completed", "\(right.errors)")
   }
 
+  /// The agent opens what is encrypted; one that does not answer holds nobody up for ever.
+  @Test(arguments: [true, false]) func agents(_ speaks: Bool) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    let environment = ["SSH_AUTH_SOCK": try await server.agent(bench, speaks: speaks)]
+    try SSHServer.makeKey(server.own + "/locked", passphrase: "secret-words")
+    try bench.source("a.bin", size: 5000)
+    let login = "user: \(server.user), agent: true, key_file: \(server.own)/locked"
+    let timeouts = "timeouts: { connect: 1s, request: \(speaks ? 60 : 1)s }, retry: { attempts: 1 }"
+    let run = try await bench.run(
+      job(
+        server.endpoint(login: login),
+        "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { \(timeouts) } }"),
+      environment: environment)
+    #expect(run.state("up") == (speaks ? "completed" : "paused retries TIMEOUT"), "\(run.errors)")
+  }
+
   @Test func aWrongPasswordIsTold() async throws {
     let bench = try Bench()
     let server = try await SSHServer(.rclone, bench)

@@ -74,6 +74,24 @@ package final class SSHServer: Sendable {
     _ = try Sums.shell("ssh-keygen -q -t \(type) -N '\(passphrase)' -C test -f \(path)", in: "/")
   }
 
+  /// Starts an ssh-agent that has the user's key, or one that never answers.
+  ///
+  /// - Returns: its socket.
+  package func agent(_ bench: Bench, speaks: Bool) async throws -> String {
+    let socket = own + "/agent"
+    let silent =
+      "import socket, sys, time; s = socket.socket(1); s.bind(sys.argv[1]); s.listen(); time.sleep(600)"
+    let process =
+      speaks
+      ? try bench.serve(Programs.find("ssh-agent") ?? "ssh-agent", ["-D", "-a", socket])
+      : try bench.serve(Programs.python, ["-c", silent, socket])
+    for _ in 0..<1500 where process.isAlive && !FileManager.default.fileExists(atPath: socket) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    if speaks { _ = try Sums.shell("SSH_AUTH_SOCK=\(socket) ssh-add -q \(own)/user", in: own) }
+    return socket
+  }
+
   /// The URL of what it serves.
   package var url: String { "sftp://127.0.0.1:\(port)" + (make == .openssh ? folder : "") }
 
