@@ -49,14 +49,20 @@ struct SFTPDoor: Sendable {
         return try await open(who, types: types) { try judgeByFingerprint($0) }
       } catch let refusal as OtherKey {
         mismatch = mismatch ?? refusal.failure
-        types.removeAll { $0 == refusal.type }
-        if types.isEmpty { throw refusal.failure }
+        guard let others = Self.others(types, besides: refusal.type) else { throw refusal.failure }
+        types = others
       } catch let failure as Failure {
         // It has no key of the other kinds.
         if failure.code == .tlsFailed, let mismatch { throw mismatch }
         throw failure
       }
     }
+  }
+
+  /// The kinds to ask for once a server has shown one; nil where there are no more, and where it shows what was not asked for.
+  static func others(_ types: [String], besides shown: String) -> [String]? {
+    let others = types.filter { $0 != shown }
+    return others.isEmpty || others.count == types.count ? nil : others
   }
 
   private func open(
