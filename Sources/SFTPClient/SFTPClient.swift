@@ -92,6 +92,14 @@ struct SFTPAccess {
       throw Failure(.unauthorized, "\(url): the endpoint has no `auth: { ssh: … }`", class: .denied)
     }
     let policy = requests.policy
+    switch policy.proxy {
+    case .environment, .none: break
+    case .url, .login:
+      throw Failure(
+        .policyDenied,
+        "\(url.origin): the policy names a `proxy`, and SSH goes through none; nothing was sent. Write `proxy: none` for this endpoint"
+      )
+    }
     let key = SFTPPool.Key(
       origin: url.origin, login: login, trust: trust, ip: policy.ip, interface: policy.interface,
       denied: policy.deniedAddresses)

@@ -298,6 +298,10 @@ struct SFTPTests {
     let denied = try await bench.run(
       manifest("network: { addresses: { deny: [loopback] } }"), environment: Self.environment)
     #expect(denied.state("one") == "failed POLICY_DENIED", "\(denied.errors)")
+    let proxied = try await bench.run(
+      manifest("network: { proxy: \"http://127.0.0.1:9\" }"), environment: Self.environment)
+    #expect(proxied.state("one") == "failed POLICY_DENIED", "\(proxied.errors)")
+    #expect(proxied.errors.contains("SSH goes through none"), "\(proxied.errors)")
     let run = try await bench.run(manifest("chunks_in_flight: 2"), environment: Self.environment)
     #expect(run.state("one") == "completed", "\(run.errors)")
     #expect(try Sums.file(one.folder + "/a.bin") == Sums.file(other.folder + "/in/b.bin"))
