@@ -114,13 +114,12 @@ final class SFTPMux: SSHReceiver {
     let (late, isGivenUp): ([Waiter], Bool) = state.withLock { state in
       if state.heard >= Self.leastHeard { state.lastHeard = time }
       state.heard = 0
-      // Who only cleans up waits for seconds: that says little of a connection that others use.
+      // Who only cleans up waits for seconds, and a server may be at work for who waits longest: others are told, and keep it.
       let longest = state.waiters.values.reduce(Self.patience) { max($0, $1.limit) }
       var (late, isGivenUp) = ([Waiter](), false)
       for (id, waiter) in state.waiters {
         let silence = time - max(waiter.since, state.lastHeard)
-        let most = waiter.limit >= Self.patience ? waiter.limit : longest
-        if silence > most { isGivenUp = true }
+        if silence > longest { isGivenUp = true }
         // Others' answers are no silence, but of those that were asked so much later none comes first, where all is well.
         guard !waiter.isLate, max(silence, state.newestAnswered - waiter.since) > waiter.limit else {
           continue

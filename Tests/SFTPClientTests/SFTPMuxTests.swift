@@ -119,6 +119,16 @@ struct SFTPMuxTests {
     #expect(try await told(answer) == .success(.data([7])))
   }
 
+  /// What is asked behind a slow request is answered behind it.
+  @Test func whoWaitsLongestKeepsTheConnection() async throws {
+    let (_, slow) = try mux.enter(limit: 60)
+    let (_, answer) = try mux.enter(limit: 30)
+    try pass(31)
+    #expect(try await isLate(answer) && mux.failure == nil)
+    #expect(throws: Failure.self) { try pass(30) }
+    #expect(try await isLate(slow) && mux.failure?.code == .timeout)
+  }
+
   @Test func aTrickleIsSilence() async throws {
     let (id, answer) = try mux.enter(limit: 30)
     #expect(throws: Failure.self) { try pass(40, Self.data(id, 200_000), 1000) }
