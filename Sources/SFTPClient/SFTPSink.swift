@@ -278,7 +278,8 @@ final class SFTPSink: RemoteSink {
 
   /// Reads back what is in doubt.
   ///
-  /// - Throws: `INTEGRITY_MISMATCH` where the server has not kept all of it: the rest of it stays.
+  /// - Throws: `NOT_FOUND` where the temporary name is gone; `INTEGRITY_MISMATCH` where the server has not kept all of it: the rest of
+  ///   it stays.
   private nonisolated(nonsending) func confirm(
     _ temporary: SFTPPath, _ session: RemoteSession, _ source: UploadSource, _ files: SFTPFiles
   ) async throws {
@@ -287,7 +288,7 @@ final class SFTPSink: RemoteSink {
     var seen: [Int: HeldChunk] = [:]
     let isThere = try await HeldBytes(files: files, requests: access.requests, layout: layout)
       .read(temporary, besides: held.certain) { seen[$0] = $1 }
-    guard isThere else { throw gone(session) }
+    guard isThere else { throw Failure(.notFound, "\(place): the upload is gone") }
     let lost = held.settle(seen)
     guard lost == 0 else {
       throw Failure(
