@@ -171,7 +171,7 @@ let package = Package(
       "HaulCoreTests",
       [
         "Digests", "Endpoints", "HaulCore", "HTTPClient", "JobLedger", "JobManifest", "JobModel", "Locks",
-        "Planner", "Reporting", "Scheduler", "TestSupport", "Transfers",
+        "Planner", "Reporting", "SFTPClient", "Scheduler", "TestSupport", "Transfers",
       ]),
     tests("HTTPClientTests", ["Admission", "Curl", "Endpoints", "HTTPClient", "JobModel"]),
     tests("LocalFilesTests", ["Digests", "Endpoints", "JobModel", "LocalFiles", "TestSupport"]),

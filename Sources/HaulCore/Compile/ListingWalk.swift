@@ -43,38 +43,40 @@ struct ListingWalk {
     let isByName = endpoint.driver.abilities.listsVersions
     var place: ListingPlace =
       part.position.map { isByName ? .after($0) : .mark($0) } ?? .beginning
+    // Not every store lists in the order of bytes: `rclone serve s3` does by time.
+    var order = NameOrder(last: isByName ? part.position : nil)
+    var mayLackNames = isByName && part.position != nil
     var pages = 0
     while true {
       let page = try await listing.page(place, of: part.prefix, at: endpoint, settings: settings)
       var names = named(page, in: part)
-      let last = page.entries.last.map { part.prefix + $0.path }
+      order.take(page.entries.map { part.prefix + $0.path })
+      if mayLackNames, !order.isAscending {
+        // Names that are less than the one it went on from may not have been listed yet.
+        (part.position, place, mayLackNames) = (nil, .beginning, false)
+        try record(names, part)
+        continue
+      }
       guard let next = page.next else {
         part.isDone = true
         try record(names, part)
         return []
       }
       pages += 1
-      if isByName, pages == Self.patience, let last,
+      if isByName, order.isAscending, pages == Self.patience,
         let level = try await listing.folders(of: part.prefix, at: endpoint, settings: settings),
         level.next == nil, Self.folders.contains(level.folders.count)
       {
         names += named(level, in: part)
         part.isDone = true
-        let more = Self.parts(level.folders.map { [prefix = part.prefix] in prefix + $0 }, behind: last)
+        // Each from its beginning: that names came in order so far does not say that no lesser one comes later.
+        let more = level.folders.map { [prefix = part.prefix] in ListingPart(prefix: prefix + $0) }
         try record(names, part, more)
         return more
       }
-      part.position = isByName ? last ?? part.position : next
+      part.position = !isByName ? next : order.isAscending ? order.last : nil
       try record(names, part)
       place = .mark(next)
-    }
-  }
-
-  /// A part a folder, but for those that are told already; of one that is told in part, the rest.
-  static func parts(_ folders: [String], behind last: String) -> [ListingPart] {
-    folders.compactMap { folder in
-      if last.utf8.starts(with: folder.utf8) { return ListingPart(prefix: folder, position: last) }
-      return folder.utf8.lexicographicallyPrecedes(last.utf8) ? nil : ListingPart(prefix: folder)
     }
   }
 
@@ -85,5 +87,21 @@ struct ListingWalk {
 
   private func record(_ names: [ListedName], _ part: ListingPart, _ more: [ListingPart] = []) throws {
     try ledger.record(names, in: number, part, more: more, now: SystemClock.now)
+  }
+}
+
+/// Whether names come in the order of their bytes, page by page.
+struct NameOrder {
+  /// The last name; nil before the first.
+  private(set) var last: String?
+  private(set) var isAscending = true
+
+  init(last: String?) { self.last = last }
+
+  mutating func take(_ names: [String]) {
+    for name in names {
+      if let last, ByteText(name) < ByteText(last) { isAscending = false }
+      last = name
+    }
   }
 }
