@@ -7,7 +7,9 @@ struct ServiceCopy {
   let object: RemoteObject
 
   /// Nothing asks for the bytes, and each request can be bound to the version.
-  var isWanted: Bool {
+  ///
+  /// - Parameter abilities: the service's.
+  func isWanted(_ abilities: UploadAbilities) -> Bool {
     let (settings, progress) = (scope.settings, scope.record.progress)
     // What was begun in one way goes on in it.
     if progress.session != nil, progress.copiedBy == .relay { return false }
@@ -15,8 +17,17 @@ struct ServiceCopy {
       !scope.context.uploads.relayed.hasSaid(scope.sink.origin)
     else { return false }
     if settings.verify == .required, object.digests.isEmpty { return false }
+    // Of parts the service computes a CRC-64/NVME, and no other digest that the source may have.
+    let size = object.size ?? 0
+    let isInParts =
+      settings.ifExists != .replace || size > ServiceParts.bytes(of: size, settings.chunkSize, abilities)
+    if isInParts, object.digests[.crc64nvme] == nil,
+      settings.verify == .required || !scope.expect.digests.isEmpty
+    {
+      return false
+    }
     // No parts, and so no condition.
-    if settings.ifExists != .replace, object.size == 0 { return false }
+    if settings.ifExists != .replace, size == 0 { return false }
     return scope.expect.digests.allSatisfy { object.digests[$0.key] == $0.value }
   }
 

@@ -155,7 +155,9 @@ actor Upload {
   private func openRemote(_ origin: CopyOrigin) async throws -> SendingSource {
     if let obstacle = scope.settings.obstacle { throw obstacle.failure(record.transfer.source.text) }
     let object = try await CopySource.find(origin, scope)
-    if let service = origin.service, mayAskService, ServiceCopy(scope: scope, object: object).isWanted {
+    if let service = origin.service, mayAskService,
+      ServiceCopy(scope: scope, object: object).isWanted(service.traits.abilities)
+    {
       (scope.sink, scope.copiedBy) = (service, .service)
     } else if record.progress.session != nil, record.progress.copiedBy == .service {
       // What the service has copied of it can't be told by digests that are wanted now.

@@ -95,10 +95,14 @@ struct UploadProof {
     }
     guard !compared else { return }
     let expected = scope.expect.digests.keys.map(\.rawValue)
-    let isExpected = record.progress.verification.contains {
-      $0.against == .manifest && $0.result == .match && expected.contains($0.check)
-    }
-    if scope.settings.verify == .required, !isExpected {
+    // What the service copied was compared with the source's own digest, which says nothing of the copy.
+    let isByService = scope.copiedBy == .service
+    let isExpected =
+      !isByService
+      && record.progress.verification.contains {
+        $0.against == .manifest && $0.result == .match && expected.contains($0.check)
+      }
+    if scope.settings.verify == .required || isByService && !expected.isEmpty, !isExpected {
       throw Failure(.digestUnavailable, "\(place) gives no digest to compare the upload with")
     }
     record.check(Verification("sha256", .server, .unavailable))

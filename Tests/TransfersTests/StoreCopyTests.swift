@@ -1,0 +1,56 @@
+import Digests
+import Endpoints
+import JobModel
+import Testing
+
+@testable import Transfers
+
+/// Copies out of a versioned store: which of them it makes by itself, and which version is copied.
+struct StoreCopyTests {
+  private let content = pattern(1_000)
+
+  /// Copies that are in one piece where the manifest says nothing of it.
+  private func rig(_ change: (inout TransferSettings) -> Void = { _ in }) throws -> Rig {
+    try Rig(.copy, chunkSize: 8 << 20, change: change)
+  }
+
+  private func copies(_ outcome: Rig.Outcome) -> Int {
+    outcome.sent.count { $0.headers["x-amz-copy-source"] != nil }
+  }
+
+  private func sha256(_ bytes: [UInt8]) -> JobModel.Expectation {
+    JobModel.Expectation(digests: [.sha256: FakeServer.sha256(bytes)])
+  }
+
+  /// Of parts the store tells a CRC-64/NVME: nothing of the copy is compared with a source that has a SHA-256.
+  @Test(arguments: [
+    (ExistsRule.keep, VerifyLevel.required, true, CopiedBy.relay), (.keep, .available, true, .relay),
+    (.fail, .required, false, .relay), (.keep, .available, false, .service),
+    (.replace, .required, true, .service), (.replace, .required, false, .service),
+  ])
+  func aCopyInParts(_ exists: ExistsRule, _ verify: VerifyLevel, _ expects: Bool, _ mover: CopiedBy)
+    async throws
+  {
+    let (rig, store) = (try rig { ($0.ifExists, $0.verify) = (exists, verify) }, CopyStore())
+    try store.put("a", content, checksum: .sha256)
+    let outcome = try await rig.run(
+      from: "store:a", to: "store:c", expect: expects ? sha256(content) : JobModel.Expectation()
+    ) { store.response($0) }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.copiedBy == mover && store.bytes("c") == content)
+    #expect((copies(outcome) == 0) == (mover == .relay), "\(outcome.sent.map(\.path))")
+  }
+
+  /// The source has the digest that is expected, and of the copy nothing is told: that is no proof of it.
+  @Test func aCopyThatNothingIsToldOf() async throws {
+    let (rig, store) = (try rig(), CopyStore { $0.copiesChecksums = false })
+    try store.put("a", content, checksum: .sha256)
+    let outcome = try await rig.run(from: "store:a", to: "store:c", expect: sha256(content)) {
+      store.response($0)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.copiedBy == .relay && copies(outcome) == 1)
+    #expect(store.bytes("c") == content)
+    #expect(outcome.progress.verification.contains { $0.against == .server && $0.result == .match })
+  }
+}
