@@ -1,6 +1,7 @@
 import Digests
 import Endpoints
 import JobModel
+import Synchronization
 import Testing
 
 @testable import Transfers
@@ -52,5 +53,20 @@ struct StoreCopyTests {
     #expect(outcome.progress.copiedBy == .relay && copies(outcome) == 1)
     #expect(store.bytes("c") == content)
     #expect(outcome.progress.verification.contains { $0.against == .server && $0.result == .match })
+  }
+
+  /// A source that grows between the look at it and its copy is copied by one request all the same.
+  @Test func aSourceThatGrows() async throws {
+    let (rig, store, larger) = (try rig(), CopyStore(), pattern(1_500, seed: 2))
+    try store.put("a", content, checksum: .crc64nvme)
+    let outcome = try await rig.run(from: "store:a", to: "store:c") { sent in
+      if sent.headers["x-amz-copy-source"] != nil, store.bytes("a") != larger {
+        try? store.put("a", larger, checksum: .crc64nvme)
+      }
+      return store.response(sent)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.copiedBy == .service && store.bytes("c") == larger)
+    #expect(copies(outcome) == 2 && store.state.withLock { $0.opened } == 0)
   }
 }

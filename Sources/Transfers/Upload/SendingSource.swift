@@ -50,11 +50,7 @@ final class SendingSource {
       })
     let chunkSize: Int64
     if scope.copiedBy == .service {
-      let abilities = scope.traits.abilities
-      chunkSize =
-        progress.session?.chunkSize ?? ServiceParts.bytes(of: size, settings.chunkSize, abilities)
-      try ChunkSizeChoice.check(
-        size: size, chunk: chunkSize, most: abilities.maximumChunks, scope.record.transfer.destination)
+      chunkSize = try progress.session?.chunkSize ?? Self.serviceChunk(of: size, scope)
     } else {
       chunkSize = try choice.bytes(scope.record.transfer.destination) { scope.record.warn($0, hint: $1) }
     }
@@ -113,6 +109,19 @@ final class SendingSource {
     }
     try await copy?.reopen()
     try describe()
+    // Its parts are made for its size; what damage has made smaller stays so.
+    if scope.copiedBy == .service, scope.record.progress.chunkSize == nil {
+      request.chunkSize = try Self.serviceChunk(of: request.size, scope)
+    }
+  }
+
+  /// Bytes of a part that the service copies.
+  private static func serviceChunk(of size: Int64, _ scope: UploadScope) throws(Failure) -> Int64 {
+    let abilities = scope.traits.abilities
+    let chunk = ServiceParts.bytes(of: size, scope.settings.chunkSize, abilities)
+    try ChunkSizeChoice.check(
+      size: size, chunk: chunk, most: abilities.maximumChunks, scope.record.transfer.destination)
+    return chunk
   }
 
   /// Chunks a quarter as large, as far as the protocol takes them.
