@@ -167,6 +167,8 @@ struct S3ServiceCopyTests {
     (403, "<Error><Code>AccessDenied</Code></Error>", .forbidden, .denied),
     (404, "<Error><Code>NoSuchUpload</Code></Error>", .sessionExpired, .sessionGone),
     (404, "<Error><Code>NoSuchKey</Code></Error>", .notFound, .permanent),
+    // One that is named by its version, which somebody has deleted.
+    (404, "<Error><Code>NoSuchVersion</Code></Error>", .remoteChanged, .sourceChanged),
     (409, "<Error><Code>ConditionalRequestConflict</Code></Error>", .serverError, .transient),
     (501, "<Error><Code>NotImplemented</Code></Error>", .protocolViolation, .permanent),
     (405, "<Error><Code>MethodNotAllowed</Code></Error>", .protocolViolation, .permanent),

@@ -69,4 +69,26 @@ struct StoreCopyTests {
     #expect(outcome.progress.copiedBy == .service && store.bytes("c") == larger)
     #expect(copies(outcome) == 2 && store.state.withLock { $0.opened } == 0)
   }
+
+  /// The version that was begun with is copied to its end, however often the copy is stopped.
+  @Test func aVersionIsCopiedOn() async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Rig(.copy) {
+      $0.policy.retryAttempts = 1; $0.policy.chunksInFlight = 1
+    }
+    func run(refusing chunk: Int?) async throws -> Rig.Outcome {
+      try await rig.run(from: "store:big", to: "api:a.txt") { sent in
+        if let chunk, sent.path.hasSuffix("/chunks/\(chunk)") { return .status(503) }
+        return sent.path.hasPrefix("/b/") ? store.response(sent) : server.response(sent)
+      }
+    }
+    try store.put("big", bytes)
+    #expect(try await run(refusing: 2).state == .paused(.retries))
+    try store.put("big", pattern(5_300, seed: 2))
+    #expect(try await run(refusing: 3).state == .paused(.retries))
+    #expect(try await run(refusing: 4).state == .paused(.retries))
+    let end = try await run(refusing: nil)
+    #expect(end.state == .completed, "\(String(describing: end.progress.failure))")
+    #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
+  }
 }

@@ -19,22 +19,20 @@ package struct S3Download: DownloadProtocol {
   package func remoteID(of object: RemoteObject) -> String? { "\(settings.bucket)/\(key)" }
 
   /// A version never changes: nothing more has to be known of one that is pinned.
-  package func describe(_ known: RemoteObject) -> Request? { isPinned(known) ? nil : probe() }
+  package func describe(_ known: RemoteObject) -> Request? { known.isPinned ? nil : probe() }
 
   /// Not before the name has another object: a version may need a right of its own (`s3:GetObjectVersion`).
   package func pinned(_ object: RemoteObject) -> RemoteObject? {
-    guard object.version != nil, object.size != nil, !isPinned(object) else { return nil }
+    guard object.version != nil, object.size != nil, !object.isPinned else { return nil }
     var pinned = object
     pinned.facts["pinned"] = "1"
     return pinned
   }
 
-  private func isPinned(_ object: RemoteObject) -> Bool { object.facts["pinned"] != nil }
-
   package func askTags(of object: RemoteObject) -> Request? {
     var target = url
     target.query = "tagging="
-    if isPinned(object), let version = object.version {
+    if object.isPinned, let version = object.version {
       target.query = "tagging=&versionId=" + WebURL.encode(version, keepingSlash: false)
     }
     return Request("GET", target, headers: ["x-amz-content-sha256": S3Payload.empty])
@@ -80,7 +78,7 @@ package struct S3Download: DownloadProtocol {
     // S3 knows no If-Range; a version that is gone is refused with 412.
     if object.hasStrongETag, let etag = object.etag { headers.append("If-Match", etag) }
     var target = url
-    if isPinned(object), let version = object.version {
+    if object.isPinned, let version = object.version {
       target.query = "versionId=" + WebURL.encode(version, keepingSlash: false)
     }
     return Request("GET", target, headers: headers)
@@ -92,7 +90,7 @@ package struct S3Download: DownloadProtocol {
     _ head: ResponseHead, wanted: Range<Int64>?, object: RemoteObject, seen: RemoteObject, now: Double
   ) -> RangeResponse {
     // The version is gone, or may not be read: the object that has the name now is left. 400 says that a token expired.
-    if isPinned(object), [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
+    if object.isPinned, [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
     switch head.status {
     // Only an empty object has no first byte, and not every store tells its size then.
     case 416 where wanted?.lowerBound == 0 && seen.size == nil && object.size == nil: return .nothing(size: 0)

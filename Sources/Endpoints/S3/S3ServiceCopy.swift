@@ -74,7 +74,7 @@ package struct S3ServiceCopy: UploadProtocol {
   /// `/bucket/key`, and the version where another one has the name.
   private func place(of object: RemoteObject?) -> String {
     let path = "/" + WebURL.encode(sourceBucket, keepingSlash: false) + "/" + WebURL.encode(sourceKey)
-    guard let object, object.facts["pinned"] != nil, let version = object.version else { return path }
+    guard let object, object.isPinned, let version = object.version else { return path }
     return path + "?versionId=" + WebURL.encode(version, keepingSlash: false)
   }
 
@@ -120,6 +120,11 @@ package struct S3ServiceCopy: UploadProtocol {
     if failure.code == .chunkConflict { failure.code = .serverError }
     // It will not learn it in a moment.
     if response.status == 501 { failure.class = .permanent }
+    if S3Error.error(in: response)?["Code"] == "NoSuchVersion" {
+      return Failure(
+        .remoteChanged, "the version of `\(sourceBucket)/\(sourceKey)` that was begun with is gone",
+        class: .sourceChanged, httpStatus: response.status)
+    }
     guard response.status == 412 || failure.code == .destinationExists else { return failure }
     // The only condition is the source's.
     return Failure(

@@ -28,6 +28,9 @@ package struct RemoteObject: Sendable, Hashable {
     return !etag.hasPrefix("W/") && etag.count > 2
   }
 
+  /// Requests name its version: another object has its name now.
+  package var isPinned: Bool { facts["pinned"] != nil }
+
   /// What to send in If-Range, if anything may be (RFC 9110, 13.1.5: strong validators only).
   package var rangeValidator: String? {
     if hasStrongETag { return etag }

@@ -99,6 +99,9 @@ final class CopySource: SendingFile, SendingDigests {
     var seen: RemoteObject
     if let told = try await source.describe(begun ?? RemoteObject()) {
       seen = told
+    } else if let begun, begun.isPinned {
+      // Requests name its version, which never changes, whatever has its name now.
+      seen = begun
     } else {
       seen = try await source.probe()
     }
