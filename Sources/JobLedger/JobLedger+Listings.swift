@@ -112,6 +112,11 @@ extension JobLedger {
     }
   }
 
+  /// It can't be gone on with.
+  package func forgetListing(_ number: Int64) throws {
+    try write { db in try db.execute(sql: "DELETE FROM listing WHERE number = ?", arguments: [number]) }
+  }
+
   package func forgetListings() throws { try write { db in try Self.forgetListings(db) } }
 
   static func forgetListings(_ db: Database) throws { try db.execute(sql: "DELETE FROM listing") }

@@ -3,41 +3,56 @@ import Foundation
 import HTTPClient
 import JobLedger
 import JobModel
+import Locks
 import SFTPClient
 import TestSupport
 import Testing
 
 @testable import HaulCore
 
-/// A long listing is complete in whichever order the store tells its names.
+/// A listing is complete in whichever order the store tells its names, and wherever it was begun.
 struct ListingWalkTests {
+  private static let bucket: Endpoint = {
+    var settings = S3Settings()
+    (settings.bucket, settings.addressing) = ("b", .path)
+    return Endpoint(name: "s", driver: S3Driver(settings), url: "http://h")
+  }()
+
   private var now: Double { Date().timeIntervalSince1970 }
 
   /// Lists everything below `p/` into a ledger, as one compile does.
-  private func walk(_ store: ListedStore, into ledger: JobLedger) async throws -> [String] {
+  private func walk(
+    _ network: ScriptedNetwork, _ endpoint: Endpoint = bucket, into ledger: JobLedger
+  ) async throws -> [String] {
     let context = ClientContext(
-      transport: store, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
+      transport: network, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
       secrets: SecretSource { _ in Secret("token") }, mask: SecretMask(),
       sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)))
-    var bucket = S3Settings()
-    (bucket.bucket, bucket.addressing) = ("b", .path)
     var settings = TransferSettings(direction: .download)
     settings.policy.retryAttempts = 1
     let (number, parts) = try ledger.listing("k", of: "p/", now: now)
     let walk = ListingWalk(
-      ledger: ledger, listing: RemoteListing(context),
-      endpoint: Endpoint(name: "s", driver: S3Driver(bucket), url: "http://h"), prefix: "p/",
-      settings: settings, number: number)
+      ledger: ledger, listing: RemoteListing(context), endpoint: endpoint, prefix: "p/", settings: settings,
+      number: number)
     try await walk.run(parts)
     return try ledger.listed(number, after: nil, most: 1000).map { "p/" + $0.path }
   }
 
+  private func ledger(_ scratch: Scratch) throws -> JobLedger {
+    try JobLedger(folder: scratch.path, mayMigrate: true)
+  }
+
+  // MARK: Order
+
   private func check(_ names: [String], isDivided: Bool) async throws {
-    let (scratch, store) = (try Scratch(), ListedStore(names))
-    let found = try await walk(store, into: JobLedger(folder: scratch.path, mayMigrate: true))
+    let (scratch, bucket) = (try Scratch(), ListedBucket(names: names))
+    let network = ScriptedNetwork { bucket.answer($0) }
+    let found = try await walk(network, into: ledger(scratch))
     let lost = Set(names).subtracting(found).sorted()
     #expect(lost == [] && found.count == names.count, "lost: \(lost)")
-    let looked = store.queries.contains { $0["prefix"] == "p/" && $0["delimiter"] != nil }
+    let looked = network.asked.map(ListedBucket.query).contains {
+      $0["prefix"] == "p/" && $0["delimiter"] != nil
+    }
     #expect(looked == isDivided)
   }
 
@@ -66,27 +81,73 @@ struct ListingWalkTests {
     try await check(folder("😀", 0..<9) + folder("！", 0..<3), isDivided: true)
   }
 
-  /// What a killed listing went on from says nothing of names that the store tells out of order.
-  @Test func aListingThatWentOnBeginsAnew() async throws {
-    let names = ["p/a", "p/b", "p/c", "p/d", "p/y", "p/x", "p/0", "p/z"]
-    let (scratch, store) = (try Scratch(), ListedStore(names, answers: 2))
-    let ledger = try JobLedger(folder: scratch.path, mayMigrate: true)
-    await #expect(throws: Failure.self) { try await walk(store, into: ledger) }
-    #expect(try ledger.listing("k", of: "p/", now: now).parts.map(\.position) == ["p/d"])
-    store.answers.withLock { $0 = .max }
-    let found = try await walk(store, into: ledger)
-    #expect(Set(found) == Set(names), "\(found)")
-    #expect(store.queries.count { $0["start-after"] != nil } == 1)
+  // MARK: Going on
+
+  /// A bucket that answers so many requests, and then no more until `answers` says so.
+  private func cut(_ names: [String], _ answers: Locked<Int>) -> ScriptedNetwork {
+    let bucket = ListedBucket(names: names)
+    return ScriptedNetwork { url in
+      let isThere = answers.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+      return isThere ? bucket.answer(url) : nil
+    }
   }
 
-  /// One that goes on in order is not asked for what it has told.
   @Test func aListingGoesOn() async throws {
-    let names = (0..<8).map { "p/\($0)" }
-    let (scratch, store) = (try Scratch(), ListedStore(names, answers: 2))
-    let ledger = try JobLedger(folder: scratch.path, mayMigrate: true)
-    await #expect(throws: Failure.self) { try await walk(store, into: ledger) }
-    store.answers.withLock { $0 = .max }
-    #expect(try await walk(store, into: ledger) == names)
-    #expect(store.queries.count == 4 && store.queries[2]["start-after"] == "p/3")
+    let (names, scratch, answers) = ((0..<8).map { "p/\($0)" }, try Scratch(), Locked(2))
+    let (ledger, network) = (try ledger(scratch), cut(names, answers))
+    await #expect(throws: Failure.self) { try await walk(network, into: ledger) }
+    answers.withLock { $0 = .max }
+    #expect(try await walk(network, into: ledger) == names)
+    // Two pages, the one that nobody answered, and what is behind the two.
+    let asked = network.asked.map(ListedBucket.query)
+    #expect(asked.count == 5 && asked[3]["start-after"] == "p/3")
+  }
+
+  /// What a killed listing went on from says nothing of names that the store tells out of order.
+  @Test func oneThatIsOutOfOrderBeginsAnew() async throws {
+    let names = ["p/a", "p/b", "p/c", "p/d", "p/y", "p/x", "p/0", "p/z"]
+    let (scratch, answers) = (try Scratch(), Locked(2))
+    let (ledger, network) = (try ledger(scratch), cut(names, answers))
+    await #expect(throws: Failure.self) { try await walk(network, into: ledger) }
+    #expect(try ledger.listing("k", of: "p/", now: now).parts.map(\.position) == ["p/d"])
+    answers.withLock { $0 = .max }
+    let found = try await walk(network, into: ledger)
+    #expect(Set(found) == Set(names), "\(found)")
+    #expect(network.asked.map(ListedBucket.query).count { $0["start-after"] != nil } == 1)
+  }
+
+  private static func item(_ path: String, _ type: String = "") -> String {
+    "<D:response><D:href>/p/\(path)</D:href><D:propstat><D:prop><D:resourcetype>\(type)</D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
+  }
+
+  /// A mark that leads to a folder that has gone is not asked for for ever: the next compile lists anew.
+  @Test(arguments: [404, 207]) func aFolderThatHasGone(_ status: Int) async throws {
+    let (scratch, folders) = (try Scratch(), Locked(["a", "b"]))
+    let ledger = try ledger(scratch)
+    let network = ScriptedNetwork { url in
+      let names = folders.withLock { $0 }
+      let below = url.path.split(separator: "/").dropFirst()
+      let collection = "<D:collection/>"
+      var items = [Self.item(below.map { $0 + "/" }.joined(), collection)]
+      if let folder = below.first {
+        // `b` is named, and then it is not there, or a file.
+        items.append(Self.item("\(folder)/f"))
+        if folder == "b" {
+          folders.withLock { $0 = ["a"] }
+          if status == 404 { return (404, "") }
+          items = [Self.item("b")]
+        }
+      } else {
+        items += names.map { Self.item($0 + "/", collection) }
+      }
+      return (207, "<D:multistatus xmlns:D=\"DAV:\">\(items.joined())</D:multistatus>")
+    }
+    let folder = Endpoint(name: "d", driver: WebDAVDriver(), url: "http://h")
+    await #expect(throws: Failure.self) { try await walk(network, folder, into: ledger) }
+    #expect(try await walk(network, folder, into: ledger) == ["p/a/f"])
+    #expect(network.asked.map(\.path) == ["/p/", "/p/a/", "/p/b/", "/p/", "/p/a/"])
   }
 }

@@ -26,6 +26,21 @@ struct ListingTests {
     #expect(try ledger.listing("k", of: "p/", now: 1011 + 7 * 3600).parts == [part])
   }
 
+  @Test func oneIsForgottenByItself() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let number = try ledger.listing("k", of: "p/", now: 1000).number
+    let other = try ledger.listing("other", of: "p/", now: 1000).number
+    for one in [number, other] {
+      try ledger.record(
+        [ListedName(path: "a", size: 1)], in: one, ListingPart(prefix: "p/", position: "m"), now: 1000)
+    }
+    try ledger.forgetListing(number)
+    #expect(try ledger.listingNumber("k") == nil && ledger.listed(number, after: nil, most: 9) == [])
+    #expect(try ledger.listing("other", of: "p/", now: 1000).parts.map(\.position) == ["m"])
+    #expect(try ledger.listed(other, after: nil, most: 9).map(\.path) == ["a"])
+  }
+
   @Test func aPlanForgetsIt() throws {
     let folder = TemporaryFolder()
     let ledger = try folder.ledger()

@@ -40,7 +40,6 @@ struct ListingWalk {
   /// Lists a part to its end, or until others take its place, which are given.
   private func list(_ begun: ListingPart) async throws -> [ListingPart] {
     var part = begun
-    let isByName = endpoint.driver.abilities.listsVersions
     var place: ListingPlace =
       part.position.map { isByName ? .after($0) : .mark($0) } ?? .beginning
     // Not every store lists in the order of bytes: `rclone serve s3` does by time.
@@ -48,7 +47,7 @@ struct ListingWalk {
     var mayLackNames = isByName && part.position != nil
     var pages = 0
     while true {
-      let page = try await listing.page(place, of: part.prefix, at: endpoint, settings: settings)
+      let page = try await page(place, of: part)
       var names = named(page, in: part)
       order.take(page.entries.map { part.prefix + $0.path })
       if mayLackNames, !order.isAscending {
@@ -77,6 +76,22 @@ struct ListingWalk {
       part.position = !isByName ? next : order.isAscending ? order.last : nil
       try record(names, part)
       place = .mark(next)
+    }
+  }
+
+  /// A part goes on behind a name; else at the server's mark.
+  private var isByName: Bool { endpoint.driver.abilities.listsVersions }
+
+  /// - Throws: `Failure`. A mark may lead to a folder that has gone: the listing is forgotten then, and the next compile
+  ///   lists anew.
+  private func page(_ place: ListingPlace, of part: ListingPart) async throws -> ListedPage {
+    do {
+      return try await listing.page(place, of: part.prefix, at: endpoint, settings: settings)
+    } catch let failure as Failure {
+      if !isByName, place != .beginning, [.notFound, .protocolViolation, .internal].contains(failure.code) {
+        try ledger.forgetListing(number)
+      }
+      throw failure
     }
   }
 

@@ -4,11 +4,11 @@ import HTTPClient
 import JobModel
 import Locks
 
-/// An S3 of a script: it lists its names in the order in which it has them, two a page.
-final class ListedStore: Transport {
+/// A network that a closure answers for; nil where nobody does.
+final class ScriptedNetwork: Transport {
   /// As the network thread is one.
   private final class Queue: SerialExecutor, TaskExecutor {
-    private let queue = DispatchQueue(label: "listed-store")
+    private let queue = DispatchQueue(label: "scripted-network")
 
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
@@ -21,43 +21,45 @@ final class ListedStore: Transport {
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
   }
 
-  static let page = 2
-
   let executor: any SerialExecutor & TaskExecutor = Queue()
-  private let names: [String]
-  private let log = Locked<[[String: String]]>([])
-  /// Requests that are answered before the network is gone.
-  let answers: Locked<Int>
+  private let answer: @Sendable (WebURL) -> (status: Int, body: String)?
+  private let log = Locked<[WebURL]>([])
 
-  init(_ names: [String], answers: Int = .max) {
-    self.names = names
-    self.answers = Locked(answers)
-  }
+  init(_ answer: @escaping @Sendable (WebURL) -> (status: Int, body: String)?) { self.answer = answer }
 
-  /// The queries that were answered.
-  var queries: [[String: String]] { log.withLock { $0 } }
+  /// What was asked for, answered or not.
+  var asked: [WebURL] { log.withLock { $0 } }
 
   nonisolated(nonsending) func sleep(seconds: Double) async throws { await Task.yield() }
 
   nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
+    let url = request.url
     await Task.yield()
-    let isThere = answers.withLock { left in
-      left -= 1
-      return left >= 0
+    log.withLock { $0.append(url) }
+    guard let (status, body) = answer(url) else {
+      throw TransportError(Failure(.networkUnreachable, "scripted"))
     }
-    guard isThere else { throw TransportError(Failure(.networkUnreachable, "scripted")) }
+    try sink.head(ResponseHead(status: status, headers: HeaderList()))
+    try Array(body.utf8).withUnsafeBytes { try sink.body($0) }
+  }
+}
+
+/// A bucket that lists its names in the order in which it has them, two a page. Names behind `start-after` are told by their
+/// bytes, and all others are left out.
+struct ListedBucket {
+  let names: [String]
+
+  static func query(_ url: WebURL) -> [String: String] {
     var query: [String: String] = [:]
-    for pair in (request.url.query ?? "").split(separator: "&") {
+    for pair in (url.query ?? "").split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1).map { WebURL.decode($0) }
       query[parts[0]] = parts.count > 1 ? parts[1] : ""
     }
-    log.withLock { [query] in $0.append(query) }
-    try sink.head(ResponseHead(status: 200, headers: HeaderList()))
-    try Array(answer(query).utf8).withUnsafeBytes { try sink.body($0) }
+    return query
   }
 
-  /// Names behind `start-after` are told by their bytes, and all others are left out.
-  private func answer(_ query: [String: String]) -> String {
+  func answer(_ url: WebURL) -> (status: Int, body: String) {
+    let query = Self.query(url)
     let prefix = query["prefix"] ?? ""
     // A mark says which name comes next, and what the listing began behind.
     let mark = query["continuation-token"]?.split(separator: ":", maxSplits: 1).map(String.init) ?? []
@@ -75,13 +77,15 @@ final class ListedStore: Transport {
       }
     }
     let first = mark.first.flatMap { Int($0) } ?? 0
-    let end = query["delimiter"] == nil ? min(found.count, first + Self.page) : found.count
+    let end = query["delimiter"] == nil ? min(found.count, first + 2) : found.count
     for name in found[first..<end] {
       text += "<Contents><Key>\(WebURL.encode(name))</Key><Size>1</Size></Contents>"
     }
     let isCut = end < found.count
     if isCut { text += "<NextContinuationToken>\(end):\(start)</NextContinuationToken>" }
-    return
+    return (
+      200,
       "<ListBucketResult><IsTruncated>\(isCut)</IsTruncated><EncodingType>url</EncodingType>\(text)</ListBucketResult>"
+    )
   }
 }
