@@ -104,12 +104,15 @@ extension JobLedger {
   package func listed(_ listing: Int64, after path: String?, most: Int) throws -> [ListedName] {
     try read { db in
       let rows = try Row.fetchAll(
-        db,
-        sql:
-          "SELECT path, size, modified FROM listed_name WHERE listing = ? AND (? OR path > ?) ORDER BY path LIMIT ?",
-        arguments: [listing, path == nil, Array((path ?? "").utf8), most])
+        db, sql: Self.namesQuery(isFirst: path == nil),
+        arguments: [listing, Array((path ?? "").utf8), most])
       return rows.map { ListedName(path: Self.text($0[0]), size: $0[1], modified: $0[2]) }
     }
+  }
+
+  /// A comparison with the path alone lets SQLite begin there; no blob is less than the empty one, which a prefix's own mark is.
+  static func namesQuery(isFirst: Bool) -> String {
+    "SELECT path, size, modified FROM listed_name WHERE listing = ? AND path \(isFirst ? ">=" : ">") ? ORDER BY path LIMIT ?"
   }
 
   /// It can't be gone on with.

@@ -1,6 +1,8 @@
-import JobLedger
 import JobModel
+import SQLite
 import Testing
+
+@testable import JobLedger
 
 /// Listings on record: they go on after a kill, and are forgotten with the plan that is made of them.
 struct ListingTests {
@@ -24,6 +26,26 @@ struct ListingTests {
     #expect(try ledger.listing("other", of: "p/", now: 2000).number != number)
     part = ListingPart(prefix: "p/")
     #expect(try ledger.listing("k", of: "p/", now: 1011 + 7 * 3600).parts == [part])
+  }
+
+  /// Pages far behind cost as much as the first one; the prefix's own mark has an empty path.
+  @Test func namesAreReadFromWhereTheyBegin() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    let number = try ledger.listing("k", of: "p/", now: 1000).number
+    let names = ["b", "", "a"].map { ListedName(path: $0, size: 1) }
+    try ledger.record(names, in: number, ListingPart(prefix: "p/", isDone: true), now: 1000)
+    #expect(try ledger.listed(number, after: nil, most: 2).map(\.path) == ["", "a"])
+    #expect(try ledger.listed(number, after: "", most: 2).map(\.path) == ["a", "b"])
+    for isFirst in [true, false] {
+      let plan = try ledger.read { db in
+        try Row.fetchAll(
+          db, sql: "EXPLAIN QUERY PLAN " + JobLedger.namesQuery(isFirst: isFirst),
+          arguments: [number, [UInt8](), 2]
+        ).map { $0[3] as String }
+      }
+      #expect(plan.count == 1 && plan[0].contains("(listing=? AND path>?)"), "\(plan)")
+    }
   }
 
   @Test func oneIsForgottenByItself() throws {
