@@ -36,7 +36,7 @@ extension JobLedger {
   /// Seconds after which what was told last is too old to be gone on from.
   private static let age = 6 * 3600.0
 
-  /// The listing that is known by `key`: begun, or gone on with.
+  /// The listing that is known by `key`: begun, or gone on with. Others may be of this compile: the plan forgets them.
   ///
   /// - Parameter now: seconds since 1970.
   package func listing(
@@ -44,7 +44,8 @@ extension JobLedger {
   ) throws -> (number: Int64, parts: [ListingPart]) {
     try write { db in
       try db.execute(
-        sql: "DELETE FROM listing WHERE updated_at NOT BETWEEN ? AND ?", arguments: [now - Self.age, now])
+        sql: "DELETE FROM listing WHERE \"key\" = ? AND updated_at NOT BETWEEN ? AND ?",
+        arguments: [key, now - Self.age, now])
       if let number = try Int64.fetchOne(
         db, sql: "SELECT number FROM listing WHERE \"key\" = ?", arguments: [key])
       {

@@ -24,6 +24,9 @@ struct ListingTests {
     #expect(try ledger.listed(number, after: "b", most: 3) == [ListedName(path: "ä", size: 3, modified: 5)])
     // Another one is another, and one of yesterday is none.
     #expect(try ledger.listing("other", of: "p/", now: 2000).number != number)
+    // That another prefix takes long leaves it as it is.
+    _ = try ledger.listing("other", of: "p/", now: 1011 + 7 * 3600)
+    #expect(try ledger.listingNumber("k") == number)
     part = ListingPart(prefix: "p/")
     #expect(try ledger.listing("k", of: "p/", now: 1011 + 7 * 3600).parts == [part])
   }
