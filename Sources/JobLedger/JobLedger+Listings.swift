@@ -116,6 +116,11 @@ extension JobLedger {
     "SELECT path, size, modified FROM listed_name WHERE listing = ? AND path \(isFirst ? ">=" : ">") ? ORDER BY path LIMIT ?"
   }
 
+  /// A listing has told a name.
+  package func hasListed() throws -> Bool {
+    try read { db in try Int64.fetchOne(db, sql: "SELECT 1 FROM listed_name LIMIT 1") != nil }
+  }
+
   /// It can't be gone on with.
   package func forgetListing(_ number: Int64) throws {
     try write { db in try db.execute(sql: "DELETE FROM listing WHERE number = ?", arguments: [number]) }

@@ -84,6 +84,38 @@ struct ListingTests {
     #expect(again.totals["completed"].int == 1 && again.totals["up_to_date"].int == 76, "\(again.errors)")
   }
 
+  /// What the first run was told before the store failed is not asked for again; a run that was told nothing leaves no state.
+  @Test func aListingThatFailedGoesOn() async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("", status: 500)])
+    try bench.writeJob(
+      """
+      version: 1
+      job: pages
+      policies: { once: { retry: { attempts: 1 } } }
+      endpoints: { store: { type: s3, url: \(quoted(server.url)), bucket: bkt, auth: none } }
+      defaults: { policy: once }
+      transfers:
+        - { id: all, download: "store:p/", to: out/ }
+      """)
+    let nothing = try await bench.haul(bench.runArguments())
+    #expect(nothing.status == 75, "\(nothing.errors)")
+    #expect(try await bench.haul(["status", "pages"]).status == 66, "there is state of it")
+    try server.set([
+      .init("continuation-token", status: 500), .init("", body: Self.page(100..<110, of: 120)),
+    ])
+    let cut = try await bench.haul(bench.runArguments())
+    #expect(cut.status == 75 && cut.errors.contains("SERVER_ERROR"), "\(cut.errors)")
+    let before = server.log().count
+    try server.set([
+      .init("start-after=p%2Fk109", body: Self.page(110..<120, of: 120)), .init("", status: 404),
+    ])
+    let plan = try await bench.haul(["plan", "job.yaml", "--json"])
+    #expect(plan.status == 0, "\(plan.errors)")
+    #expect(plan.output.contains("p/k100") && plan.output.contains("p/k119"), "\(plan.output.suffix(300))")
+    #expect(server.log().count == before + 1)
+  }
+
   private static func page(_ keys: Range<Int>, of count: Int) -> String {
     let next =
       keys.upperBound < count ? "<NextContinuationToken>t\(keys.upperBound).</NextContinuationToken>" : ""

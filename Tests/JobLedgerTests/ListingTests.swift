@@ -61,9 +61,12 @@ struct ListingTests {
         [ListedName(path: "a", size: 1)], in: one, ListingPart(prefix: "p/", position: "m"), now: 1000)
     }
     try ledger.forgetListing(number)
+    #expect(try ledger.hasListed())
     #expect(try ledger.listingNumber("k") == nil && ledger.listed(number, after: nil, most: 9) == [])
     #expect(try ledger.listing("other", of: "p/", now: 1000).parts.map(\.position) == ["m"])
     #expect(try ledger.listed(other, after: nil, most: 9).map(\.path) == ["a"])
+    try ledger.forgetListings()
+    #expect(try !ledger.hasListed())
   }
 
   @Test func aPlanForgetsIt() throws {

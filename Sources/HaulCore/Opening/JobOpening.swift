@@ -44,6 +44,7 @@ struct JobOpening: Sendable {
     }
     // Behind the lock, which may have been waited for: another first run may have ended meanwhile.
     let isNew = !state.exists(name)
+    var opened: JobLedger?
     do {
       let now = SystemClock.now
       if isNew, let job = read.job {
@@ -56,6 +57,7 @@ struct JobOpening: Sendable {
         KeptPlan.remove(of: name, state)
       }
       let ledger = try state.open(name, holding: lock)
+      opened = ledger
       try ledger.settleInterrupted()
       let continued =
         settings.startsNew
@@ -87,9 +89,12 @@ struct JobOpening: Sendable {
         overrides: overrides,
         compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
     } catch {
-      // A fault leaves no state behind that was not there before.
+      // A fault leaves no state behind that was not there before, but for what was listed where it may pass: the next run goes on.
       let isFault = error is PlanCompiler.Faulty || error is Failure
-      if isNew, isFault { state.forget(name) }
+      let mayPass = (error as? Failure)?.code.isRetryable == true
+      let goesOn = mayPass && (try? opened?.hasListed()) == true
+      opened = nil
+      if isNew, isFault, !goesOn { state.forget(name) }
       throw try end(error, file, read, reports)
     }
   }
