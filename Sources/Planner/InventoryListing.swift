@@ -34,6 +34,14 @@ struct InventoryListing {
     prefix = text
   }
 
+  /// The reader's object only shows that there is a folder: no file can have its name.
+  mutating func isFolderMark() throws(RowFault) -> Bool {
+    let key = try reader.object().key
+    guard key.utf8.last == UInt8(ascii: "/") else { return false }
+    folders.note(key)
+    return true
+  }
+
   /// The reader's object; nil where it is not one of those that are wanted.
   mutating func entry() throws(RowFault) -> EntryPlanner.Entry? {
     let (key, size, modified) = try reader.object()

@@ -29,10 +29,14 @@ struct RowExpansion {
     while let isRow = next(reader) {
       guard isRow else { continue }
       var entry = EntryPlanner.Entry.row
-      if listing?.isOfPrefix == true {
+      if listing != nil {
         do throws(RowFault) {
-          guard let found = try listing?.entry() else { continue }
-          entry = found
+          if listing?.isOfPrefix == true {
+            guard let found = try listing?.entry() else { continue }
+            entry = found
+          } else if try listing?.isFolderMark() == true {
+            continue
+          }
         } catch {
           report(error, in: reader)
           continue

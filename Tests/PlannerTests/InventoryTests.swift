@@ -127,6 +127,21 @@ struct InventoryTests {
       rows.ids == ["all/media/a%20b"] && rows.destinations == ["out/e1-STANDARD/media/a b"], "\(rows.lines)")
   }
 
+  /// A console's folder is an empty object `a/`: as a file it would be in the way of `a/a`.
+  @Test func marksOfFoldersAreNoRows() throws {
+    let outcome = try plan(
+      """
+        - id: all
+          download: "s3:${each.key}"
+          to: "in/${each.key}"
+          for_each: { inventory: inv/manifest.json }
+
+      """, one: Self.row("a/", size: "0") + Self.row("a/a"))
+    #expect(outcome.destinations == ["in/a/a"], "\(outcome.lines)")
+    #expect(outcome.errors.isEmpty, "\(outcome.lines)")
+    #expect(outcome.lines.contains { $0.contains("the name `a/` ends in `/`") }, "\(outcome.lines)")
+  }
+
   @Test func whatIsWrongWithIt() throws {
     func message(_ change: @escaping ([(key: String, data: Data)]) throws -> Data) throws -> String {
       try plan(one: Self.row("media/a"), manifest: change).errors.map(\.message).joined(separator: "\n")
