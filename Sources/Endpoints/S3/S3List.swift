@@ -1,8 +1,10 @@
 /// What S3's lists have in common, one page of keys or parts at a time.
 enum S3List {
-  /// A document of another kind, an error page for instance, is not an empty list. Root names differ between makes.
+  /// A document of another kind, an error page for instance, is not an empty list. Root names differ between makes; that of
+  /// all buckets comes where the host was not taken for a bucket's.
   static func isOne(_ root: XMLTree.Element, of item: String) -> Bool {
-    root["IsTruncated"] != nil || root.name.hasPrefix("List") || root.children.contains { $0.name == item }
+    root["IsTruncated"] != nil || root.name.hasPrefix("List") && root.name != "ListAllMyBucketsResult"
+      || root.children.contains { $0.name == item }
   }
 
   /// There is more behind this page; gofakes3 leaves the element out where there is not.
