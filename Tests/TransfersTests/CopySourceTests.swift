@@ -70,32 +70,63 @@ struct CopySourceTests {
     let digest = try PassingDigest([.sha256], pool: pool)
     let bytes = (0..<30).map { UInt8($0) }
     for offset in [10, 20, 0] {
-      let loan = try #require(budget.take(10))
+      let loan = try #require(budget.take(10, for: "s"))
       bytes[offset..<offset + 10].withUnsafeBytes { loan.write($0, at: 0) }
       #expect(digest.finish(size: 30) == nil)
       try await digest.add(loan, at: Int64(offset))
     }
     #expect(digest.finish(size: 30) == [.sha256: try Digest.hex(of: bytes, .sha256)])
     // The thread that hashed it lets go of it a moment later.
-    for _ in 0..<1000 where budget.take(30) == nil { try await Task.sleep(for: .milliseconds(1)) }
-    #expect(budget.take(30) != nil, "what is hashed is given back")
+    for _ in 0..<1000 where budget.take(30, for: "s") == nil { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(budget.take(30, for: "s") != nil, "what is hashed is given back")
   }
 
   @Test func roomIsGivenInTheOrderOfComing() async throws {
     let budget = BufferBudget(bytes: 10)
-    var first = budget.take(10)
-    let large = Task { try await budget.room(8).bytes.count }
+    var first = budget.take(10, for: "s")
+    let large = Task { try await budget.room(8, for: "s").bytes.count }
     while budget.waiting < 1 { await Task.yield() }
-    let small = Task { try await budget.room(1).bytes.count }
-    let gone = Task { try await budget.room(1).bytes.count }
+    let small = Task { try await budget.room(1, for: "s").bytes.count }
+    let gone = Task { try await budget.room(1, for: "s").bytes.count }
     while budget.waiting < 3 { await Task.yield() }
     gone.cancel()
     await #expect(throws: CancellationError.self) { try await gone.value }
     withExtendedLifetime(first) {}
     first = nil
-    #expect(budget.take(1) == nil || budget.waiting == 0)
+    #expect(budget.take(1, for: "s") == nil || budget.waiting == 0)
     _ = try await (large.value, small.value)
-    #expect(budget.take(10) != nil)
+    #expect(budget.take(10, for: "s") != nil)
+  }
+
+  /// A server that takes its bytes slowly, or not at all, leaves room for copies to the others.
+  @Test(.timeLimit(.minutes(1))) func noServerHoldsTheRoomOfAll() async throws {
+    let budget = BufferBudget(bytes: 16)
+    for origin in ["slow", "quick"] { budget.begin(copyTo: origin) }
+    let held = try await budget.room(6, for: "slow")
+    let large = Task { try await budget.room(8, for: "slow").bytes.count }
+    while budget.waiting < 1 { await Task.yield() }
+    // It would fit its share, and is behind the large one all the same.
+    let small = Task { try await budget.room(1, for: "slow").bytes.count }
+    while budget.waiting < 2 { await Task.yield() }
+    for _ in 0..<3 { _ = try await budget.room(8, for: "quick") }
+    #expect(budget.waiting == 2)
+    // Alone it may have all.
+    budget.end(copyTo: "quick")
+    _ = try await (large.value, small.value)
+    #expect(budget.take(10, for: "slow") != nil)
+    withExtendedLifetime(held) {}
+  }
+
+  /// Uploads take no more than their share either, and what holds nothing may be as large as all of it.
+  @Test func aShareIsOfThoseThatHoldSomething() async throws {
+    let budget = BufferBudget(bytes: 16)
+    budget.begin(copyTo: "copies")
+    let upload = try #require(budget.take(8, for: "uploads"))
+    #expect(budget.take(1, for: "uploads") == nil && budget.take(8, for: "copies") != nil)
+    withExtendedLifetime(upload) {}
+    let whole = BufferBudget(bytes: 16)
+    for origin in ["one", "other"] { whole.begin(copyTo: origin) }
+    #expect(whole.take(16, for: "one") != nil)
   }
 
   @Test func thePipeHoldsItsLastByteBackUntilAllIsProved() throws {

@@ -10,14 +10,14 @@ import Testing
 struct LimitTests {
   @Test func theBudgetIsLentAndComesBack() {
     let budget = BufferBudget(bytes: 100)
-    var first = budget.take(60)
-    #expect(first != nil && budget.take(41) == nil)
-    let second = budget.take(40)
-    #expect(second != nil && budget.take(1) == nil)
+    var first = budget.take(60, for: "s")
+    #expect(first != nil && budget.take(41, for: "s") == nil)
+    let second = budget.take(40, for: "s")
+    #expect(second != nil && budget.take(1, for: "s") == nil)
     first = nil
-    #expect(first == nil && budget.take(61) == nil && budget.take(60) != nil)
+    #expect(first == nil && budget.take(61, for: "s") == nil && budget.take(60, for: "s") != nil)
     withExtendedLifetime(second) {}
-    #expect(BufferBudget(bytes: 10).take(11) == nil)
+    #expect(BufferBudget(bytes: 10).take(11, for: "s") == nil)
   }
 
   @Test func bodiesThatDoNotFitTheBudgetAreHashedTwice() throws {
@@ -47,11 +47,11 @@ struct LimitTests {
     let short = try ChunkBody(file: file, range: 1500..<2500, loan: nil, proof: nil) { _ in }
     #expect(throws: Failure.self) { try read(short) }
     let budget = BufferBudget(bytes: 1000)
-    let loan = try #require(budget.take(700))
+    let loan = try #require(budget.take(700, for: "s"))
     #expect(try loan.fill(100..<800, of: file))
     let buffered = try ChunkBody(file: file, range: 100..<800, loan: loan, proof: nil) { _ in }
     #expect(try read(buffered) == Array(bytes[100..<800]))
-    let late = try #require(budget.take(300))
+    let late = try #require(budget.take(300, for: "s"))
     #expect(try !late.fill(1900..<2200, of: file))
   }
 }

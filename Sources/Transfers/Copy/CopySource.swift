@@ -365,7 +365,7 @@ final class CopySource: SendingFile, SendingDigests {
   nonisolated(nonsending) func hold(_ chunk: UploadChunk) async throws {
     let (range, budget) = (chunk.range, scope.context.uploads.budget)
     guard !isByService, range.count <= budget.capacity, !range.isEmpty else { return }
-    let loan = try await budget.room(range.count)
+    let loan = try await budget.room(range.count, for: scope.sink.origin)
     let holding = scope.requester.transfer?.buffers.hold()
     if !isStreamed {
       do { try await fill(loan, range) } catch let failure as Failure where failure.class == .rangesUnserved {

@@ -7,16 +7,42 @@ import Locks
 /// Buffers that come back are lent again: fresh memory would cost a fault for every page.
 package final class BufferBudget: Sendable {
   private struct State: Sendable {
+    let capacity: Int
     /// Bytes that may still be lent, idle buffers among them.
     var free: Int
     var idle: [[UInt8]] = []
     /// In the order of coming: who begins a transfer's first chunk gets its room first.
     var waiters: [Waiter] = []
     var lastWaiter = 0
+    /// Bytes that are lent, by the server that they go to.
+    var lent: [String: Int] = [:]
+    /// Copies under way, by the server that they go to.
+    var copies: [String: Int] = [:]
 
-    mutating func lend(_ bytes: Int) -> [UInt8]? {
+    init(capacity: Int) { (self.capacity, free) = (capacity, capacity) }
+
+    /// A server that takes its bytes slowly, or not at all, holds no more than its share; one that holds nothing may have any.
+    func mayLend(_ bytes: Int, for origin: String) -> Bool {
+      let (held, others) = (lent[origin] ?? 0, copies.keys.count { $0 != origin })
+      return held == 0 || held + bytes <= capacity / (others + 1)
+    }
+
+    /// The first that may have room now. None goes before another one of its server: a copy's chunks are hashed in their order.
+    var next: Int? {
+      var waiting: Set<String> = []
+      return waiters.indices.first { index in
+        let waiter = waiters[index]
+        guard !waiting.contains(waiter.origin) else { return false }
+        if mayLend(waiter.bytes, for: waiter.origin) { return true }
+        waiting.insert(waiter.origin)
+        return false
+      }
+    }
+
+    mutating func lend(_ bytes: Int, for origin: String) -> [UInt8]? {
       guard free >= bytes else { return nil }
       free -= bytes
+      lent[origin, default: 0] += bytes
       if let index = idle.firstIndex(where: { $0.count == bytes }) { return idle.remove(at: index) }
       // What lies idle must not come on top of what is lent.
       var kept = idle.reduce(0) { $0 + $1.count }
@@ -28,6 +54,7 @@ package final class BufferBudget: Sendable {
   private struct Waiter: Sendable {
     let id: Int
     let bytes: Int
+    let origin: String
     let continuation: CheckedContinuation<Loan, any Error>
   }
 
@@ -38,21 +65,37 @@ package final class BufferBudget: Sendable {
   /// - Parameter bytes: 16 MiB by contract (endpoints.md).
   package init(bytes: Int = 16 << 20) {
     capacity = bytes
-    state = Locked(State(free: bytes))
+    state = Locked(State(capacity: bytes))
   }
 
   /// Who waits for room.
   var waiting: Int { state.withLock { $0.waiters.count } }
 
   /// Takes room for a buffer; nil where there is none now, or where others wait for it.
-  func take(_ bytes: Int) -> Loan? {
-    state.withLock { $0.waiters.isEmpty ? $0.lend(bytes) : nil }.map { Loan(self, bytes, $0) }
+  func take(_ bytes: Int, for origin: String) -> Loan? {
+    state.withLock {
+      $0.waiters.isEmpty && $0.mayLend(bytes, for: origin) ? $0.lend(bytes, for: origin) : nil
+    }.map { Loan(self, bytes, origin, $0) }
+  }
+
+  /// A copy to this server begins: copies to others leave it a share.
+  func begin(copyTo origin: String) { state.withLock { $0.copies[origin, default: 0] += 1 } }
+
+  /// The copy is over.
+  func end(copyTo origin: String) {
+    state.withLock {
+      let left = ($0.copies[origin] ?? 1) - 1
+      $0.copies[origin] = left > 0 ? left : nil
+    }
+    serve()
   }
 
   /// Waits for room.
   ///
-  /// - Parameter bytes: `capacity` at most.
-  nonisolated(nonsending) func room(_ bytes: Int) async throws -> Loan {
+  /// - Parameters:
+  ///   - bytes: `capacity` at most.
+  ///   - origin: the server that they go to.
+  nonisolated(nonsending) func room(_ bytes: Int, for origin: String) async throws -> Loan {
     let id = state.withLock { state in
       state.lastWaiter += 1
       return state.lastWaiter
@@ -60,7 +103,7 @@ package final class BufferBudget: Sendable {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         state.withLock {
-          $0.waiters.append(Waiter(id: id, bytes: bytes, continuation: continuation))
+          $0.waiters.append(Waiter(id: id, bytes: bytes, origin: origin, continuation: continuation))
         }
         if Task.isCancelled { drop(id) }
         serve()
@@ -81,19 +124,23 @@ package final class BufferBudget: Sendable {
   private func serve() {
     let served = state.withLock { state in
       var served: [(waiter: Waiter, buffer: [UInt8])] = []
-      while let first = state.waiters.first, let buffer = state.lend(first.bytes) {
-        served.append((state.waiters.removeFirst(), buffer))
+      while let index = state.next,
+        let buffer = state.lend(state.waiters[index].bytes, for: state.waiters[index].origin)
+      {
+        served.append((state.waiters.remove(at: index), buffer))
       }
       return served
     }
     for (waiter, buffer) in served {
-      waiter.continuation.resume(returning: Loan(self, waiter.bytes, buffer))
+      waiter.continuation.resume(returning: Loan(self, waiter.bytes, waiter.origin, buffer))
     }
   }
 
-  private func giveBack(_ bytes: Int, _ buffer: [UInt8]) {
+  private func giveBack(_ bytes: Int, _ origin: String, _ buffer: [UInt8]) {
     state.withLock { state in
       state.free += bytes
+      let left = (state.lent[origin] ?? bytes) - bytes
+      state.lent[origin] = left > 0 ? left : nil
       if buffer.count == bytes, bytes >= 65_536 { state.idle.append(buffer) }
     }
     serve()
@@ -103,11 +150,11 @@ package final class BufferBudget: Sendable {
   final class Loan: @unchecked Sendable {
     private let budget: BufferBudget
     private let size: Int
+    private let origin: String
     private(set) var bytes: [UInt8]
 
-    init(_ budget: BufferBudget, _ size: Int, _ buffer: [UInt8]) {
-      self.budget = budget
-      self.size = size
+    init(_ budget: BufferBudget, _ size: Int, _ origin: String, _ buffer: [UInt8]) {
+      (self.budget, self.size, self.origin) = (budget, size, origin)
       bytes = buffer
     }
 
@@ -133,6 +180,6 @@ package final class BufferBudget: Sendable {
 
     private func clear() { if bytes.count != size { bytes = [UInt8](repeating: 0, count: size) } }
 
-    deinit { budget.giveBack(size, bytes) }
+    deinit { budget.giveBack(size, origin, bytes) }
   }
 }

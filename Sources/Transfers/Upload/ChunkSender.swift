@@ -87,7 +87,7 @@ struct ChunkSender {
           file: file, range: range, loan: nil, proof: nil, keeping: source.chunkDigest?.kind, moved: moved)
       )
     }
-    let loan = scope.context.uploads.budget.take(range.count)
+    let loan = scope.context.uploads.budget.take(range.count, for: scope.sink.origin)
     var proof: (DigestKind, String)?
     if let loan {
       chunk.digests = try await SourceDigests.run(source.request.size, scope.context.local.pool) {

@@ -50,6 +50,10 @@ actor Upload {
   var finalState: TransferState { record.state }
 
   func run(release: @Sendable () -> Void) async {
+    // What a service copies by itself needs no room.
+    let budget = origin.map { $0.service == nil } == true ? scope.context.uploads.budget : nil
+    budget?.begin(copyTo: relayScope.sink.origin)
+    defer { budget?.end(copyTo: relayScope.sink.origin) }
     record.begin()
     let proved = await proved()
     countRequests()
