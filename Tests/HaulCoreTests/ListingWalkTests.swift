@@ -119,6 +119,17 @@ struct ListingWalkTests {
     #expect(network.asked.map(ListedBucket.query).count { $0["start-after"] != nil } == 1)
   }
 
+  /// A store that ignores the mark gives its first page for ever.
+  @Test(.timeLimit(.minutes(1))) func aMarkThatComesAgain() async throws {
+    let scratch = try Scratch()
+    let page =
+      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken><Contents><Key>p/a</Key></Contents></ListBucketResult>"
+    let network = ScriptedNetwork { _ in (200, page) }
+    let ledger = try ledger(scratch)
+    let failure = await #expect(throws: Failure.self) { try await walk(network, into: ledger) }
+    #expect(failure?.code == .protocolViolation && network.asked.count == 2)
+  }
+
   private static func item(_ path: String, _ type: String = "") -> String {
     "<D:response><D:href>/p/\(path)</D:href><D:propstat><D:prop><D:resourcetype>\(type)</D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
   }

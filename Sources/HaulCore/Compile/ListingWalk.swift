@@ -61,6 +61,11 @@ struct ListingWalk {
         try record(names, part)
         return []
       }
+      guard place != .mark(next) else {
+        throw Failure(
+          .protocolViolation, "the listing of `\(part.prefix)` gave the same mark twice: it would never end",
+          class: .permanent)
+      }
       pages += 1
       if isByName, order.isAscending, pages == Self.patience,
         let level = try await listing.folders(of: part.prefix, at: endpoint, settings: settings),
