@@ -286,6 +286,41 @@ struct AttachTests: DownloadCase {
     #expect(server.file("a.txt") == (isNewer ? pattern(4_000, seed: 4) : pattern(5_300)))
   }
 
+  /// A record that another upload has left at the destination is this one's only where the contents are the same.
+  ///
+  /// - Parameter seed: of a source of the same size; nil for none.
+  @Test(arguments: [nil, 0, 4] as [Int?]) func aRecordOfAnother(_ seed: Int?) async throws {
+    let rig = try Self.rig(.upload)
+    let server = server()
+    func run(_ status: Int) async throws -> Rig.Outcome {
+      try await rig.run(from: "src", to: "api:a.txt") {
+        $0.path.hasSuffix("/rec") ? .status(status) : server.response($0)
+      }
+    }
+    #expect(try await run(422).code == .attachFailed)
+    // As `JobLedger.inherit` gives it on.
+    try await rig.alter { progress in
+      progress.source = FileFacts(
+        size: 5_300, mtime: 0, ctime: 0, inode: 0, fingerprint: progress.source?.fingerprint)
+    }
+    let path = rig.path + "/work/src"
+    if let seed {
+      try rig.write("src", pattern(5_300, seed: seed))
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 0)], ofItemAtPath: path)
+    } else {
+      try FileManager.default.removeItem(atPath: path)
+    }
+    let next = try await run(200)
+    guard let seed else {
+      #expect(next.code == .sourceMissing && !next.sent.contains(where: isRecord))
+      return
+    }
+    #expect(next.state == .completed && next.sent.filter(isRecord).count == 1)
+    #expect(server.file("a.txt") == pattern(5_300, seed: seed))
+    #expect(next.sent.contains { $0.method == "PUT" } == (seed != 0))
+  }
+
   /// A file that was there already, and one that was complete before the manifest said `then`.
   @Test func filesThatWereThere() async throws {
     let rig = try Self.rig()

@@ -100,9 +100,12 @@ actor Upload {
 
   /// No newer source waits to be sent; one that is gone, or remote, says nothing against what the server has.
   private var isSourceAsSent: Bool {
-    guard origin == nil, let path = record.transfer.source.localPath, let sent = record.progress.source,
-      let now = try? OpenFile.reading(fullPath(path)).facts()
-    else { return true }
+    guard origin == nil, let path = record.transfer.source.localPath, let sent = record.progress.source else {
+      return true
+    }
+    // A record that another transfer has left says nothing of this source before their contents were compared.
+    guard sent.inode != 0 else { return false }
+    guard let now = try? OpenFile.reading(fullPath(path)).facts() else { return true }
     return sent.size == now.size && sent.mtime == now.mtime
   }
 
