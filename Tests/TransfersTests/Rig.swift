@@ -124,9 +124,11 @@ final class Rig: Sendable {
     (bucket.bucket, bucket.addressing, bucket.multipartThreshold) = ("b", .path, 5 << 20)
     let store = Endpoint(
       name: "store", driver: S3Driver(bucket), url: "http://h", authentication: endpoint)
+    let other = Endpoint(
+      name: "other", driver: S3Driver(bucket), url: "http://o", authentication: endpoint)
     let context = TransferContext(
       transport, writer, ledger: ledger, folder: folder, run: run.number, boot: boot,
-      endpoints: ["api": api, "web": web, "signed": signed, "tus": tus, "store": store],
+      endpoints: ["api": api, "web": web, "signed": signed, "tus": tus, "store": store, "other": other],
       secrets: SecretSource { [self] _ in
         Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
       },

@@ -31,6 +31,8 @@ struct UploadAttributes {
   /// - Throws: `ATTRIBUTES_LOST` where that can be told already.
   nonisolated(nonsending) func decide() async throws {
     guard rule != .none else { return record.note(.attributes(KeptAttributes())) }
+    // What its session was opened without can't be said any more.
+    let before = record.progress.session == nil ? [] : record.progress.attributes.lost
     let (told, hasType) = (try await told(), source.sendsSourceType)
     let plan = AttributePlan(
       rule, ends, of: told, hasType: hasType,
@@ -42,6 +44,20 @@ struct UploadAttributes {
     source.request.preserved = plan.sent
     source.request.demanded = rule.demanded
     record.note(.attributes(plan.kept))
+    noteLost(before.intersection(plan.preserved))
+  }
+
+  /// Notes what the store refused when the session was opened: a later attempt goes on with it, and is not told.
+  func noteRefused() {
+    noteLost(scope.sink.refusedAttributes.intersection(record.progress.attributes.preserved))
+  }
+
+  private func noteLost(_ attributes: Set<Attribute>) {
+    guard !attributes.isEmpty else { return }
+    var kept = record.progress.attributes
+    kept.preserved.subtract(attributes)
+    kept.lost.formUnion(attributes)
+    record.note(.attributes(kept))
   }
 
   /// What the source has.

@@ -53,6 +53,7 @@ struct SessionOpening {
     }
     noteSize(session, isFirst: old == nil)
     record.note(.opened(session, source.file.facts))
+    UploadAttributes(scope: scope, source: source).noteRefused()
     record.save()
     try ChunkSizeChoice.check(
       size: source.request.size, chunk: session.chunkSize, most: nil, record.transfer.destination)
