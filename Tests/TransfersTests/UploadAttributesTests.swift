@@ -50,4 +50,36 @@ struct UploadAttributesTests {
     #expect(next.progress.attributes.lost == [.tags])
     #expect(next.progress.attributes.preserved == [.contentType, .metadata])
   }
+
+  /// A session is told of its object when it is opened: one that was told otherwise is not gone on with.
+  @Test func anEditedManifest() async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
+    let killed = try await Self.run(rig, store, stopped: true) { $0.preserve = .none }
+    #expect(killed.state == .paused(.interrupted) && killed.progress.session != nil)
+    let next = try await Self.run(rig, store) { $0.given.metadata = ["team": "blue"] }
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    let object = try #require(store["o/b/dst"])
+    #expect(object.headers["x-amz-meta-owner"] == "anna" && object.headers["x-amz-meta-team"] == "blue")
+    #expect(object.bytes == Self.large && object.tags == ["t=v"])
+    #expect(next.progress.attributes.preserved == [.contentType, .metadata, .tags])
+    #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
+  }
+
+  /// Values of the run are other ones in each run, and not the manifest's.
+  @Test func whatIsSaidOfAnObject() async throws {
+    func said(_ change: (inout TransferSettings) -> Void) async throws -> String? {
+      let bench = try UploadBench(source: [1], change: change)
+      return try SessionOpening(scope: bench.scope, source: try bench.sending()).said()
+    }
+    let plain = try await said { _ in }
+    #expect(try await said { $0.chunkSize = .bytes(7) } == plain)
+    #expect(try await said { $0.contentType = "text/y" } != plain)
+    // The web keeps a type alone.
+    let mtime = try PreserveRule(["content_type", "mtime"])
+    #expect(try await said { $0.preserve = mtime } == plain)
+    #expect(try await said { $0.preserve = .none } != plain)
+    let ofRun = try await said { $0.given.metadata = ["by": "run"] }
+    #expect(try await said { $0.given.metadata = ["by": "${run.id}"] } == ofRun)
+    #expect(try await said { $0.given.metadata = ["by": "me"] } != ofRun)
+  }
 }

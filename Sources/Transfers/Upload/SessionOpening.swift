@@ -10,6 +10,32 @@ struct SessionOpening {
   let scope: UploadScope
   let source: SendingSource
 
+  /// The session's fact that tells what the manifest said of the object when it was opened.
+  static let said = "said"
+
+  /// A digest of what the manifest says of the object, of which a session is told when it is opened and not later; the same in
+  /// each run. nil where the destination takes none of it.
+  func said() throws -> String? {
+    let (settings, destination) = (scope.settings, scope.record.transfer.destination)
+    let abilities = RemotePlace.driver(destination, scope.context.endpoints).abilities
+    guard !abilities.keeps.isEmpty || !abilities.takes.isEmpty else { return nil }
+    let run = RunValues(id: scope.context.run.id, startedAt: scope.context.run.startedAt)
+    func written(_ value: String) -> String {
+      let text = value.replacing(run.date, with: "${run.date}")
+      return run.id.isEmpty ? text : text.replacing(run.id, with: "${run.id}")
+    }
+    let (rule, given) = (settings.preserve, settings.given)
+    let asked = abilities.keeps.inOrder.filter { rule.asks(for: $0) }
+    let text = JSON.array([
+      .array(asked.map { .string($0.rawValue + (rule.demands($0) ? "!" : "")) }),
+      .bool(rule.takesAvailable && abilities.takes.contains(.storageClass)),
+      .text(abilities.keeps.contains(.contentType) ? settings.contentType : nil),
+      .dictionary(given.metadata.mapValues(written)), .dictionary(given.tags.mapValues(written)),
+      .text(given.storageClass.map(written)),
+    ]).text
+    return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
+  }
+
   /// - Parameters:
   ///   - old: the session whose chunks the new one is asked to hold.
   ///   - lost: how many sessions this upload has lost.
@@ -51,6 +77,7 @@ struct SessionOpening {
         .protocolViolation,
         "\(scope.sink.place) named its session by a secret that it was sent, which is never recorded")
     }
+    session.facts[Self.said] = try said()
     noteSize(session, isFirst: old == nil)
     record.note(.opened(session, source.file.facts))
     UploadAttributes(scope: scope, source: source).noteRefused()
@@ -88,7 +115,8 @@ struct SessionOpening {
     let request = source.request
     let facts = "\(request.size) \(source.file.recorded.mtime) \(request.fingerprint ?? "")"
     let count = "\(scope.record.progress.freshStarts) \(lost) \(request.chunkSize)"
-    let text = [scope.context.run.id, scope.record.id, facts, count].joined(separator: "\0")
+    let parts = [scope.context.run.id, scope.record.id, facts, count, try said() ?? ""]
+    let text = parts.joined(separator: "\0")
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }
 }

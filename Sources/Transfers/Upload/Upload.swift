@@ -320,6 +320,7 @@ actor Upload {
   private func check(_ source: SendingSource) async throws -> UploadMachine.Pass {
     if source.isHashed { try source.digests.begin() }
     try await source.checkKnown()
+    try await endOutdated(source)
     try await UploadAttributes(scope: scope, source: source).decide()
     if source.request.size == 0, source.abilities.emptyFile == .refused {
       throw Failure(
@@ -336,6 +337,20 @@ actor Upload {
       needsSession: needsSession, session: record.progress.session,
       isClosing: record.progress.sessionState == .finalizing, size: source.request.size,
       abilities: source.abilities)
+  }
+
+  /// Ends the session of an earlier attempt that was opened with other words of the object. One that may be completed
+  /// already is gone on with: the file may stand there.
+  private func endOutdated(_ source: SendingSource) async throws {
+    guard record.progress.sessionState != .finalizing,
+      let before = record.progress.session?.facts[SessionOpening.said],
+      try SessionOpening(scope: scope, source: source).said() != before
+    else { return }
+    record.warn(
+      "`preserve`, `content_type`, `metadata`, `tags` or `storage_class` changed since the upload began: it starts anew"
+    )
+    await abandon()
+    forget(.sessionGone)
   }
 
   private func sendWhole(_ source: SendingSource) async throws -> UploadedFile {
