@@ -82,4 +82,15 @@ struct UploadAttributesTests {
     #expect(try await said { $0.given.metadata = ["by": "${run.id}"] } == ofRun)
     #expect(try await said { $0.given.metadata = ["by": "me"] } != ofRun)
   }
+
+  /// The same bytes are there: they are adopted where they have what may not be lost, and else replaced.
+  @Test(arguments: ["t=v", "t=w", ""]) func whatIsThereAlready(_ tags: String) async throws {
+    let (rig, store) = (try Self.rig(try PreserveRule(["tags!"])), Self.store(pattern(100)))
+    store.put("o/b/dst", pattern(100), ["x-amz-tagging": tags])
+    let outcome = try await Self.run(rig, store)
+    #expect(outcome.state == (tags == "t=v" ? .upToDate(.adopted) : .completed))
+    #expect(outcome.sent.contains { $0.method == "PUT" } == (tags != "t=v"))
+    #expect(store["o/b/dst"]?.tags == ["t=v"] && outcome.progress.attributes.preserved == [.tags])
+    #expect(outcome.progress.attributes.lost.isEmpty)
+  }
 }
