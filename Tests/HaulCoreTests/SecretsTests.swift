@@ -79,6 +79,31 @@ struct SecretsTests {
     }
   }
 
+  /// Those of attach requests, too: what is moved would wait for them.
+  @Test func secretsOfThen() throws {
+    let text = """
+      version: 1
+      job: core
+      endpoints:
+        api: { type: http, url: "https://example.com", auth: { bearer: { env: TOKEN } } }
+      defaults: { then: { post: "api:r", headers: { X-Key: { env: KEY } } } }
+      transfers: [{ id: one, download: "https://example.com/a", to: in/a, enabled: ENABLED }]
+
+      """
+    for (variables, isEnabled, count) in [
+      ([:], true, 2), (["TOKEN": "t"], true, 1), (["TOKEN": "t", "KEY": "k"], true, 0), ([:], false, 0),
+    ] as [([String: String], Bool, Int)] {
+      let fixture = try CoreFixture(variables)
+      let file = try fixture.manifest(text.replacing("ENABLED", with: "\(isEnabled)"))
+      let read = file.read(overrides: [:])
+      let job = try #require(read.job, "\(read.diagnostics)")
+      let opened = try #require(
+        try JobOpening.open(file, RunSettings(), state: fixture.state, reports: try fixture.reports()))
+      let check = SecretCheck(job, Secrets(fixture.environment))
+      #expect(try check.forTransfers(opened.ledger, selected: nil, isNewRun: true).count == count)
+    }
+  }
+
   @Test func exchangedTokensAreKeptForTheirOwner() async throws {
     let fixture = try CoreFixture()
     let folder = fixture.scratch.path + "/tokens"

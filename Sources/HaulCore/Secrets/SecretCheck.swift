@@ -31,7 +31,7 @@ struct SecretCheck {
   ///
   /// - Parameter isNewRun: completed transfers have a turn again.
   func forTransfers(_ ledger: JobLedger, selected: RowSet?, isNewRun: Bool) throws -> [Diagnostic] {
-    try diagnostics(ledger) { transfer in
+    try diagnostics(ledger, attaching: true) { transfer in
       hasTurn(transfer, selected, isNewRun) ? [transfer.source, transfer.destination] : []
     }
   }
@@ -45,9 +45,11 @@ struct SecretCheck {
     }
   }
 
-  /// - Parameter places: those of a transfer that are asked; none where it is not concerned.
+  /// - Parameters:
+  ///   - attaching: their attach requests may be made as well.
+  ///   - places: those of a transfer that are asked; none where it is not concerned.
   private func diagnostics(
-    _ ledger: JobLedger, _ places: (LedgerTransfer) -> [Place]
+    _ ledger: JobLedger, attaching: Bool = false, _ places: (LedgerTransfer) -> [Place]
   ) throws -> [Diagnostic] {
     guard !absent.isEmpty else { return [] }
     var endpoints: Set<String> = []
@@ -65,6 +67,9 @@ struct SecretCheck {
         for case .secret(let reference) in (transfer.settings.headers + sources).map(\.value) {
           references.insert(reference)
         }
+        guard attaching, let then = transfer.settings.then else { continue }
+        if let name = then.endpoint { endpoints.insert(name) }
+        for case .secret(let reference) in then.headers.map(\.value) { references.insert(reference) }
       }
     }
     return diagnostics { use in
