@@ -14,11 +14,14 @@ package enum ControlApplier {
     guard next.state != transfer.state || (drops && transfer.hasProgress) else { return false }
     if drops {
       _ = await Retirement(context).clear(transfer, isRetired: false)
-      var progress = transfer.progress
-      progress.apply(.restarted(.asked))
-      progress.movedBecause = .asked
-      context.run.writer.submit(.noChunks(seq: transfer.seq))
-      context.run.writer.submit(.progress(seq: transfer.seq, progress))
+      // A file that is whole stays the transfer's own, and its attach request under its key.
+      if control.event != .cancel || transfer.progress.completedAt == nil {
+        var progress = transfer.progress
+        progress.apply(.restarted(.asked))
+        progress.movedBecause = .asked
+        context.run.writer.submit(.noChunks(seq: transfer.seq))
+        context.run.writer.submit(.progress(seq: transfer.seq, progress))
+      }
     }
     context.run.writer.submit(.state(seq: transfer.seq, next.state))
     context.run.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))

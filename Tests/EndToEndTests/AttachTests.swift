@@ -184,6 +184,12 @@ struct AttachTests {
     let status = try JSON.parse(try await bench.haul(["status", "tied", "--json"]).output)
     #expect(status["transfers"][0]["state"].string == "canceled")
     #expect(try bench.isSame("a.bin", "a.bin") && server.requests().count == sent)
+    // The file stays whole, and what was sent has its key.
+    try server.answers(nil)
+    let next = try await bench.run(nil, ["--new-run"], environment: environment)
+    #expect(next.state("a") == "completed" && next.transferred == 0, "\(next.errors)")
+    #expect(try Set(server.attaches().map(\.key)).count == 1)
+    #expect(try server.requests().filter(\.isOfFile).count == 1)
   }
 
   /// Rows say what belongs to them; where they say nothing, at their place.

@@ -36,6 +36,24 @@ struct ControlApplierTests {
     #expect(bench.methods == (drops ? ["DELETE"] : []))
   }
 
+  /// What is complete stays so, with the request that ties it under its key; only `retry --from-scratch` forgets both.
+  @Test(arguments: [Control(.cancel, ids: []), Control(.retry, ids: [], fromScratch: true)])
+  func aWholeFile(_ control: Control) async throws {
+    let bench = try PlanBench([.init(id: "a", from: "a", to: "api:k")])
+    let owed = AttachRecord(
+      key: "k", identity: "i", request: AttachRequest(.post, endpoint: "api", target: "r"))
+    try await bench.alter(1, .paused(.retries)) { progress in
+      (progress.completedAt, progress.attach, progress.transferred) = (7, owed, 5)
+      progress.digests = [.sha256: "d"]
+    }
+    #expect(try await ControlApplier.applyAtRest(control, context: bench.maintenance) == 1)
+    let progress = try bench.transfer(1).progress
+    let isKept = control.verb == .cancel
+    #expect(try bench.transfer(1).state == (isKept ? .canceled : .queued(nil)))
+    #expect((progress.completedAt == 7) == isKept && (progress.attach == owed) == isKept)
+    #expect((progress.digests == [.sha256: "d"]) == isKept && (progress.discarded == 0) == isKept)
+  }
+
   @Test func onlyThoseThatAreMeant() async throws {
     let bench = try PlanBench(["a1", "a2", "b"].map { .init(id: $0, to: "out/\($0)") })
     #expect(try await ControlApplier.applyAtRest(.init(.pause, ids: ["a*"]), context: bench.maintenance) == 2)

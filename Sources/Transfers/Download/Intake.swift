@@ -234,7 +234,8 @@ final class Intake {
   ///
   /// - Parameter dropsProgress: it can use nothing.
   func leave(dropsProgress: Bool, own: FileFacts?) {
-    if dropsProgress { dropPart() }
+    // A file that only its attach request is left of is of use.
+    if dropsProgress, !record.progress.isAttaching { dropPart() }
     if staged.held != nil {
       // What was only in memory is gone.
       staged.dropHeld()

@@ -64,7 +64,8 @@ actor Upload {
     if end.dropsProgress(record.stop.event) {
       // The task may be cancelled, and its requests with it.
       await Task { await self.abandon() }.value
-      record.note(.onlyHeld(0))
+      // A file that only its attach request is left of is of use.
+      if !record.progress.isAttaching { record.note(.onlyHeld(0)) }
     }
     countRequests()
     record.end(end)
