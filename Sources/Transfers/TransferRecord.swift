@@ -202,6 +202,11 @@ final class TransferRecord {
       save()
       _ = take(.fail(failure.code))
     case .stopped:
+      if stop.event == .retry(fromScratch: true) {
+        // As where nobody works on it.
+        restart(.asked)
+        progress.movedBecause = .asked
+      }
       save()
       _ = take(stop.event)
     }

@@ -50,6 +50,23 @@ struct TransferRecordTests {
     #expect(try bench.transfer(1).state == .canceled)
   }
 
+  /// `retry --from-scratch` forgets what is complete as well; a stop of any other kind keeps it.
+  @Test(arguments: [.retry(fromScratch: true), .hold(.interrupted), .cancel] as [TransferEvent])
+  func onlyFromScratchForgetsACompletion(_ event: TransferEvent) async throws {
+    let (bench, record, stop) = try await begun()
+    record.note(.completed(at: 7))
+    record.note(.attaching(AttachRecord(key: "k", identity: "i", request: nil)))
+    record.keep(chunk(0))
+    stop.set(event)
+    record.end(.stopped)
+    try await bench.record()
+    let known = try bench.transfer(1)
+    let isKept = event != .retry(fromScratch: true)
+    #expect((known.progress.completedAt != nil) == isKept && (known.progress.attach != nil) == isKept)
+    #expect(known.hasChunks == isKept && (known.progress.movedBecause == .asked) == !isKept)
+    #expect((known.state == .queued(nil)) == !isKept)
+  }
+
   @Test func aStateThatDoesNotApplyChangesNothing() async throws {
     let (bench, record, _) = try await begun()
     record.end(.finished)
