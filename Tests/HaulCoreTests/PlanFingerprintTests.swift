@@ -66,6 +66,29 @@ struct PlanFingerprintTests {
     #expect(both[0] != nil && both[0] != both[1])
   }
 
+  /// Entries of an inventory whose times count back from the run's start are other ones in each run.
+  @Test(arguments: [("{ modified: { before: 1d } }", true), ("{ modified: { after: 2026-01-01 } }", false)])
+  func timesThatCountBack(_ bounds: String, _ isOfRun: Bool) async throws {
+    let fixture = try CoreFixture()
+    try fixture.scratch.write("manifest.json", "{}")
+    let file = try fixture.manifest(
+      """
+      version: 1
+      job: core
+      endpoints: { s3: { type: s3, url: "https://example.com", bucket: b } }
+      transfers: [{ id: m, for_each: { inventory: manifest.json }, download: "s3:in/", to: in/, where: \(bounds) }]
+
+      """)
+    let read = file.read(overrides: [:])
+    let job = try #require(read.job, "\(read.diagnostics)")
+    // A file that was written just now may change again, unseen.
+    try await Task.sleep(for: .milliseconds(300))
+    let marks = [0.0, 0.0, 86_400.0].map {
+      PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: "R", startedAt: $0))
+    }
+    #expect(marks[0] != nil && marks[0] == marks[1] && (marks[0] != marks[2]) == isOfRun)
+  }
+
   @Test func aFileThatJustChangedIsNotSettled() throws {
     let fixture = try CoreFixture()
     let path = try fixture.scratch.write("rows.csv", "a")

@@ -36,6 +36,7 @@ enum PlanFingerprint {
         let path = source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path
         guard let rows = identity(path, settled: true) else { return nil }
         parts += [path, rows]
+        if source.filter.bounds?.countsBack == true { parts.append("\(run.startedAt)") }
       }
       if usesRun(template) { parts += [run.id, run.date] }
     }

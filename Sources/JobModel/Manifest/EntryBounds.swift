@@ -38,6 +38,13 @@ package struct EntryBounds: Sendable, Hashable {
     self.lineText = lineText
   }
 
+  /// Another run means other entries: a time counts back from its start.
+  package var countsBack: Bool {
+    [after, before].contains { moment in
+      if case .ago? = moment { true } else { false }
+    }
+  }
+
   /// - Parameters:
   ///   - size: bytes, where they are known.
   ///   - modified: seconds since 1970, where they are known.
