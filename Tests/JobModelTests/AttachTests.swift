@@ -61,6 +61,20 @@ struct AttachTests {
     #expect(throws: ValueFault.self) { try template.request(values, run: nil) }
   }
 
+  /// A value that the server did not tell is empty, but not in the address.
+  @Test(
+    arguments: [
+      ("api", "records/${file.version}", true), (nil, "https://h/${file.version}/tie", true),
+      (nil, "https://h/r?v=${file.sha512}", true), ("api", "records/${file.version|default(0)}", false),
+      ("api", "records/${file.etag}", false),
+    ] as [(String?, String, Bool)])
+  func emptyAddresses(_ endpoint: String?, _ target: String, _ isRefused: Bool) throws {
+    let body = JSONTemplate.text(try Self.text("${file.version}"))
+    let template = AttachTemplate(.put, endpoint: endpoint, target: try Self.text(target), body: body)
+    guard isRefused else { return #expect(try template.request(Self.values, run: nil).body == "\"\"") }
+    #expect(throws: ValueFault.self) { try template.request(Self.values, run: nil) }
+  }
+
   @Test func headersOfOneLine() throws {
     var template = AttachTemplate(.post, endpoint: "api", target: InterpolatedText("r"))
     template.headers = [.init(name: "X-Tag", value: .text(try Self.text("${file.etag}")))]

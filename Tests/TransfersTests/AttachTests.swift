@@ -361,6 +361,14 @@ struct AttachTests: DownloadCase {
     }
   }
 
+  /// A web server has no id for what it takes: the address would be the collection's.
+  @Test func anAddressThatIsNotWhole() async throws {
+    let rig = try Self.rig(.download, try Self.then(target: "rec/${file.remote_id}"))
+    let outcome = try await run(rig, server())
+    #expect(outcome.state == .failed && outcome.code == .attachFailed && attaches(outcome).isEmpty)
+    #expect(rig.read("out/a") == content && outcome.progress.failure?.message.contains("remote_id") == true)
+  }
+
   /// A file that is not proved is not tied.
   @Test func notBeforeTheProof() async throws {
     let rig = try Self.rig()

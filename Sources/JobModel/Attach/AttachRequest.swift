@@ -44,6 +44,12 @@ extension AttachTemplate {
     // A path on an endpoint is encoded as a whole, later; in a URL each value stands for itself alone.
     let isURL = endpoint == nil
     let encode: (String) -> String = { isURL ? Self.encoded($0) : $0 }
+    // Without it the address might be that of a collection, or of another record.
+    if let name = values.emptyFact(in: target) {
+      throw ValueFault(
+        "`${\(name)}` in its address is empty, as the server did not tell it; `|default(x)` says what stands there instead"
+      )
+    }
     let address = values.text(target, run: run, encode: encode)
     guard !saysFile(target) || !climbs(address) else {
       throw ValueFault("the address `\(Self.withoutQuery(address))` has `.` or `..` as a part of its path")

@@ -57,6 +57,14 @@ package struct AttachValues: Sendable, Hashable {
     }.joined()
   }
 
+  /// The first value of the file that a text says and that is empty, as the manifest writes it without the braces.
+  package func emptyFact(in text: InterpolatedText) -> String? {
+    text.references.first { reference in
+      guard case .file(let fact) = reference.name else { return false }
+      return Self.filtered(reference, self.text(fact)).isEmpty
+    }?.name.text
+  }
+
   private static func filtered(_ reference: InterpolatedText.Reference, _ value: String) -> String {
     (try? reference.filtered(value, what: "")) ?? ""
   }
