@@ -113,6 +113,13 @@ struct AttachTests {
     #expect(try description("${run.id} ${file.size}") == description("${run.id} 42", "B"))
     #expect(try description("${run.id}") != description("${run.date}"))
     #expect(try description("a") != description("b"))
+    // A URL's query may be a signature; on an endpoint there is no query.
+    func address(_ endpoint: String?, _ target: String) -> String {
+      AttachRequest(.put, endpoint: endpoint, target: target).description
+    }
+    #expect(address(nil, "https://h/r/7?sig=1") == address(nil, "https://h/r/7?sig=2"))
+    #expect(address(nil, "https://h/r/7?sig=1") != address(nil, "https://h/r/8?sig=1"))
+    #expect(address("api", "r?1") != address("api", "r?2"))
   }
 
   @Test func statuses() {

@@ -233,6 +233,25 @@ struct AttachTests: DownloadCase {
     #expect(good.progress.attach?.key != bad.progress.attach?.key)
   }
 
+  /// A URL that is signed anew is no other request: what is owed goes with the signature that works, under its key.
+  @Test func anotherSignature() async throws {
+    let rig = try Self.rig()
+    let server = server()
+    func run(_ signature: String, _ status: Int) async throws -> Rig.Outcome {
+      let then = try Self.then(endpoint: nil, target: "http://other/rec?sig=" + signature)
+      return try await rig.run(from: "http://h/f/a", to: "out/a", changing: { $0.then = then }) { sent in
+        sent.path == "/rec" ? .status(status) : server.response(sent)
+      }
+    }
+    let failed = try await run("1", 403)
+    #expect(failed.code == .attachFailed)
+    let next = try await run("2", 200)
+    #expect(next.state == .completed && next.sent.map(\.url.query) == ["sig=2"])
+    #expect(next.progress.attach?.key == failed.progress.attach?.key)
+    let last = try await run("3", 200)
+    #expect(last.state == .upToDate(nil) && attaches(last).isEmpty)
+  }
+
   /// Another file is tied anew, under a key of its own.
   @Test func anotherFile() async throws {
     let rig = try Self.rig()

@@ -18,7 +18,11 @@ package struct AttachRequest: Sendable, Hashable {
     self.headers = headers
   }
 
-  /// The request as one text, to tell it from another: where a header's secret comes from is no part of it.
+  /// The target, without what may be another signature tomorrow.
+  package var address: String { endpoint == nil ? AttachTemplate.withoutQuery(target) : target }
+
+  /// The request as one text, to tell it from another: where a header's secret comes from is no part of it, nor is a URL's query,
+  /// which may be a signature that is new each day.
   package var description: String {
     let headers = headers.map { header in
       switch header.value {
@@ -28,7 +32,7 @@ package struct AttachRequest: Sendable, Hashable {
     }
     return JSON.array(
       [
-        .string(method.rawValue), .text(endpoint), .string(target), .text(body),
+        .string(method.rawValue), .text(endpoint), .string(address), .text(body),
         .array(headers.map { .string($0) }),
       ]
     ).text

@@ -115,6 +115,8 @@ struct AttachStep {
     guard known.state != .attached else { return nil }
     // What was sent may have arrived: it is sent as it was. Where its secrets are, the manifest says.
     var request = known.request ?? fresh
+    // What was signed anew since is what still works.
+    if request.address == fresh.address { request.target = fresh.target }
     request.headers = fresh.headers.map { header in
       if case .secret = header.value { return header }
       return request.headers.first { $0.name == header.name } ?? header
