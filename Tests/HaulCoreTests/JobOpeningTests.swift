@@ -37,6 +37,17 @@ struct JobOpeningTests {
     }()
     let again = try #require(try open(fixture, CoreFixture.job))
     #expect(again.continued?.number == run.number && again.runID == run.id)
+    #expect(again.startedAt == run.startedAt)
+  }
+
+  /// The run starts when its plan is compiled: an attempt that goes on compiles with the same times and dates.
+  @Test func theStartIsWhatThePlanWasCompiledWith() throws {
+    let fixture = try CoreFixture()
+    let text = CoreFixture.job.replacing("in/1.bin", with: "\"in/${run.date}/1.bin\"")
+    let opened = try #require(try open(fixture, text))
+    let page = try opened.ledger.page(after: 0, onlyTouched: false, limit: 1)
+    #expect(page.first?.destination == .local("in/\(Timestamp.date(opened.startedAt))/1.bin"))
+    #expect(opened.runID.hasPrefix(ULID.make(now: opened.startedAt).prefix(10)))
   }
 
   @Test func aSecondRunnerIsRefusedOrSkipped() throws {

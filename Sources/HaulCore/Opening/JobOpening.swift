@@ -16,6 +16,8 @@ struct JobOpening: Sendable {
   let continued: RunRecord?
   let runID: String
   let overrides: [String: String]
+  /// The run's start, seconds since 1970: what the plan was compiled with.
+  let startedAt: Double
   let compiled: PlanCompiler.Compiled
   /// Warnings of reading and compiling.
   let diagnostics: [Diagnostic]
@@ -86,7 +88,7 @@ struct JobOpening: Sendable {
       try remember(job, ledger, file, state.shard, environment: read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
-        overrides: overrides,
+        overrides: overrides, startedAt: values.startedAt,
         compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
     } catch {
       // A fault leaves no state behind that was not there before, but for what was listed where it may pass: the next run goes on.

@@ -25,7 +25,6 @@ struct RunSession {
   private var scope: Selection? { settings.selection }
 
   func run(_ stopper: StopController) async throws {
-    let now = SystemClock.now
     context.console.print(opened.diagnostics)
     let selected = try select()
     try reports.refuse(
@@ -36,15 +35,17 @@ struct RunSession {
     let remarks = try await stopper.race { try precheck() }
     context.console.print(remarks)
     let notices = RunNotices(
-      job, run: opened.runID, startedAt: opened.continued?.startedAt ?? now, report: reports.shown ?? stored)
+      job, run: opened.runID, startedAt: opened.startedAt, report: reports.shown ?? stored)
     let counts = try ledger.counts()
     let starting = { (run: Int, attempt: Int) in notices.owed(run: run, attempt: attempt, counts: counts) }
     let run =
       if let continued = opened.continued {
-        try ledger.startAttempt(run: continued.number, selecting: selected, at: now, owing: starting)
+        try ledger.startAttempt(
+          run: continued.number, selecting: selected, at: SystemClock.now, owing: starting)
       } else {
         try ledger.startRun(
-          id: opened.runID, overrides: opened.overrides, selecting: selected, at: now, owing: starting)
+          id: opened.runID, overrides: opened.overrides, selecting: selected, at: opened.startedAt,
+          owing: starting)
       }
     begun.set(run)
     // Runs do not wait for who is told of them.
