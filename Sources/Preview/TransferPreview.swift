@@ -83,10 +83,7 @@ package struct TransferPreview: Sendable, Hashable {
       let isPinned =
         transfer.settings.direction.readsRemote && transfer.settings.verify != .size
         && transfer.expect.digests.keys.contains(where: \.isCryptographic)
-      if progress.isAttaching, transfer.settings.then != nil,
-        transfer.settings.direction != .download || stands(transfer, nil, folder)
-      {
-        // Only that is left, whatever the source has come to.
+      if progress.isAttaching, transfer.settings.then != nil, isAsProved(transfer, source, folder) {
         preview.action = .attach
         return
       }
@@ -115,6 +112,20 @@ package struct TransferPreview: Sendable, Hashable {
       } else if transfer.settings.direction == .upload, source == nil {
         preview.reason = "the source is missing"
       }
+    }
+  }
+
+  /// Only its attach request is left: the file is as it was. An upload's source that is gone says nothing against what the
+  /// server has, unless the record is another transfer's.
+  private static func isAsProved(
+    _ transfer: LedgerTransfer, _ source: FileFacts?, _ folder: Folder
+  ) -> Bool {
+    switch transfer.settings.direction {
+    case .download: stands(transfer, nil, folder)
+    case .upload:
+      transfer.progress.source?.inode != 0 && (source == nil || stands(transfer, source, folder))
+    // What the source has come to is not asked.
+    case .copy: true
     }
   }
 

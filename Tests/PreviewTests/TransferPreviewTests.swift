@@ -170,4 +170,22 @@ extension TransferPreviewTests {
     try FileManager.default.removeItem(atPath: folder.path + "/file")
     #expect(preview(gone).action == .transfer, "the file has to come first")
   }
+
+  /// An upload is sent again before it is tied where its source is a newer one.
+  @Test func attachesOfUploads() throws {
+    let sent = try write("as it was sent")
+    let owed = try planned(.upload) { transfer in
+      (transfer.state, transfer.progress.completedAt, transfer.progress.source) = (.failed, 1, sent)
+      transfer.settings.then = AttachTemplate(.post, endpoint: "api", target: InterpolatedText("r"))
+      transfer.progress.attach = AttachRecord(key: "k", identity: "i", request: nil)
+    }
+    #expect(preview(owed).action == .attach)
+    _ = try write("a newer one")
+    #expect(preview(owed).action == .transfer && preview(owed).reason == "the source has changed")
+    try FileManager.default.removeItem(atPath: scratch.path + "/file")
+    #expect(preview(owed).action == .attach)
+    var inherited = owed
+    inherited.progress.source?.inode = 0
+    #expect(preview(inherited).action == .transfer && preview(inherited).reason == "the source is missing")
+  }
 }
