@@ -33,6 +33,9 @@ struct AttachFilling {
         throw fault(error.message, error.hint)
       }
     }
+    if entry.target.text.text.dependsOnEntry, template.climbs(target.written) {
+      throw fault("the address of `then` has `.` or `..` as a part of its path", nil)
+    }
     var filled = try template.map { text throws(EntryFault) in try self.text(text, values) }
     filled.target = target
     for case .text(let text) in filled.headers.map(\.value) {

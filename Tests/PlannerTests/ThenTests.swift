@@ -62,6 +62,19 @@ import Testing
     #expect(outcome.errors.count == 1 && outcome.lines[0].contains(message), "\(outcome.lines)")
   }
 
+  @Test(arguments: [
+    (#"{ put: "depot:r/${each.rec}" }"#, "../users/7", true),
+    (#"{ put: "depot:r/${each.rec}" }"#, "a/.", true),
+    (#"{ put: "https://h/r/${each.rec}" }"#, "..", true), (#"{ put: "${each.rec}" }"#, "web:../x", true),
+    (#"{ put: "depot:r/${each.rec}/${file.size}" }"#, "a..b/...", false),
+    (#"{ put: "https://h/r?p=${each.rec}" }"#, "/../x", false),
+  ])
+  func `a row's address does not climb`(_ then: String, _ cell: String, _ isRefused: Bool) throws {
+    let outcome = try plan(then, "k,rec\na,\(cell)\n")
+    #expect(outcome.errors.count == (isRefused ? 1 : 0), "\(outcome.lines)")
+    if isRefused { #expect(outcome.lines[0].contains("as a part of its path")) }
+  }
+
   @Test func `a line end in a row's header`() throws {
     let outcome = try plan(#"{ put: "web:x", headers: { X-A: "${each.a}" } }"#, "k,a\na,\"1\n2\"\n")
     #expect(outcome.errors.count == 1 && outcome.lines[0].contains("a line end or a control character"))

@@ -84,8 +84,8 @@ extension AttachTemplate {
     }
   }
 
-  /// A part of the path leads elsewhere: what a server calls a file may be chosen to.
-  private func climbs(_ address: String) -> Bool {
+  /// A part of the path leads elsewhere: what a server calls a file, or a row says, may be chosen to.
+  package func climbs(_ address: String) -> Bool {
     // On an endpoint all of it is path.
     let path = address.utf8.prefix { endpoint != nil || !"?#".utf8.contains($0) }
     return path.split(separator: UInt8(ascii: "/")).contains { segment in
