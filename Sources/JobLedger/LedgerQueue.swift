@@ -347,18 +347,28 @@ extension JobLedger {
 extension JobLedger {
   /// The transfer of this job that wrote a file, by the facts that were recorded of it; nil where none did.
   package func owner(of file: FileFacts, besides seq: Int64) throws -> String? {
-    try read { db in
-      let rows = try Row.fetchAll(
-        db,
-        sql: """
-          SELECT t.id AS id, p.destination_facts AS facts FROM progress p JOIN transfer t ON t.seq = p.transfer
-          WHERE json_extract(p.destination_facts, '$.inode') = ? AND p.destination_facts IS NOT NULL
-            AND p.completed_at IS NOT NULL AND t.live = 1 AND t.seq != ?
-          """, arguments: [String(file.inode), seq])
-      return rows.first { row in
-        let facts = JSONText(row["facts"])
-        return facts.int64("size") == file.size && facts.int64("mtime") == file.mtime
-      }?["id"]
-    }
+    try read { db in try Self.owner(of: file, besides: seq, db) }
+  }
+
+  /// The same of another job's or part's ledger, which a runner may have open; nil where it can't be read.
+  ///
+  /// - Parameter folder: where it lies.
+  package static func owner(of file: FileFacts, recordedIn folder: String) -> String? {
+    guard let db = try? Database(path: folder + "/plan.sqlite", .readOnly) else { return nil }
+    return try? owner(of: file, besides: 0, db)
+  }
+
+  private static func owner(of file: FileFacts, besides seq: Int64, _ db: Database) throws -> String? {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT t.id AS id, p.destination_facts AS facts FROM progress p JOIN transfer t ON t.seq = p.transfer
+        WHERE json_extract(p.destination_facts, '$.inode') = ? AND p.destination_facts IS NOT NULL
+          AND p.completed_at IS NOT NULL AND t.live = 1 AND t.seq != ?
+        """, arguments: [String(file.inode), seq])
+    return rows.first { row in
+      let facts = JSONText(row["facts"])
+      return facts.int64("size") == file.size && facts.int64("mtime") == file.mtime
+    }?["id"]
   }
 }

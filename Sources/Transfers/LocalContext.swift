@@ -1,3 +1,4 @@
+package import JobModel
 package import LocalFiles
 
 /// Where a run's local files are, and what its transfers share to read and write them.
@@ -12,18 +13,22 @@ package struct LocalContext: Sendable {
   let protected: Set<UInt64>
   /// Where no transfer writes: the folders of haul's state.
   let protectedFolders: ProtectedFolders
+  /// The transfer of another part of the job that wrote a file; nil where the job is not divided.
+  let ownerElsewhere: (@Sendable (FileFacts) -> String?)?
   let claims = DestinationClaims()
   let blocks = BlockPool()
   package let writeback = Writeback()
 
   package init(
     folder: Folder, stateFolder: String, pool: BlockingPool, protected: Set<UInt64> = [],
-    protectedFolders: ProtectedFolders = ProtectedFolders()
+    protectedFolders: ProtectedFolders = ProtectedFolders(),
+    ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil
   ) {
     self.folder = folder
     self.stateFolder = stateFolder
     self.pool = pool
     self.protected = protected
     self.protectedFolders = protectedFolders
+    self.ownerElsewhere = ownerElsewhere
   }
 }

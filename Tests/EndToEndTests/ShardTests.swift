@@ -201,6 +201,34 @@ struct ShardTests {
     #expect(merged["selection"]["totals"]["completed"].int == 1 && merged["run"]["exit_code"].int == 0)
   }
 
+  /// The planner does not know the names that servers give.
+  @Test func oneNameOfTwoPartsIsNotWrittenTwice() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for (seed, folder) in ["x", "y"].enumerated() {
+      try FileManager.default.createDirectory(
+        atPath: bench.served + "/" + folder, withIntermediateDirectories: true)
+      try bench.serve(folder + "/report.bin", size: 900, seed: UInt64(seed + 1))
+    }
+    // `right` is of 1/2, `left` of 2/2.
+    try bench.writeJob(
+      """
+      version: 1
+      job: names
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { policy: { network: { proxy: none } } }
+      transfers:
+        - { id: right, download: "depot:x/report.bin", to: got/ }
+        - { id: left, download: "depot:y/report.bin", to: got/ }
+      """)
+    let runs = try await runAll(bench, of: 2)
+    #expect(runs.map(\.status) == [0, 1], "\(runs.map(\.errors))")
+    #expect(runs[1].transfers.first?["error"]["code"].string == "DESTINATION_EXISTS")
+    #expect(try bench.isSame("got/report.bin", "x/report.bin"))
+    let again = try await runAll(bench, of: 2)
+    #expect(again[0].transfers.first?["state"].string == "up_to_date")
+  }
+
   @Test func partsDoNotWaitForEachOther() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench, faults: Depot.slow(64 << 10))

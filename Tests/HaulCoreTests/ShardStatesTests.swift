@@ -45,6 +45,28 @@ struct ShardStatesTests {
     #expect(part?.hint?.contains("as a whole") == true)
   }
 
+  /// Only parts of the same division are asked, and not the one that asks.
+  @Test func aFileIsAnotherParts() async throws {
+    let state = try CoreFixture().state
+    let parts = try ["1/2", "2/2", "1/3"].map { state.part(try Shard($0)) }
+    for part in parts { try plan("a", part) }
+    let ledger = try parts[0].open("a")
+    let entry = PlannedTransfer(
+      id: "one", source: Place("http://h/a"), destination: Place("got/"), destinationIdentity: "got/",
+      settings: TransferSettings(direction: .download), expect: JobModel.Expectation(),
+      mark: SourceMark(file: "job", line: 1, column: 1), takesSourceName: true)
+    _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
+    let file = FileFacts(size: 1, mtime: 2, ctime: 3, inode: 4)
+    var progress = TransferProgress()
+    (progress.completedAt, progress.destination) = (5, file)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    writer.submit(.progress(seq: 1, progress))
+    try await writer.barrier()
+    #expect(parts.map { $0.owner(of: file, inOtherPartsOf: "a") } == [nil, "one", nil])
+    #expect(state.owner(of: file, inOtherPartsOf: "a") == nil)
+    try writer.close()
+  }
+
   /// A whole run that comes to nothing takes no part's state with it, and a part no other's.
   @Test func forgettingSparesOthers() throws {
     let state = try CoreFixture().state

@@ -39,6 +39,21 @@ struct UnsyncedTests {
     #expect(try ledger.transfer(1)?.progress.isSynced == true && ledger.transfer(1)?.progress.bootID == nil)
   }
 
+  /// Another part's ledger is read while its runner has it open.
+  @Test func aFilesOwnerIsFoundFromOutside() async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await ledger(folder)
+    func owner(_ size: Int64, _ seq: UInt64, in path: String) -> String? {
+      JobLedger.owner(
+        of: FileFacts(size: size, mtime: 2, ctime: 9, inode: UInt64.max - seq), recordedIn: path)
+    }
+    let path = folder.path
+    #expect(owner(1, 2, in: path) == "b" && owner(7, 2, in: path) == nil && owner(1, 9, in: path) == nil)
+    #expect(owner(1, 4, in: path) == nil, "it is not complete")
+    #expect(owner(1, 2, in: path + "/absent") == nil)
+    try writer.close()
+  }
+
   @Test func whatIsFoundOutCountsForThatCompletionAlone() async throws {
     let folder = TemporaryFolder()
     let (ledger, writer) = try await ledger(folder)

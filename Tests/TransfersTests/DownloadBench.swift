@@ -28,7 +28,8 @@ final class DownloadBench {
   init(
     _ bytes: [UInt8] = [], to destination: String = "out/a", chunkSize: Int64 = 10,
     expect: JobModel.Expectation = JobModel.Expectation(),
-    change: (inout TransferSettings) -> Void = { _ in }, protected: Set<UInt64> = []
+    change: (inout TransferSettings) -> Void = { _ in }, protected: Set<UInt64> = [],
+    ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil
   ) throws {
     try FileManager.default.createDirectory(atPath: path + "/out", withIntermediateDirectories: true)
     source = MemorySource(bytes)
@@ -37,7 +38,8 @@ final class DownloadBench {
     let folder = try Folder.open(path)
     context = TransferContext(
       ScriptedTransport { _ in .broken() }, writer, ledger: ledger, folder: folder, protected: protected,
-      clock: EngineClock(now: { [ticking] in ticking.now() }, random: { 0.5 }))
+      clock: EngineClock(now: { [ticking] in ticking.now() }, random: { 0.5 }), ownerElsewhere: ownerElsewhere
+    )
     var settings = TransferSettings(direction: .download)
     settings.chunkSize = .bytes(chunkSize)
     change(&settings)

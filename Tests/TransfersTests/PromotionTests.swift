@@ -54,6 +54,19 @@ struct PromotionTests {
     #expect(bench.read("out/a") == [1, 2, 3])
   }
 
+  /// Two parts may be given one name by a server; what other files are there may be replaced.
+  @Test(arguments: [true, false]) func whatAnotherPartWroteIsKept(isAnothers: Bool) async throws {
+    let bench = try DownloadBench(to: "out/", ownerElsewhere: { _ in isAnothers ? "other" : nil })
+    try bench.write("out/a", [9])
+    do {
+      _ = try await promote(bench, inMemory: false)
+      #expect(!isAnothers && bench.read("out/a") == [1, 2, 3])
+    } catch let failure as Failure {
+      #expect(isAnothers && failure.code == .destinationExists && failure.message.contains("`other`"))
+      #expect(bench.read("out/a") == [9])
+    }
+  }
+
   @Test func aPartFileThatWasReplacedIsNotPromoted() async throws {
     let bench = try DownloadBench()
     let file = try bench.destination()

@@ -14,6 +14,7 @@ extension TransferContext {
     secrets: SecretSource = SecretSource { _ in Secret("token") },
     clock: EngineClock = EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
     limits: JobLimits = JobLimits(),
+    ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil,
     events: @escaping @Sendable (EngineEvent) -> Void = { _ in }
   ) {
     let run = RunContext(
@@ -26,7 +27,7 @@ extension TransferContext {
       run: run,
       local: LocalContext(
         folder: folder, stateFolder: folder.path, pool: BlockingPool(label: "test", width: 2),
-        protected: protected),
+        protected: protected, ownerElsewhere: ownerElsewhere),
       endpoints: endpoints, board: ProgressRegistry(), limits: limits)
   }
 }

@@ -45,6 +45,18 @@ struct SettlementTests {
     }
   }
 
+  /// Two parts may be given one name by a server; a name that the manifest gives is the planner's to compare.
+  @Test(arguments: [("out/", "other", true), ("out/", "t", false), ("out/a", "other", false)])
+  func whatAnotherPartWroteIsKept(_ destination: String, _ owner: String, _ isKept: Bool) async throws {
+    let bench = try DownloadBench(to: destination, ownerElsewhere: { _ in owner })
+    try bench.write("out/a", [1, 2])
+    do {
+      #expect(try await end(bench).end == nil && !isKept)
+    } catch let failure as Failure {
+      #expect(failure.code == .destinationExists && isKept, "\(failure)")
+    }
+  }
+
   @Test func whatIsWantedIsAdopted() async throws {
     let digest = FakeServer.sha256([1, 2])
     let bench = try DownloadBench(expect: JobModel.Expectation(digests: [.sha256: digest]))

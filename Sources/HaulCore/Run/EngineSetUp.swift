@@ -91,6 +91,9 @@ struct EngineSetUp {
       noteCooldown: { writer.submit(.rest(origin: $0, until: $1)) })
     let folder = try Folder.open(job.directory)
     let state = state ?? StateFolder(path: PathParts(stateFolder).parent)
+    let ownerElsewhere: (@Sendable (FileFacts) -> String?)? =
+      state.shard == nil
+      ? nil : { @Sendable [name = job.name] file in state.owner(of: file, inOtherPartsOf: name) }
     // Whoever writes the manifest decides which commands it may run: not a server.
     var status = stat()
     let manifest = stat(Paths.real(job.manifestPath), &status) == 0 ? UInt64(status.st_ino) : nil
@@ -100,8 +103,8 @@ struct EngineSetUp {
         folder: folder, stateFolder: stateFolder,
         pool: BlockingPool(label: "haul-pool", width: Machine.cores),
         protected: Set([manifest].compactMap(\.self)),
-        protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobFolders, home: folder)
-      ),
+        protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobFolders, home: folder),
+        ownerElsewhere: ownerElsewhere),
       endpoints: job.endpoints, board: board, limits: job.limits, checksEverything: checksEverything)
     let records = EndpointRecords(job.endpoints)
     maintenance = MaintenanceContext(transfers) { try records.former($0, $1) }

@@ -1,3 +1,4 @@
+import JobLedger
 package import JobModel
 import Posix
 
@@ -25,6 +26,13 @@ extension StateFolder {
   package func shards(of job: String) -> [Shard] {
     let names = (try? Files.names(in: part(nil).folder(job) + "/" + Self.shards)) ?? []
     return names.compactMap(Shard.init(folderName:)).filter { part($0).exists(job) }.sorted()
+  }
+
+  /// The transfer of another part of the job that wrote a file; nil where none did.
+  func owner(of file: FileFacts, inOtherPartsOf job: String) -> String? {
+    shards(of: job).lazy.filter { $0 != shard && $0.count == shard?.count }.compactMap {
+      JobLedger.owner(of: file, recordedIn: part($0).folder(job))
+    }.first
   }
 
   /// Names of the jobs that have state, whole or in parts, sorted.

@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 import LocalFiles
 import Locks
@@ -29,5 +30,20 @@ final class DestinationClaims: Sendable {
 
   func release(_ claim: Claim) {
     owners.withLock { _ = $0.removeValue(forKey: claim) }
+  }
+}
+
+extension TransferRecord {
+  /// Names that servers give are not known when a job is divided: two parts may be given one.
+  var ownerElsewhere: (@Sendable (FileFacts) -> String?)? {
+    guard transfer.takesSourceName, let owner = context.local.ownerElsewhere else { return nil }
+    // What another part did as this transfer, before `needs` brought it here, is its own.
+    return { [id] file in owner(file).flatMap { ByteText($0) == ByteText(id) ? nil : $0 } }
+  }
+}
+
+extension Failure {
+  static func written(_ path: String, by owner: String) -> Failure {
+    Failure(.destinationExists, "`\(path)` is what the transfer `\(owner)` of this job wrote")
   }
 }

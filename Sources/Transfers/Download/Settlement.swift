@@ -109,9 +109,10 @@ struct Settlement {
     _ present: FileFacts
   ) async throws -> TransferEnd? {
     try await context.run.writer.barrier()
-    if let owner = try context.run.ledger.owner(of: present, besides: record.transfer.seq) {
-      throw Failure(
-        .destinationExists, "`\(file.path)` is what the transfer `\(owner)` of this job wrote")
+    if let owner = try context.run.ledger.owner(of: present, besides: record.transfer.seq)
+      ?? record.ownerElsewhere?(present)
+    {
+      throw Failure.written(file.path, by: owner)
     }
     var wanted = expect.digests
     if wanted.isEmpty {
