@@ -81,6 +81,24 @@ struct ShardStatesTests {
     #expect(!FileManager.default.fileExists(atPath: state.path + "/a"))
   }
 
+  /// Parts whose first run comes to nothing remove the folders above them while others are made.
+  @Test func partsAreMadeWhileOthersAreForgotten() async throws {
+    let state = try CoreFixture().state
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 1...4 {
+        let part = state.part(try Shard("\(index)/4"))
+        group.addTask {
+          for _ in 0..<1000 {
+            try part.make("a")
+            part.forget("a")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(!FileManager.default.fileExists(atPath: state.path + "/a"))
+  }
+
   /// Each part keeps a plan of its own until its first run.
   @Test func keptPlansAreApart() throws {
     let state = try CoreFixture().state

@@ -60,12 +60,21 @@ package struct StateFolder: Sendable {
 
   /// Makes a job's folder, for its owner only.
   func make(_ job: String) throws {
-    do throws(SystemError) { try Files.makeFolders(folder(job) + "/reports") } catch {
-      throw End(
-        .cannotCreate, "the state folder `\(folder(job))` can't be made: \(error)",
-        hint: "choose another one with --state-dir")
+    var tries = Self.makingTries
+    while true {
+      do throws(SystemError) { return try Files.makeFolders(folder(job) + "/reports") } catch {
+        tries -= 1
+        // Another part that came to nothing has just removed the folders above, which were empty.
+        if tries > 0, error.number == ENOENT || error.number == EEXIST { continue }
+        throw End(
+          .cannotCreate, "the state folder `\(folder(job))` can't be made: \(error)",
+          hint: "choose another one with --state-dir")
+      }
     }
   }
+
+  /// How often a folder is made anew whose parents other parts remove.
+  private static let makingTries = 100
 
   /// Removes a job's state, but for a token that a server has exchanged: the one that the manifest refers to is used up.
   /// The states of its parts are their own.
