@@ -98,8 +98,8 @@ struct PackagingTests {
     for name in ["fleet.yaml", "files.csv"] { try bench.writeJob(found["data"][name].string ?? "", as: name) }
     let check = try await bench.haul(["check", "fleet.yaml"])
     #expect(check.status == 0, "\(check.errors)")
-    func shell(_ line: String?, index: Int = 0) async throws -> Finished {
-      let text = (line ?? "").replacing("haul ", with: Programs.haul + " ", maxReplacements: 1)
+    func shell(_ line: String?, index: Int = 0, _ program: String = Programs.haul) async throws -> Finished {
+      let text = (line ?? "").replacing("haul ", with: program + " ", maxReplacements: 1)
         .replacing("/etc/haul", with: bench.job).replacing("/reports", with: bench.job)
       return try await Running(
         "/bin/sh", ["-c", text],
@@ -119,6 +119,9 @@ struct PackagingTests {
     #expect(refused > 0)
     let merge = try await shell(found["merge"].string)
     #expect(merge.status == 65 && merge.errors.contains("never began"), "\(merge.errors)")
+    // What an earlier fleet left does not stand for a part that ends without a report.
+    _ = try await shell(found["run"].string, "/bin/false")
+    #expect(!bench.exists("shard-0.json") && bench.exists("shard-1.json"))
     let help = try await bench.haul(["--help"]).output.replacing("\n", with: " ")
     let told = help.matches(of: /(?:codes:|;)\s+(\d+)\s/).compactMap { Int64($0.1) }
     #expect(found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
