@@ -127,6 +127,22 @@ struct PackagingTests {
     #expect(found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
   }
 
+  /// Of several `--for`, `kubectl wait` takes the last one alone, or waits for all of them.
+  @Test func theIndexedJobIsWaitedForHoweverItEnds() async throws {
+    let bench = try Bench()
+    let path = Self.packaging + "/kubernetes/indexed-job.yaml"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(!text.contains("--for"))
+    let match = try #require(text.firstMatch(of: /grep -qwE '[A-Za-z|]+'/))
+    for (told, status) in [
+      ("SuccessCriteriaMet Complete", 0), ("FailureTarget Failed", 0), ("", 1), ("FailureTarget", 1),
+      ("Suspended", 1),
+    ] {
+      let end = try await run(bench, "/bin/sh", ["-c", "echo \"$0\" | \(match.0)", told])
+      #expect(end.status == status, "\(told)")
+    }
+  }
+
   /// The scripts for Slurm are shell, and treat each exit code.
   @Test func slurmScriptsAreShell() async throws {
     let bench = try Bench()
