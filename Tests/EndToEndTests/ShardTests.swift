@@ -201,6 +201,33 @@ struct ShardTests {
     #expect(merged["selection"]["totals"]["completed"].int == 1 && merged["run"]["exit_code"].int == 0)
   }
 
+  /// What `needs` names, and so the part, may be a value of `--set`.
+  @Test func partsOfOtherValuesAreNotMerged() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a", "b", "c"] { try bench.serve(name + ".bin", size: 300) }
+    try bench.writeJob(
+      """
+      version: 1
+      job: values
+      vars: { first: a }
+      endpoints: { depot: \(depot.endpoint) }
+      defaults: { policy: { network: { proxy: none } } }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+        - { id: b, download: "depot:b.bin", to: b.bin }
+        - { id: c, download: "depot:c.bin", to: c.bin, needs: ["${var.first}"] }
+      """)
+    let runs = try await runAll(bench, of: 2)
+    #expect(runs.allSatisfy { $0.status == 0 }, "\(runs.map(\.errors))")
+    #expect(try await merge(bench, 2).status == 0)
+    let path = report(bench, 2)
+    let run = ["run", "job.yaml", "--report", path, "--no-progress", "--shard", "2/2"]
+    #expect(try await bench.haul(run + ["--set", "first=b"]).status == 0)
+    let end = try await merge(bench, 2)
+    #expect(end.status == 65 && end.errors.contains("--set") && end.output == "", "\(end.errors)")
+  }
+
   /// The planner does not know the names that servers give.
   @Test func oneNameOfTwoPartsIsNotWrittenTwice() async throws {
     let bench = try Bench()

@@ -77,6 +77,21 @@ struct JobOpeningTests {
     #expect(try open(fixture, CoreFixture.job, name: "other.yaml") { $0.adopt = true } != nil)
   }
 
+  /// Parts that were compiled from other values, or another imported file, are not parts of one plan.
+  @Test func whatAPlanIsMadeOfIsOnRecord() throws {
+    let fixture = try CoreFixture()
+    let text = CoreFixture.job + "vars: { a: x }\nimports: [common.yaml]\n"
+    func inputs(_ common: String, _ overrides: [String: String]) throws -> String? {
+      _ = try fixture.scratch.write("common.yaml", common)
+      let opened = try #require(try open(fixture, text) { $0.overrides = overrides })
+      return try withExtendedLifetime(opened) { try opened.ledger.meta("inputs_sha256") }
+    }
+    let (one, other) = ("policies: { p: { transfers: 2 } }\n", "policies: { p: { transfers: 3 } }\n")
+    let found = [try inputs(one, [:]), try inputs(one, ["a": "y"]), try inputs(other, [:])]
+    #expect(Set(found).count == 3 && !found.contains(nil))
+    #expect(try inputs(one, [:]) == found[0])
+  }
+
   @Test func aStoppedRunKeepsItsOwnValues() throws {
     let fixture = try CoreFixture()
     let run = try {

@@ -138,8 +138,13 @@ struct MergeTests {
     #expect(report["run"]["shards"]["missing"].array == [.integer(1)])
   }
 
-  private static func job(_ name: String, _ sha256: String) -> JSON.Member {
-    .init("job", ["name": .string(name), "state": "completed", "manifest_sha256": .string(sha256)])
+  private static func job(_ name: String, _ sha256: String, inputs: String? = nil) -> JSON.Member {
+    .init(
+      "job",
+      [
+        "name": .string(name), "state": "completed", "manifest_sha256": .string(sha256),
+        "inputs_sha256": .text(inputs),
+      ])
   }
 
   static let strangers: [(String, JSON, String)] = [
@@ -148,6 +153,12 @@ struct MergeTests {
       "the job is"
     ),
     ("manifest", ShardSamples.report(1, of: 2, [], changed: [job("nightly", "00")]), "SHA-256"),
+    (
+      "inputs",
+      ShardSamples.report(
+        1, of: 2, [], changed: [job("nightly", String(repeating: "ab", count: 32), inputs: "cd")]),
+      "digest of `--set` and imports"
+    ),
     ("count", ShardSamples.report(1, of: 3, []), "number of shards"),
     ("doubled", ShardSamples.report(2, of: 2, []), "both the report of shard 2/2"),
     ("whole", ShardSamples.report(1, of: 2, [], run: [.init("shard", .null)]), "not the report of a shard"),

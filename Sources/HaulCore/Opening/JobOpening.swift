@@ -85,7 +85,8 @@ struct JobOpening: Sendable {
         part: state.shard.map { PartRule(job, $0) })
       // Not recorded: a report of all parts together says what that of one machine would.
       context.console.print(job.remarks(on: state.shard, isOwn: true))
-      try remember(job, ledger, file, state.shard, environment: read.environment)
+      try file.remember(in: ledger, read, overrides: overrides)
+      try remember(job, ledger, state.shard, environment: read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
         overrides: overrides, startedAt: values.startedAt,
@@ -198,10 +199,9 @@ struct JobOpening: Sendable {
 
   /// What reports say of the manifest, which they must not need again.
   private static func remember(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, _ shard: Shard?, environment: [String: String]
+    _ job: Job, _ ledger: JobLedger, _ shard: Shard?, environment: [String: String]
   ) throws {
     try ledger.setMeta(StateFolder.shardMeta, shard?.text ?? "")
-    try file.remember(in: ledger)
     // What the environment put into a notice may be meant to stay there.
     let mask = SecretMask()
     for value in environment.values { mask.learn(Secret(value)) }

@@ -69,12 +69,22 @@ package struct ManifestFile: Sendable {
   }
 
   /// What reports and later commands need of the manifest.
-  func remember(in ledger: JobLedger) throws {
+  ///
+  /// - Parameter overrides: what `--set` said when it was read.
+  func remember(in ledger: JobLedger, _ read: ManifestResult, overrides: [String: String]) throws {
     try ledger.setMeta("manifest", logicalPath)
     try ledger.setMeta("manifest_as_given", path)
     try ledger.setMeta("manifest_sha256", sha256)
+    try ledger.setMeta("inputs_sha256", Self.inputs(read.imports, overrides))
     // Controls and `gc` read it again.
     if path == "-" { try ledger.setMeta(Self.textMeta, String(decoding: bytes, as: UTF8.self)) }
+  }
+
+  /// A digest of what a plan is made of beside the manifest: reports of parts where it differs are not of one plan.
+  private static func inputs(_ imports: [ImportedFile], _ overrides: [String: String]) throws -> String {
+    let digests = try imports.map { try Digest.hex(of: $0.bytes, .sha256) }
+    let parts = [JSON.dictionary(overrides).text] + digests
+    return try Digest.hex(of: Array(parts.joined(separator: "\n").utf8), .sha256)
   }
 
   private static let textMeta = "manifest_text"

@@ -198,6 +198,7 @@ struct ReportSink: Sendable {
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job)
     head.manifest = try ledger.meta("manifest_as_given")
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
+    head.inputsSHA256 = try ledger.meta("inputs_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
     head.shard = try ledger.meta(StateFolder.shardMeta).flatMap { try? Shard($0) }
     head.host = Machine.hostName

@@ -23,6 +23,7 @@ struct ShardSet {
     }
     let facts: [(name: String, value: JSON)] = [
       ("job", head["job"]["name"]), ("manifest's SHA-256", head["job"]["manifest_sha256"]),
+      ("digest of `--set` and imports", head["job"]["inputs_sha256"]),
       ("number of shards", .int(shard.count)), ("kind of selection", head["selection"]["kind"]),
       ("selection", head["selection"]["only"]),
     ]
@@ -31,7 +32,7 @@ struct ShardSet {
         throw MergeFault(
           .mismatch,
           "`\(path)` and `\(common.path)` do not belong together: the \(one.name) is \(Self.words(other.value)) and \(Self.words(one.value))",
-          hint: "merge reports of one job, one manifest and one number of shards")
+          hint: "merge reports of one job, one manifest, one `--set` and one number of shards")
       }
     } else {
       common = (path, facts, shard.count)

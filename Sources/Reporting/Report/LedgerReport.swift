@@ -65,7 +65,7 @@ package struct LedgerReport: Report {
     [
       "name": .text(head.jobName), "state": .text(ledger == nil ? nil : counts.jobState),
       "manifest": .text(head.manifest),
-      "manifest_sha256": .text(head.manifestSHA256),
+      "manifest_sha256": .text(head.manifestSHA256), "inputs_sha256": .text(head.inputsSHA256),
       "description": .text(head.description.map { limit == .max ? $0 : String($0.prefix(100)) }),
       "bandwidth": CommonJSON.bandwidth(head.limit), "limits": JobLimitsJSON.write(head.limits),
       "hosts": .array(

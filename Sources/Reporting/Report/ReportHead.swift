@@ -20,6 +20,8 @@ package struct ReportHead: Sendable {
   /// The path as the user gave it.
   package var manifest: String?
   package var manifestSHA256: String?
+  /// Of `--set` and the imported files, which the plan was made of as well; nil where no version recorded it.
+  package var inputsSHA256: String?
   package var description: String?
   package var host: String?
   /// The part of the job that was run; nil for a whole one.
