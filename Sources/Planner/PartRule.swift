@@ -54,10 +54,16 @@ struct NeedsGroups {
       }
       return index
     }
+    // A generated manifest has many entries, each of which needs one other: not all are compared with all.
+    let byID = Dictionary(grouping: templates.indices) { Self.plain(templates[$0].id) }
+    let fanOuts = templates.indices.filter { templates[$0].fanOut != .single }
     for (index, template) in templates.enumerated() {
       for need in template.needs {
         isTied[index] = true
-        for other in templates.indices where Self.mayMean(need.text, templates[other]) {
+        let meaning = Meaning(need.text)
+        let others =
+          meaning.id.map { byID[Self.plain($0), default: []] + fanOuts } ?? Array(templates.indices)
+        for other in others where meaning.mayBe(templates[other]) {
           isTied[other] = true
           above[root(other)] = root(index)
         }
@@ -72,15 +78,40 @@ struct NeedsGroups {
     leaders = templates.indices.map { isTied[$0] ? smallest[root($0)] : nil }
   }
 
-  /// Whether a text of `needs` may name a transfer of a template.
-  private static func mayMean(_ need: InterpolatedText, _ template: TransferTemplate) -> Bool {
-    let isFanOut = template.fanOut != .single
-    if let text = need.literal.map(PercentEncoding.need), let pattern = try? GlobPattern(text) {
-      return pattern.matches(template.id) || isFanOut && pattern.mayMatch(below: template.id)
+  /// An id without the segments that no pattern sees.
+  private static func plain(_ id: String) -> String {
+    id.utf8.split(separator: 0x2F).map(Substring.init).filter { $0 != "." }.joined(separator: "/")
+  }
+
+  /// What a text of `needs` may name.
+  private enum Meaning {
+    case pattern(GlobPattern)
+    /// Rows decide what comes behind it.
+    case prefix([UInt8])
+
+    init(_ need: InterpolatedText) {
+      if let text = need.literal.map(PercentEncoding.need), let pattern = try? GlobPattern(text) {
+        self = .pattern(pattern)
+      } else {
+        let text = PercentEncoding.need(need.literalPrefix)
+        self = .prefix(Array(text.utf8.prefix { !"*?[]{}\\".utf8.contains($0) }))
+      }
     }
-    // Rows decide what comes behind the fixed part.
-    let fixed = Array(PercentEncoding.need(need.literalPrefix).utf8.prefix { !"*?[]{}\\".utf8.contains($0) })
-    let id = Array(template.id.utf8)
-    return id.starts(with: fixed) || isFanOut && fixed.starts(with: id + "/".utf8)
+
+    /// The one id that it names, unless it is below that of a fan-out; nil where it may name any.
+    var id: String? {
+      if case .pattern(let pattern) = self, pattern.isLiteral { pattern.text } else { nil }
+    }
+
+    func mayBe(_ template: TransferTemplate) -> Bool {
+      let isFanOut = template.fanOut != .single
+      switch self {
+      case .pattern(let pattern):
+        return pattern.matches(template.id) || isFanOut && pattern.mayMatch(below: template.id)
+      case .prefix(let prefix):
+        let id = Array(template.id.utf8)
+        return id.starts(with: prefix) || isFanOut && prefix.starts(with: id + "/".utf8)
+      }
+    }
   }
 }

@@ -93,6 +93,23 @@ struct PartRuleTests {
     #expect(one[group - 1].isSuperset(of: ["a", "b", "c"]), "a group goes by its smallest id")
   }
 
+  /// A generated manifest: comparing all entries with all would take hours.
+  @Test(.timeLimit(.minutes(5))) func aLongChainIsOneGroup() throws {
+    let fixture = try PlanFixture([:])
+    defer { fixture.remove() }
+    let job = try self.job("  - { id: a, download: depot:a, to: a, needs: [b] }\n" + Self.single, fixture)
+    let one = try #require(job.templates.first)
+    let templates = (0..<100_000).map { number in
+      var template = one
+      template.id = "t/\(number)"
+      template.needs[0].text = InterpolatedText("t/./\(number + 1)")
+      return template
+    }
+    #expect(Set(NeedsGroups(templates).leaders) == ["t/0"])
+  }
+
+  private static let single = "  - { id: b, download: depot:b, to: b }\n"
+
   /// Faults of other parts are found all the same.
   @Test func eachPartChecksTheWhole() throws {
     let fixture = try PlanFixture(["rows.csv": "k\n1\n2\n1\n"])
