@@ -55,8 +55,8 @@ struct ReportCommand: AsyncParsableCommand {
     if !files.isEmpty, job != Self.merge {
       throw ValidationError("`\(files[0])` is unexpected: reports are merged by `haul report merge FILE …`")
     }
-    if !files.isEmpty, number != nil || all || part.shard != nil {
-      throw ValidationError("`--run`, `--all` and `--shard` are of a job's report, not of `merge`")
+    if !files.isEmpty, number != nil || part.shard != nil {
+      throw ValidationError("`--run` and `--shard` are of a job's report, not of `merge`")
     }
     if partial, files.isEmpty { throw ValidationError("`--partial` is of `haul report merge FILE …`") }
   }
@@ -64,7 +64,8 @@ struct ReportCommand: AsyncParsableCommand {
   func run() async throws {
     guard files.isEmpty else {
       return try ReportMerge.write(
-        files, isPartial: partial, isOfRest: failed, to: target(else: .json), CurrentProcess.console)
+        files, isPartial: partial, isOfRest: failed, includesAll: all, to: target(else: .json),
+        CurrentProcess.console)
     }
     let state = try part.state(common)
     let name: String

@@ -80,6 +80,34 @@ struct MergeTests {
     #expect(report["capabilities"] == ["c1": ["protocol": "s3"], "c2": ["protocol": "http"]])
   }
 
+  /// One machine's report of a long plan lists what changed; the parts' reports may be short enough to list all.
+  @Test func aLongPlanIsReportedByWhatChanged() throws {
+    let reports = [
+      ShardSamples.report(
+        1, of: 2, [ShardSamples.transfer(1, "a"), ShardSamples.transfer(4, "d", state: "up_to_date")]),
+      ShardSamples.report(
+        2, of: 2,
+        [
+          ShardSamples.transfer(2, "b", state: "up_to_date"), ShardSamples.transfer(3, "c", state: "queued"),
+          ShardSamples.transfer(5, "e", state: "up_to_date", reason: "adopted"),
+        ]),
+    ]
+    let samples = try ShardSamples()
+    var report = try MergedReport(
+      try reports.map { try samples.write($0.text) }, isPartial: false, toolVersion: "1")
+    for (limit, scope, ids) in [
+      (4, "changed", ["a", "c", "e"]), (5, "all", ["a", "b", "c", "d", "e"]),
+    ] {
+      report.scopeLimit = Int64(limit)
+      let written = try Self.written(report)
+      #expect(written["transfers_scope"].string == scope && written["totals"]["transfers"] == .integer(5))
+      #expect(written["transfers"].array?.compactMap { $0["id"].string } == ids)
+      var rows = 0
+      _ = try report.transfers(.every) { _ in rows += 1 }
+      #expect(rows == 5, "forms that have every transfer have it all the same")
+    }
+  }
+
   @Test func causesAreThoseOfOneMachine() throws {
     let report = try merged([
       ShardSamples.report(

@@ -22,12 +22,11 @@ final class ShardSamples {
 
   /// A transfer as a part's report has it.
   static func transfer(
-    _ ordinal: Int, _ id: String, state: String = "completed", policy: String = "p1",
-    capabilities: String = "c1",
-    error: JSON = .null
+    _ ordinal: Int, _ id: String, state: String = "completed", reason: JSON = .null, policy: String = "p1",
+    capabilities: String = "c1", error: JSON = .null
   ) -> JSON {
     [
-      "id": .string(id), "ordinal": .int(ordinal), "state": .string(state), "reason": .null,
+      "id": .string(id), "ordinal": .int(ordinal), "state": .string(state), "reason": reason,
       "url": .string("http://host.example/\(id)"), "policy": ["ref": .string(policy)],
       "capabilities": .string(capabilities), "error": error,
     ]

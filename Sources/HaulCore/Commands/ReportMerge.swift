@@ -7,12 +7,15 @@ package enum ReportMerge {
   ///   - paths: of the parts' reports.
   ///   - isPartial: parts may be missing.
   ///   - isOfRest: only transfers that did not complete.
+  ///   - includesAll: every transfer of a very long plan, too, as far as the parts' reports have it.
   /// - Throws: `End`: with 66 for what is no report, with 65 for reports that do not belong together.
   package static func write(
-    _ paths: [String], isPartial: Bool, isOfRest: Bool, to target: ReportTarget, _ console: Console
+    _ paths: [String], isPartial: Bool, isOfRest: Bool, includesAll: Bool, to target: ReportTarget,
+    _ console: Console
   ) throws {
     do {
-      let merged = try MergedReport(paths, isPartial: isPartial, toolVersion: ToolVersion.current)
+      var merged = try MergedReport(paths, isPartial: isPartial, toolVersion: ToolVersion.current)
+      if includesAll { merged.scopeLimit = .max }
       let report: any Report = isOfRest ? IncompleteReport(merged) : merged
       if target.path == "-", target.form == .text {
         console.out(try report.text(isColoured: console.coloursOutput))

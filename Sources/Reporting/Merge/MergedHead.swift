@@ -40,7 +40,8 @@ struct MergedHead {
   /// - Parameters:
   ///   - shards: what is said of them in `run`.
   ///   - missing: the diagnostic for those that are not among the reports; nil where none is missing.
-  func members(causes: MergedCauses, shards: JSON, missing: JSON?) -> [JSON.Member] {
+  ///   - limit: longer plans are reported by what changed or did not complete.
+  func members(causes: MergedCauses, shards: JSON, missing: JSON?, scopeLimit limit: Int64) -> [JSON.Member] {
     [
       .init("schema", .string("haul.report/v1")), .init("tool", CommonJSON.tool(toolVersion)),
       .init("job", job(isMissing: missing != nil)),
@@ -51,7 +52,7 @@ struct MergedHead {
       .init(
         "left_manifest",
         ["count": .integer(leftCount), "ids": .array(Array(inOrder(left).prefix(Self.leftNamed)))]),
-      .init("selection", selection), .init("transfers_scope", .string(scope)),
+      .init("selection", selection), .init("transfers_scope", .string(scope(limit: limit))),
     ]
   }
 
@@ -94,7 +95,11 @@ struct MergedHead {
     return selection.replacing("totals", by: selected.json)
   }
 
-  private var scope: String { ["incomplete", "changed"].first(where: scopes.contains) ?? "all" }
+  /// Which transfers are listed: as many as each part lists, and as one machine would of a plan of this length.
+  func scope(limit: Int64) -> String {
+    ["incomplete", "changed"].first(where: scopes.contains)
+      ?? (totals["transfers"] > limit ? "changed" : "all")
+  }
 
   private func inOrder(_ lists: [(shard: Int, list: [JSON])]) -> [JSON] {
     lists.sorted { $0.shard < $1.shard }.flatMap(\.list)

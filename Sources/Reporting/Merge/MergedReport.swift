@@ -18,6 +18,8 @@ package struct MergedReport: Report {
   private let abilities: MergedValues
   private let shards: ShardSet
   private let blockSize: Int
+  /// Longer plans are reported by what changed or did not complete, as by one machine.
+  package var scopeLimit: Int64 = 100_000
 
   /// - Parameters:
   ///   - paths: of the parts' reports, in any order.
@@ -51,7 +53,7 @@ package struct MergedReport: Report {
   package func lastSuccess() -> Double? { head.success(isMissing: !shards.missing.isEmpty) }
 
   package func members() -> [JSON.Member] {
-    head.members(causes: causes, shards: shards.json, missing: shards.diagnostic)
+    head.members(causes: causes, shards: shards.json, missing: shards.diagnostic, scopeLimit: scopeLimit)
   }
 
   package func evidence() throws -> Evidence {
@@ -69,9 +71,12 @@ package struct MergedReport: Report {
     // Which ids a list had, or what had failed, is not known any more.
     let only = extent == .selected ? JSON.object(members())["selection"]["only"].string : nil
     let pattern = only.flatMap { try? IDPattern($0) }
+    let listsChanges = extent == .listed && head.scope(limit: scopeLimit) == "changed"
     var (policyNames, abilityNames) = (SharedValues<Int>("p"), SharedValues<Int>("c"))
     try inOrder { transfer, part in
       guard pattern?.includes(transfer["id"].string ?? "") ?? true else { return }
+      // As `TransferState.isNews`.
+      if listsChanges, transfer["state"] == "up_to_date", transfer["reason"] == .null { return }
       try body(
         .object(
           (transfer.members ?? []).compactMap { member in
