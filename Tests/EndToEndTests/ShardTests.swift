@@ -138,6 +138,19 @@ struct ShardTests {
     #expect(absent.status == 73)
     let written = try await merge(bench, 3, ["--output", "all.csv"])
     #expect(written.status == 0 && written.output == "" && bench.exists("all.csv"))
+    #expect(!written.errors.contains("only what changed"))
+    // What one of very many transfers leaves out is missing in what has every transfer.
+    let text = try String(contentsOfFile: one, encoding: .utf8)
+    let short = text.replacing(/"transfers_scope": *"all"/, with: "\"transfers_scope\": \"changed\"")
+    try Data(short.utf8).write(to: URL(fileURLWithPath: one))
+    for (options, isTold) in [
+      (["--format", "sha256sums"], true), (["--format", "csv"], true), (["--all"], true), ([], false),
+      (["--ids", "--failed"], false),
+    ] {
+      let end = try await merge(bench, 3, options)
+      #expect(
+        end.status == 0 && end.errors.contains("only what changed") == isTold, "\(options) \(end.errors)")
+    }
   }
 
   @Test func commandsMeanAPart() async throws {

@@ -16,6 +16,14 @@ package enum ReportMerge {
     do {
       var merged = try MergedReport(paths, isPartial: isPartial, toolVersion: ToolVersion.current)
       if includesAll { merged.scopeLimit = .max }
+      let wantsEvery = includesAll || ![.json, .jsonl, .text].contains(target.form)
+      if merged.isShortened, wantsEvery, !isOfRest {
+        console.print([
+          Diagnostic(
+            .warning, "some of the reports list only what changed, and so does this one",
+            hint: "`haul report JOB --shard I/N --all --format json` writes one that lists every transfer")
+        ])
+      }
       let report: any Report = isOfRest ? IncompleteReport(merged) : merged
       if target.path == "-", target.form == .text {
         console.out(try report.text(isColoured: console.coloursOutput))

@@ -101,6 +101,9 @@ struct MergedHead {
       ?? (totals["transfers"] > limit ? "changed" : "all")
   }
 
+  /// Some of the reports do not list all transfers of their parts.
+  var isShortened: Bool { !scopes.isSubset(of: ["all"]) }
+
   private func inOrder(_ lists: [(shard: Int, list: [JSON])]) -> [JSON] {
     lists.sorted { $0.shard < $1.shard }.flatMap(\.list)
   }

@@ -50,6 +50,9 @@ package struct MergedReport: Report {
     min(1 << 16, max(1 << 12, (8 << 20) / max(1, count)))
   }
 
+  /// Some of the parts' reports do not list all transfers: what has every transfer of one machine has not here.
+  package var isShortened: Bool { head.isShortened }
+
   package func lastSuccess() -> Double? { head.success(isMissing: !shards.missing.isEmpty) }
 
   package func members() -> [JSON.Member] {
