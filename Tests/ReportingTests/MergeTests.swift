@@ -280,6 +280,29 @@ struct MergeTests {
     }
   }
 
+  /// A merged report knows of one run alone: what it does not know is left out.
+  @Test(
+    arguments: [(0, .null, true), (1, .null, false), (75, .null, false), (0, "only", false)]
+      as [(Int, JSON, Bool)])
+  func theLastSuccessIsThatOfAWholeJob(_ code: Int, _ kind: JSON, _ isKnown: Bool) throws {
+    let selection: JSON = kind == .null ? .null : ["kind": kind, "only": "a/**", "totals": [:]]
+    let samples = try ShardSamples()
+    let paths = try (1...2).map { index in
+      let report = ShardSamples.report(
+        index, of: 2, [], exitCode: index == 1 ? code : 0, changed: [.init("selection", selection)])
+      return try samples.write(report.text)
+    }
+    let merged = try MergedReport(paths, isPartial: false, toolVersion: "1")
+    for report in [merged, IncompleteReport(merged)] as [any Report] {
+      var bytes: [UInt8] = []
+      try ReportForm.prometheus.write(report) { bytes += $0 }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let value = "haul_job_last_success_timestamp_seconds{job=\"nightly\"} 1767225662\n"
+      #expect(
+        text.contains(isKnown ? value : "haul_job_exit_code") && text.contains("last_success") == isKnown)
+    }
+  }
+
   @Test func aFileThatChangesIsNotRead() throws {
     let samples = try ShardSamples()
     let path = try samples.write(ShardSamples.report(1, of: 1, [ShardSamples.transfer(1, "a")]).text)

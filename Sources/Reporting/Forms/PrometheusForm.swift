@@ -13,7 +13,8 @@ struct PrometheusForm: FormWriter {
       time(run["ended_at"]) ?? started)
     text.gauge(
       "last_success_timestamp_seconds", "When a run of the whole job ended with 0 last; 0 where none has.",
-      try report.lastSuccess().flatMap { time(.string(Timestamp.text($0))) } ?? .integer(0))
+      try report.lastSuccess().flatMap { time(.string(Timestamp.text($0))) }
+        ?? (report.knowsLastSuccess ? .integer(0) : nil))
     text.gauge(
       "duration_seconds", "How long the last run took, from its first attempt to its end.", run["duration_s"])
     text.gauge("exit_code", "How the last run ended; 0 is success.", run["exit_code"])

@@ -56,9 +56,12 @@ struct MergedHead {
     ]
   }
 
-  /// When the last part ended, where all ended with 0.
+  /// When the last part ended, where all ended with 0 and were asked for the whole job.
   func success(isMissing: Bool) -> Double? {
-    run.end(totals, isMissing: isMissing).status == .success ? run.endedAt : nil
+    guard first?.selection == JSON.null, run.end(totals, isMissing: isMissing).status == .success else {
+      return nil
+    }
+    return run.endedAt
   }
 
   private func job(isMissing: Bool) -> JSON {

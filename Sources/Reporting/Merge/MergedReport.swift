@@ -55,6 +55,9 @@ package struct MergedReport: Report {
 
   package func lastSuccess() -> Double? { head.success(isMissing: !shards.missing.isEmpty) }
 
+  /// Reports tell nothing of the runs before.
+  package var knowsLastSuccess: Bool { lastSuccess() != nil }
+
   package func members() -> [JSON.Member] {
     head.members(causes: causes, shards: shards.json, missing: shards.diagnostic, scopeLimit: scopeLimit)
   }

@@ -22,6 +22,7 @@ package struct IncompleteReport: Report {
   }
 
   package func lastSuccess() throws -> Double? { try base.lastSuccess() }
+  package var knowsLastSuccess: Bool { base.knowsLastSuccess }
 
   package func members() throws -> [JSON.Member] {
     try base.members().map { $0.name == "transfers_scope" ? .init($0.name, .string("incomplete")) : $0 }

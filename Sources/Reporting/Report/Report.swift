@@ -5,6 +5,9 @@ package protocol Report {
   /// When a run of the job ended with 0 last, seconds since 1970; nil where none has.
   func lastSuccess() throws -> Double?
 
+  /// Whether nil of `lastSuccess` means that none has.
+  var knowsLastSuccess: Bool { get }
+
   /// The members of `haul.report/v1` in their order, but for the transfers and what they refer to.
   func members() throws -> [JSON.Member]
 
@@ -24,6 +27,8 @@ package protocol Report {
 }
 
 extension Report {
+  package var knowsLastSuccess: Bool { true }
+
   package func writeJSON(to sink: @escaping ByteSink) throws {
     let stream = JSONStream(sink)
     try stream.beginObject()
