@@ -354,8 +354,19 @@ extension JobLedger {
   ///
   /// - Parameter folder: where it lies.
   package static func owner(of file: FileFacts, recordedIn folder: String) -> String? {
+    look(in: folder) { db in try owner(of: file, besides: 0, db) }
+  }
+
+  /// `meta` of such a ledger.
+  package static func meta(_ name: String, recordedIn folder: String) -> String? {
+    look(in: folder) { db in
+      try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+    }
+  }
+
+  private static func look<Value>(in folder: String, _ body: (Database) throws -> Value?) -> Value? {
     guard let db = try? Database(path: folder + "/plan.sqlite", .readOnly) else { return nil }
-    return try? owner(of: file, besides: 0, db)
+    return try? body(db)
   }
 
   private static func owner(of file: FileFacts, besides seq: Int64, _ db: Database) throws -> String? {

@@ -77,6 +77,29 @@ struct JobOpeningTests {
     #expect(try open(fixture, CoreFixture.job, name: "other.yaml") { $0.adopt = true } != nil)
   }
 
+  /// A part that has no state yet is one of the job that the others are of.
+  @Test func oneNameBelongsToOneManifestInAllParts() throws {
+    let fixture = try CoreFixture()
+    func open(_ shard: String?, _ name: String, adopt: Bool = false) throws -> JobOpening? {
+      var settings = RunSettings()
+      settings.adopt = adopt
+      let state = fixture.state.part(try shard.map { try Shard($0) })
+      return try JobOpening.open(
+        fixture.manifest(CoreFixture.job, name: name), settings, state: state,
+        reports: ReportSink(targets: [], json: false, state: state, context: fixture.context()))
+    }
+    _ = try open("1/2", "job.yaml")
+    for shard in ["2/2", "1/3", nil] {
+      let end = try #require(throws: End.self) { try open(shard, "other.yaml") }
+      #expect(end.status == .invalidManifest)
+    }
+    #expect(fixture.state.shards(of: "core").map(\.text) == ["1/2"], "nothing is left of what was refused")
+    #expect(try open("2/2", "job.yaml") != nil)
+    #expect(try open("1/3", "other.yaml", adopt: true) != nil)
+    try FileManager.default.removeItem(atPath: fixture.scratch.path + "/job.yaml")
+    #expect(try open("2/3", "other.yaml") != nil)
+  }
+
   /// Parts that were compiled from other values, or another imported file, are not parts of one plan.
   @Test func whatAPlanIsMadeOfIsOnRecord() throws {
     let fixture = try CoreFixture()

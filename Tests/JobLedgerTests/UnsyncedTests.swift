@@ -50,7 +50,11 @@ struct UnsyncedTests {
     let path = folder.path
     #expect(owner(1, 2, in: path) == "b" && owner(7, 2, in: path) == nil && owner(1, 9, in: path) == nil)
     #expect(owner(1, 4, in: path) == nil, "it is not complete")
-    #expect(owner(1, 2, in: path + "/absent") == nil)
+    try ledger.setMeta("manifest", "job.yaml")
+    #expect(JobLedger.meta("manifest", recordedIn: path) == "job.yaml")
+    #expect(JobLedger.meta("none", recordedIn: path) == nil)
+    let absent = path + "/absent"
+    #expect(owner(1, 2, in: absent) == nil && JobLedger.meta("manifest", recordedIn: absent) == nil)
     try writer.close()
   }
 

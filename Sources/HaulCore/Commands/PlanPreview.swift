@@ -48,10 +48,7 @@ struct PlanPreview: Sendable {
         throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read, sparing: state).diagnostics)
       }
       let job = whole.divided(for: state.shard)
-      if let recorded,
-        let takenOver = try JobOpening.checkOwner(
-          job, recorded, file, adopt: adopt)
-      {
+      if let takenOver = try JobOpening.checkOwner(job, recorded, file, adopt: adopt, in: state) {
         read.diagnostics.append(takenOver)
       }
       let now = SystemClock.now

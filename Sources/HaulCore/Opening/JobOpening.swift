@@ -68,7 +68,7 @@ struct JobOpening: Sendable {
       if overrides != given { read = file.read(overrides: overrides) }
       guard let whole = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
       let job = whole.divided(for: state.shard)
-      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt)
+      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt, in: state)
       if let takenOver { read.diagnostics.append(takenOver) }
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
@@ -172,18 +172,22 @@ struct JobOpening: Sendable {
   /// One job name, one manifest: a second path under a known name is a mistake more often than not. The paths count as
   /// they are given: a link that leads elsewhere by now (`current/job.yaml`) is the same manifest still.
   ///
+  /// - Parameter ledger: the job's, or the part's; nil where it has none. Then the job's others tell.
   /// - Returns: that the state was taken over from a manifest that is gone.
   static func checkOwner(
-    _ job: Job, _ ledger: JobLedger, _ file: ManifestFile, adopt: Bool
+    _ job: Job, _ ledger: JobLedger?, _ file: ManifestFile, adopt: Bool, in state: StateFolder
   ) throws -> Diagnostic? {
-    guard let known = try ledger.meta("manifest"), !adopt else { return nil }
+    guard !adopt else { return nil }
+    let own = try ledger?.meta("manifest")
+    guard let known = own ?? state.knownManifest(of: job.name) else { return nil }
     let given = file.logicalPath
     // Versions before kept the path with its links resolved, and the given one apart.
-    let names = try [known, ledger.meta("manifest_as_given") ?? known].map(ByteText.init)
+    let names = try [known, ledger?.meta("manifest_as_given") ?? known].map(ByteText.init)
     if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(given)) {
       return nil
     }
     guard Files.exists(known) else {
+      guard own != nil else { return nil }
       return Diagnostic(
         .warning,
         "the state of the job `\(job.name)` is taken over from `\(known)`, which is no longer there",

@@ -28,6 +28,13 @@ extension StateFolder {
     return names.compactMap(Shard.init(folderName:)).filter { part($0).exists(job) }.sorted()
   }
 
+  /// The manifest that the job, or a part of it, ran from; nil where none has.
+  func knownManifest(of job: String) -> String? {
+    part(nil).states(of: job).lazy.compactMap { known in
+      JobLedger.meta("manifest", recordedIn: known.state.folder(job))
+    }.first
+  }
+
   /// The transfer of another part of the job that wrote a file; nil where none did.
   func owner(of file: FileFacts, inOtherPartsOf job: String) -> String? {
     shards(of: job).lazy.filter { $0 != shard && $0.count == shard?.count }.compactMap {
