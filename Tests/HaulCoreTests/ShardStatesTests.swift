@@ -1,3 +1,4 @@
+import Endpoints
 import Foundation
 import JobLedger
 import JobManifest
@@ -108,6 +109,17 @@ struct ShardStatesTests {
     #expect(KeptPlan.isOfUse("kept-a", in: home, part) && KeptPlan.isOfUse("kept-a@1-of-2", in: home, state))
     try plan("a", part)
     #expect(KeptPlan.isOfUse("kept-a", in: home, part) && !KeptPlan.isOfUse("kept-a@1-of-2", in: home, state))
+  }
+
+  /// `verify`, `gc` and controls of all parts together keep to the limits of the job.
+  @Test(arguments: [(nil, 8), ("2/4", 2)] as [(String?, Int)])
+  func aPartIsReadAgainWithItsShare(_ shard: String?, _ most: Int) throws {
+    let fixture = try CoreFixture()
+    let state = fixture.state.part(try shard.map { try Shard($0) })
+    let reports = ReportSink(targets: [], json: false, state: state, context: try fixture.context())
+    let file = try fixture.manifest(CoreFixture.job + "limits: { transfers: 8 }\n")
+    let opened = try #require(try JobOpening.open(file, RunSettings(), state: state, reports: reports))
+    #expect(try opened.ledger.recordedJob(fixture.environment)?.limits.transfers?.number == most)
   }
 
   @Test func ledgersKnowTheirPart() throws {

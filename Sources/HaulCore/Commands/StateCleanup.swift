@@ -143,9 +143,10 @@ package struct StateCleanup: Sendable {
 }
 
 extension JobLedger {
-  /// The job by its manifest, read again as the last run read it; nil where that can't be read any more.
+  /// The job, or the part, by its manifest, read again as the last run read it; nil where that can't be read any more.
   func recordedJob(_ environment: ProcessEnvironment) throws -> Job? {
     guard let file = try ManifestFile(recordedIn: self, environment) else { return nil }
-    return file.read(overrides: try lastRun()?.overrides ?? [:]).job
+    let shard = try meta(StateFolder.shardMeta).flatMap { try? Shard($0) }
+    return file.read(overrides: try lastRun()?.overrides ?? [:]).job?.divided(for: shard)
   }
 }
