@@ -68,7 +68,9 @@ struct MemoryTests {
     let bench = try Bench()
     let script = """
       import json, sys
-      count, rows = 16, 40000
+      count, rows = 500, 40000
+      # Each part has compiled the whole plan, and says what there is to say of it.
+      warnings = [{"severity": "warning", "message": f"{number} " + "x" * 800, "place": None, "hint": None} for number in range(200)]
       for index in range(1, count + 1):
           numbers = range(index, rows + 1, count)
           with open(f"shard-{index}.json", "w") as file:
@@ -81,7 +83,7 @@ struct MemoryTests {
                 "totals": {"transfers": len(numbers), "completed": len(numbers), "up_to_date": 0, "failed": 0, "paused": 0,
                   "canceled": 0, "queued": 0, "skipped": 0,
                   "bytes": {"planned": 0, "transferred": 0, "reused": 0, "discarded": 0}, "requests": 0, "retries": 0},
-                "diagnostics": [], "notices": [], "causes": [], "left_manifest": {"count": 0, "ids": []},
+                "diagnostics": warnings, "notices": [], "causes": [], "left_manifest": {"count": 0, "ids": []},
                 "selection": None, "transfers_scope": "all"}
               file.write(json.dumps(head)[:-1] + ', "transfers": [')
               for place, number in enumerate(numbers):
@@ -95,7 +97,7 @@ struct MemoryTests {
       scratch: bench.scratch.path
     ).wait()
     try #require(made.status == 0, "\(made.errors)")
-    let paths = (1...16).map { "shard-\($0).json" }
+    let paths = (1...500).map { "shard-\($0).json" }
     let end = try await bench.haul(
       ["report", "merge", "--output", "all.json"] + paths, limit: .seconds(400))
     #expect(end.status == 0, "\(end.errors)")
@@ -103,6 +105,7 @@ struct MemoryTests {
     let text = try String(contentsOfFile: bench.job + "/all.json", encoding: .utf8)
     let ids = text.matches(of: /"id":"rows\/([0-9]+)"/).compactMap { Int($0.1) }
     #expect(ids == Array(1...40_000))
-    print("memory: 16 reports of 40,000 transfers merged in \(end.peakMemory >> 10) KiB, \(end.seconds) s")
+    #expect(text.matches(of: /"severity":\s*"warning"/).count == 200)
+    print("memory: 500 reports of 40,000 transfers merged in \(end.peakMemory >> 10) KiB, \(end.seconds) s")
   }
 }

@@ -50,6 +50,21 @@ struct MergeTests {
     }
   }
 
+  /// What several parts say stands once, where the first of them has it.
+  @Test func diagnosticsStandInTheOrderOfTheParts() throws {
+    func told(_ words: String) -> JSON {
+      .array(
+        words.map { ["severity": "warning", "message": .string(String($0)), "place": .null, "hint": .null] })
+    }
+    let reports = [(3, "cxb"), (1, "abb"), (2, "bca")].map { index, words in
+      ShardSamples.report(index, of: 3, [], changed: [.init("diagnostics", told(words))])
+    }
+    for reports in [reports, reports.reversed()] {
+      #expect(
+        try merged(reports)["diagnostics"].array?.compactMap { $0["message"].string } == ["a", "b", "c", "x"])
+    }
+  }
+
   /// One machine's reports have one name for one policy, in the order in which transfers refer to them.
   @Test func policiesStandOnce() throws {
     func policy(_ transfers: Int, _ found: Int) -> JSON {

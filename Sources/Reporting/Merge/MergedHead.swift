@@ -10,7 +10,8 @@ struct MergedHead {
   private var selected = MergedTotals()
   private var bandwidths: [JSON] = []
   private var hosts: [(shard: Int, list: [JSON])] = []
-  private var diagnostics: [(shard: Int, list: [JSON])] = []
+  /// The first part that said each, and where it stands there: all parts say much alike, and are not kept for that.
+  private var diagnostics: [JSON: (shard: Int, index: Int)] = [:]
   private var notices: [(shard: Int, list: [JSON])] = []
   private var left: [(shard: Int, list: [JSON])] = []
   private var leftCount: Int64 = 0
@@ -30,7 +31,11 @@ struct MergedHead {
     selected.add(head["selection"]["totals"])
     bandwidths.append(head["job"]["bandwidth"])
     hosts.append((shard.index, head["job"]["hosts"].array ?? []))
-    diagnostics.append((shard.index, head["diagnostics"].array ?? []))
+    for (index, one) in (head["diagnostics"].array ?? []).enumerated() {
+      let place = (shard: shard.index, index: index)
+      if let known = diagnostics[one], known < place { continue }
+      diagnostics[one] = place
+    }
     notices.append((shard.index, head["notices"].array ?? []))
     left.append((shard.index, head["left_manifest"]["ids"].array ?? []))
     leftCount = leftCount.adding(clamping: max(0, head["left_manifest"]["count"].int64 ?? 0))
@@ -47,7 +52,7 @@ struct MergedHead {
       .init("job", job(isMissing: missing != nil)),
       .init("run", run.json(run.end(totals, isMissing: missing != nil), shards: shards)),
       .init("totals", totals.json),
-      .init("diagnostics", .array([missing].compactMap(\.self) + distinct(diagnostics))),
+      .init("diagnostics", .array([missing].compactMap(\.self) + told)),
       .init("notices", .array(inOrder(notices))), .init("causes", causes.json),
       .init(
         "left_manifest",
@@ -106,6 +111,8 @@ struct MergedHead {
 
   /// Some of the reports do not list all transfers of their parts.
   var isShortened: Bool { !scopes.isSubset(of: ["all"]) }
+
+  private var told: [JSON] { diagnostics.sorted { $0.value < $1.value }.map(\.key) }
 
   private func inOrder(_ lists: [(shard: Int, list: [JSON])]) -> [JSON] {
     lists.sorted { $0.shard < $1.shard }.flatMap(\.list)
