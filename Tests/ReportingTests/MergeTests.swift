@@ -65,6 +65,29 @@ struct MergeTests {
     }
   }
 
+  /// No part can know alone that what was asked for is nobody's.
+  @Test(
+    arguments: [
+      ("only", 0, 0, true), ("only_from", 0, 0, true), ("only", 0, 1, false), ("failed", 0, 0, false),
+    ]
+      as [(String, Int, Int, Bool)])
+  func whatNoPartHasIsTold(_ kind: String, _ first: Int, _ second: Int, _ isTold: Bool) throws {
+    let reports = [first, second].enumerated().map { index, count in
+      let selection: JSON = [
+        "kind": .string(kind), "only": kind == "only" ? "mastres/**" : .null,
+        "totals": ["transfers": .int(count), "completed": .int(count)],
+      ]
+      return ShardSamples.report(index + 1, of: 2, [], changed: [.init("selection", selection)])
+    }
+    func tells(_ report: JSON) -> Bool {
+      report["diagnostics"].array?.contains {
+        $0["message"].string?.contains("matches no transfer of any shard") == true
+      } == true
+    }
+    #expect(try tells(merged(reports)) == isTold)
+    #expect(try !tells(merged(Array(reports.prefix(1)), partial: true)), "another part may have it")
+  }
+
   /// One machine's reports have one name for one policy, in the order in which transfers refer to them.
   @Test func policiesStandOnce() throws {
     func policy(_ transfers: Int, _ found: Int) -> JSON {

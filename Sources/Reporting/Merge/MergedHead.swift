@@ -1,3 +1,4 @@
+import JobLedger
 import JobModel
 
 /// The members of several reports but for the transfers, as of one; the order in which they come does not matter.
@@ -52,7 +53,9 @@ struct MergedHead {
       .init("job", job(isMissing: missing != nil)),
       .init("run", run.json(run.end(totals, isMissing: missing != nil), shards: shards)),
       .init("totals", totals.json),
-      .init("diagnostics", .array([missing].compactMap(\.self) + told)),
+      .init(
+        "diagnostics",
+        .array([missing, nothingSelected(isMissing: missing != nil)].compactMap(\.self) + told)),
       .init("notices", .array(inOrder(notices))), .init("causes", causes.json),
       .init(
         "left_manifest",
@@ -111,6 +114,19 @@ struct MergedHead {
 
   /// Some of the reports do not list all transfers of their parts.
   var isShortened: Bool { !scopes.isSubset(of: ["all"]) }
+
+  /// What was asked for is of no part: one machine would have refused it, and no part could know alone.
+  private func nothingSelected(isMissing: Bool) -> JSON? {
+    guard !isMissing, let selection = first?.selection, selected["transfers"] == 0,
+      let option = ["only": "--only", "only_from": "--only-from"][selection["kind"].string ?? ""]
+    else { return nil }
+    let asked = selection["only"].string.map { "\(option) \($0)" } ?? option
+    return CommonJSON.diagnostic(
+      RecordedDiagnostic(
+        Diagnostic(
+          .warning, "`\(asked)` matches no transfer of any shard",
+          hint: "`haul plan --all` lists the ids; a glob's `*` stops at a `/`, `**` does not")))
+  }
 
   private var told: [JSON] { diagnostics.sorted { $0.value < $1.value }.map(\.key) }
 
