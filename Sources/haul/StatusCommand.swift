@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulCore
+import JobModel
 
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -26,7 +27,13 @@ struct StatusCommand: AsyncParsableCommand {
       states = named.states
       switch named {
       case .one(let one): try await status.show(one)
-      case .parts(let parts): try await status.show(all: parts, isBrief: true)
+      case .parts(let parts):
+        guard !watch else {
+          throw End(
+            .usage, "`--watch` follows one shard of the job `\(job)`",
+            hint: parts.first?.state.shard.map { "name one, like `--shard \($0.text)`" })
+        }
+        try await status.show(all: parts, isBrief: true)
       }
     } else {
       states = state.everyState

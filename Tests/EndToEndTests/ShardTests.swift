@@ -186,6 +186,18 @@ struct ShardTests {
         end.status == 66 && end.errors.contains("1/3 to 3/3") && end.errors.contains("--shard"),
         "\(end.errors)")
     }
+    let watched = try await bench.haul(["status", "parts", "--watch"])
+    #expect(watched.status == 64 && watched.errors.contains("--shard 1/3"), "\(watched.errors)")
+    // What a hint says to run means the part, too.
+    for (command, hint) in [
+      (["report", "--run", "99"], "haul history parts --shard 2/3"),
+      (["verify", "--run", "99"], "haul history parts --shard 2/3"),
+      (["verify", "--id", "none"], "haul report parts --shard 2/3"),
+      (["retry", "none"], "haul status parts --shard 2/3 --json"),
+    ] {
+      let end = try await bench.haul([command[0], "parts"] + command.dropFirst() + ["--shard", "2/3"])
+      #expect(end.status == 66 && end.errors.contains("`\(hint)`"), "\(end.errors)")
+    }
     let other = try await bench.haul(["status", "parts", "--shard", "1/4"])
     #expect(other.status == 66 && other.errors.contains("1/3 to 3/3"), "\(other.errors)")
     for wrong in ["0/3", "4/3", "x", "auto"] {

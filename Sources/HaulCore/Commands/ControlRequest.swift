@@ -35,7 +35,7 @@ package struct ControlRequest: Sendable {
           .noInput,
           "the job `\(name)` has no transfer \(unknown.map { "`\($0)`" }.joined(separator: ", ")): nothing was changed",
           hint: (unknown.contains { $0.contains("*") } ? "a glob's `*` ends at `/`, `**` does not; " : "")
-            + "`haul status \(name) --json` lists the ids")
+            + "`haul status \(name)\(state.option) --json` lists the ids")
       }
       guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
         // The running `haul run` looks for requests a few times a second.

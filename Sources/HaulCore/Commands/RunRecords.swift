@@ -76,7 +76,8 @@ package struct RunRecords {
     }
     guard let run = try ledger.run(number: number) else {
       throw End(
-        .noInput, "the job `\(name)` has no run \(number)", hint: "`haul history \(name)` lists its runs")
+        .noInput, "\(state.words(name)) has no run \(number)",
+        hint: "`haul history \(name)\(state.option)` lists its runs")
     }
     let stored = state.folder(name) + "/reports/\(run.id).json"
     guard !needsStored || Files.exists(stored) else {

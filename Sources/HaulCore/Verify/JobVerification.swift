@@ -47,7 +47,8 @@ package struct JobVerification: Sendable {
     if let ids = request.ids, try !ledger.unknown([ids.text]).isEmpty {
       throw End(
         .noInput, "`--id \(ids.text)` matches no transfer of the job `\(name)`",
-        hint: "`haul report \(name)` lists the ids; a glob's `*` stops at a `/`, `**` does not")
+        hint: "`haul report \(name)\(state.option)` lists the ids; a glob's `*` stops at a `/`, `**` does not"
+      )
     }
     guard let job = try ledger.recordedJob(context.environment) else {
       throw End(
@@ -163,7 +164,8 @@ package struct JobVerification: Sendable {
     guard let number = request.run else { return -Double.infinity..<Double.infinity }
     guard let run = try ledger.run(number: number) else {
       throw End(
-        .noInput, "the job `\(name)` has no run \(number)", hint: "`haul history \(name)` lists its runs")
+        .noInput, "\(state.words(name)) has no run \(number)",
+        hint: "`haul history \(name)\(state.option)` lists its runs")
     }
     let end = try ledger.run(number: number + 1)?.startedAt ?? .infinity
     return run.startedAt..<max(run.startedAt, end)
