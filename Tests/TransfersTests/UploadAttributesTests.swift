@@ -78,7 +78,7 @@ struct UploadAttributesTests {
     let mtime = try PreserveRule(["content_type", "mtime"])
     #expect(try await said { $0.preserve = mtime } == plain)
     #expect(try await said { $0.preserve = .none } != plain)
-    let ofRun = try await said { $0.given.metadata = ["by": "run"] }
+    let ofRun = try await said { $0.given.metadata = ["by": "01RUN"] }
     #expect(try await said { $0.given.metadata = ["by": "${run.id}"] } == ofRun)
     #expect(try await said { $0.given.metadata = ["by": "me"] } != ofRun)
   }

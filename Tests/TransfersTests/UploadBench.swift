@@ -30,7 +30,7 @@ final class UploadBench {
     let ledger = try JobLedger(folder: path, mayMigrate: true)
     writer = LedgerWriter(ledger) { Issue.record("\($0)") }
     let folder = try Folder.open(path)
-    context = TransferContext(transport, writer, ledger: ledger, folder: folder, id: "run")
+    context = TransferContext(transport, writer, ledger: ledger, folder: folder, id: "01RUN")
     var settings = TransferSettings(direction: .upload)
     settings.chunkSize = .bytes(1000)
     settings.policy.retryAttempts = 2
@@ -40,7 +40,7 @@ final class UploadBench {
       settings: settings, expect: JobModel.Expectation(), mark: SourceMark(file: "job", line: 1, column: 1),
       takesSourceName: false)
     _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
-    _ = try ledger.startRun(id: "run", overrides: [:], at: 1_700_000_000)
+    _ = try ledger.startRun(id: "01RUN", overrides: [:], at: 1_700_000_000)
     record = TransferRecord(try #require(try ledger.transfer(1)), context: context, stop: StopFlag())
     let remote = try driver.upload(name, at: try #require(WebURL("http://h/api")))
     requester = Requester(
