@@ -45,7 +45,7 @@ package enum Loopback {
 
   /// Waits until the server that was started answers; says what it said where it ended instead.
   static func ready(_ process: Running, port: Int, accepts: (Int) -> Bool = Self.accepts) async throws {
-    for _ in 0..<1500 {
+    for _ in 0..<9000 {
       guard process.isAlive else {
         throw TestFault("a server ended at once: \(process.errors) \(process.output)")
       }
@@ -57,7 +57,7 @@ package enum Loopback {
 
   /// Waits for a line of its output and gives what stands after `mark`.
   static func announced(_ process: Running, after mark: String) async throws -> String {
-    for _ in 0..<1500 {
+    for _ in 0..<9000 {
       let said = process.output
       if let found = said.range(of: mark), let end = said[found.upperBound...].firstIndex(of: "\n") {
         return String(said[found.upperBound..<end])
