@@ -72,6 +72,7 @@ struct SFTPFiles: Sendable {
     { return [] }
     defer { handle.close() }
     var names: [SFTPReply.Name] = []
+    var empties = 0
     var answers = try (0..<Self.ahead).map { _ in try connection.post(.readFolder(handle.id), within: timeout)
     }[...]
     while let answer = answers.popFirst() {
@@ -80,8 +81,9 @@ struct SFTPFiles: Sendable {
       guard case .names(let more) = try refused(reply, "list `\(folder)`") else {
         throw confused("list `\(folder)`")
       }
-      // One name or more, or a status (draft-ietf-secsh-filexfer-02, 6.7): this might go on for ever.
-      guard !more.isEmpty else { throw confused("list `\(folder)`") }
+      // One name or more, or a status (draft-ietf-secsh-filexfer-02, 6.7): a few are passed over, they might go on for ever.
+      empties = more.isEmpty ? empties + 1 : 0
+      guard empties < 16 else { throw confused("list `\(folder)`") }
       names += more
       guard names.count <= Self.mostNames else {
         throw Failure(

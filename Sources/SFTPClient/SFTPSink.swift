@@ -266,6 +266,10 @@ final class SFTPSink: RemoteSink {
           throw error
         }
       }
+    } catch let failure as Failure where failure.code == .integrityMismatch {
+      // It is gone on with: were another opened in its place, what this one took would not be in doubt.
+      (sending, open) = (open, nil)
+      throw failure
     } catch let failure as Failure where failure.code == .notFound {
       throw try await lost(session)
     } catch let failure as Failure where failure.class == .sessionGone {

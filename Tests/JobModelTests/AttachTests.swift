@@ -119,6 +119,7 @@ struct AttachTests {
     }
     #expect(address(nil, "https://h/r/7?sig=1") == address(nil, "https://h/r/7?sig=2"))
     #expect(address(nil, "https://h/r/7?sig=1") != address(nil, "https://h/r/8?sig=1"))
+    #expect(address(nil, "https://h/r?record=1") != address(nil, "https://h/r?record=2"))
     #expect(address("api", "r?1") != address("api", "r?2"))
   }
 

@@ -65,6 +65,17 @@ struct UploadAttributesTests {
     #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
   }
 
+  /// A value from the environment may be another one in each attempt: the upload comes to its end all the same.
+  @Test func wordsThatAlwaysChange() async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
+    for attempt in ["1", "2", "3"] {
+      _ = try await Self.run(rig, store, stopped: true) { $0.given.metadata = ["try": attempt] }
+    }
+    let last = try await Self.run(rig, store) { $0.given.metadata = ["try": "4"] }
+    #expect(last.state == .completed, "\(String(describing: last.progress.failure))")
+    #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
+  }
+
   /// Values of the run are other ones in each run, and not the manifest's.
   @Test func whatIsSaidOfAnObject() async throws {
     func said(_ change: (inout TransferSettings) -> Void) async throws -> String? {

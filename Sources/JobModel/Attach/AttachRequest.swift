@@ -18,11 +18,21 @@ package struct AttachRequest: Sendable, Hashable {
     self.headers = headers
   }
 
-  /// The target, without what may be another signature tomorrow.
-  package var address: String { endpoint == nil ? AttachTemplate.withoutQuery(target) : target }
+  /// The target; of a signed URL without the query, which is another one tomorrow.
+  package var address: String { endpoint == nil && isSigned ? AttachTemplate.withoutQuery(target) : target }
 
-  /// The request as one text, to tell it from another: where a header's secret comes from is no part of it, nor is a URL's query,
-  /// which may be a signature that is new each day.
+  private var isSigned: Bool {
+    target.drop { $0 != "?" }.dropFirst().split(separator: "&").contains { parameter in
+      Self.signing.contains(parameter.prefix { $0 != "=" }.lowercased())
+    }
+  }
+
+  private static let signing: Set<String> = [
+    "x-amz-signature", "x-goog-signature", "signature", "sig", "token", "access_token",
+  ]
+
+  /// The request as one text, to tell it from another: where a header's secret comes from is no part of it, nor is the query
+  /// of a signed URL, which is new each day.
   package var description: String {
     let headers = headers.map { header in
       switch header.value {

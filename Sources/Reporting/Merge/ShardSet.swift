@@ -6,6 +6,8 @@ struct ShardSet {
   private let isPartial: Bool
   /// What all must say alike, by its name in messages, and the file that said it first.
   private var common: (path: String, facts: [(name: String, value: JSON)], count: Int)?
+  /// What was compiled beside the manifest, where a report tells it: those of earlier versions do not.
+  private var inputs: (path: String, value: JSON)?
   private var paths: [Int: String] = [:]
 
   init(isPartial: Bool) { self.isPartial = isPartial }
@@ -23,7 +25,6 @@ struct ShardSet {
     }
     let facts: [(name: String, value: JSON)] = [
       ("job", head["job"]["name"]), ("manifest's SHA-256", head["job"]["manifest_sha256"]),
-      ("digest of `--set` and imports", head["job"]["inputs_sha256"]),
       ("number of shards", .int(shard.count)), ("kind of selection", head["selection"]["kind"]),
       ("selection", head["selection"]["only"]),
     ]
@@ -32,11 +33,12 @@ struct ShardSet {
         throw MergeFault(
           .mismatch,
           "`\(path)` and `\(common.path)` do not belong together: the \(one.name) is \(Self.words(other.value)) and \(Self.words(one.value))",
-          hint: "merge reports of one job, one manifest, one `--set` and one number of shards")
+          hint: "merge reports of one job, one manifest and one number of shards")
       }
     } else {
       common = (path, facts, shard.count)
     }
+    try compare(inputs: head["job"]["inputs_sha256"], path)
     if let other = paths[shard.index] {
       throw MergeFault(
         .mismatch, "`\(other)` and `\(path)` are both the report of shard \(shard.text)",
@@ -44,6 +46,17 @@ struct ShardSet {
     }
     paths[shard.index] = path
     return true
+  }
+
+  private mutating func compare(inputs value: JSON, _ path: String) throws(MergeFault) {
+    guard value != .null else { return }
+    guard let first = inputs else { return inputs = (path, value) }
+    guard first.value == value else {
+      throw MergeFault(
+        .mismatch,
+        "`\(path)` and `\(first.path)` do not belong together: the digest of `--set` and imports is \(Self.words(value)) and \(Self.words(first.value))",
+        hint: "merge reports of parts that were run with one `--set` and the same imported files")
+    }
   }
 
   /// - Throws: `MergeFault` where one is missing that must be there.

@@ -12,6 +12,9 @@ struct SessionOpening {
 
   /// The session's fact that tells what the manifest said of the object when it was opened.
   static let said = "said"
+  /// The session's fact that it was opened in place of one that was told otherwise: that is done once, as words that come
+  /// from the environment may be others in each attempt.
+  static let anew = "anew"
 
   /// A digest of what the manifest says of the object, of which a session is told when it is opened and not later; the same in
   /// each run. nil where the destination takes none of it.
@@ -78,6 +81,7 @@ struct SessionOpening {
         "\(scope.sink.place) named its session by a secret that it was sent, which is never recorded")
     }
     session.facts[Self.said] = try said()
+    session.facts[Self.anew] = scope.isAnew ? "1" : old?.facts[Self.anew]
     noteSize(session, isFirst: old == nil)
     record.note(.opened(session, source.file.facts))
     UploadAttributes(scope: scope, source: source).noteRefused()

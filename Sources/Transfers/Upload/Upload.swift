@@ -344,7 +344,8 @@ actor Upload {
   /// already is gone on with: the file may stand there.
   private func endOutdated(_ source: SendingSource) async throws {
     guard record.progress.sessionState != .finalizing,
-      let before = record.progress.session?.facts[SessionOpening.said],
+      let session = record.progress.session, session.facts[SessionOpening.anew] == nil,
+      let before = session.facts[SessionOpening.said],
       try SessionOpening(scope: scope, source: source).said() != before
     else { return }
     record.warn(
@@ -352,6 +353,7 @@ actor Upload {
     )
     await abandon()
     forget(.sessionGone)
+    scope.isAnew = true
   }
 
   private func sendWhole(_ source: SendingSource) async throws -> UploadedFile {

@@ -11,6 +11,8 @@ struct UploadScope {
   let live: LiveTransfer
   /// Of a copy: who moves its bytes.
   var copiedBy = CopiedBy.relay
+  /// Its session is opened in place of one that was told otherwise of the object.
+  var isAnew = false
 
   var context: TransferContext { record.context }
   var settings: TransferSettings { record.transfer.settings }
