@@ -22,14 +22,11 @@ package struct AttachRequest: Sendable, Hashable {
   package var address: String { endpoint == nil && isSigned ? AttachTemplate.withoutQuery(target) : target }
 
   private var isSigned: Bool {
-    target.drop { $0 != "?" }.dropFirst().split(separator: "&").contains { parameter in
-      Self.signing.contains(parameter.prefix { $0 != "=" }.lowercased())
+    // By scalars: a `?` and a combining mark behind it are one character.
+    target.unicodeScalars.drop { $0 != "?" }.dropFirst().split(separator: "&").contains { parameter in
+      SigningParameters.names.contains(String(parameter.prefix { $0 != "=" }).lowercased())
     }
   }
-
-  private static let signing: Set<String> = [
-    "x-amz-signature", "x-goog-signature", "signature", "sig", "token", "access_token",
-  ]
 
   /// The request as one text, to tell it from another: where a header's secret comes from is no part of it, nor is the query
   /// of a signed URL, which is new each day.

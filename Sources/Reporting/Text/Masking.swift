@@ -97,15 +97,10 @@ package enum Masking {
       let name = rest[rest.index(after: mark)...].prefix { $0 != "=" && !endsURL($0) && $0 != "&" }
       out += String(rest[...mark]) + String(name)
       rest = rest[name.endIndex...]
-      guard rest.first == "=", signing.contains(String(name).lowercased()) else { continue }
+      guard rest.first == "=", SigningParameters.names.contains(String(name).lowercased()) else { continue }
       out += "=***"
       rest = rest.drop { !endsURL($0) && $0 != "&" }
     }
     return out + String(rest)
   }
-
-  private static let signing: Set<String> = [
-    "x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
-    "signature", "sig", "token", "access_token", "awsaccesskeyid",
-  ]
 }
