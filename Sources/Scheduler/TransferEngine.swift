@@ -40,8 +40,8 @@ package actor TransferEngine {
   private let signal = WakeSignal()
   /// Why the run ended early; nil where it came to its end.
   package private(set) var stopped: StopCause?
-  /// Transfers that have their bytes and wait for a commit may be as many as this, and as many may be in flight.
-  private static let activeLimit = 256
+  /// So many may be in flight, and so many more may have their bytes and wait for a commit: each of these costs some 100 KiB.
+  private static let (mostInFlight, mostWaiting) = (256, 128)
 
   /// - Parameter limit: what `haul limit` said, if it holds.
   package init(
@@ -129,7 +129,7 @@ package actor TransferEngine {
     let blocked = needs.blocked
     let admission = context.client.admission
     while stopped == nil, !isApplying,
-      active.count < Self.activeLimit + min(Self.activeLimit, admission.assumeIsolated { $0.held })
+      active.count < Self.mostWaiting + min(Self.mostInFlight, admission.assumeIsolated { $0.held })
     {
       let next = try queue.next(
         context.run.ledger, blocked: blocked,
