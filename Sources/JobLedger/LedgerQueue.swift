@@ -345,7 +345,8 @@ extension JobLedger {
 }
 
 extension JobLedger {
-  /// The transfer of this job that wrote a file, by the facts that were recorded of it; nil where none did.
+  /// The transfer of this job that wrote a file, by the facts that were recorded of it, or that was about to give it its
+  /// name; nil where none did.
   package func owner(of file: FileFacts, besides seq: Int64) throws -> String? {
     try read { db in try Self.owner(of: file, besides: seq, db) }
   }
@@ -370,16 +371,17 @@ extension JobLedger {
   }
 
   private static func owner(of file: FileFacts, besides seq: Int64, _ db: Database) throws -> String? {
-    let rows = try Row.fetchAll(
+    // Between rename and record of the completion the intent alone tells whose it is.
+    try String.fetchOne(
       db,
       sql: """
-        SELECT t.id AS id, p.destination_facts AS facts FROM progress p JOIN transfer t ON t.seq = p.transfer
-        WHERE json_extract(p.destination_facts, '$.inode') = ? AND p.destination_facts IS NOT NULL
-          AND p.completed_at IS NOT NULL AND t.live = 1 AND t.seq != ?
-        """, arguments: [String(file.inode), seq])
-    return rows.first { row in
-      let facts = JSONText(row["facts"])
-      return facts.int64("size") == file.size && facts.int64("mtime") == file.mtime
-    }?["id"]
+        SELECT t.id FROM progress p JOIN transfer t ON t.seq = p.transfer WHERE t.live = 1 AND t.seq != ?1 AND (
+          (json_extract(p.destination_facts, '$.inode') = ?2 AND p.destination_facts IS NOT NULL
+            AND json_extract(p.destination_facts, '$.size') = ?4
+            AND json_extract(p.destination_facts, '$.mtime') = ?5)
+          OR (p.intended_inode = ?3 AND p.completed_at IS NULL AND p.size = ?4))
+        LIMIT 1
+        """,
+      arguments: [seq, String(file.inode), Int64(bitPattern: file.inode), file.size, file.mtime])
   }
 }

@@ -425,5 +425,7 @@ enum Schema {
     CREATE UNIQUE INDEX IF NOT EXISTS transfer_id ON transfer (id, identity);
     CREATE INDEX IF NOT EXISTS transfer_waiting ON transfer (seq) WHERE state = 'queued' AND live = 1;
     CREATE INDEX IF NOT EXISTS transfer_unsynced ON progress (transfer) WHERE synced = 0 AND boot_id IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS progress_intended ON progress (intended_inode)
+      WHERE completed_at IS NULL AND intended_inode IS NOT NULL;
     """
 }

@@ -154,6 +154,13 @@ package final class Folder: Sendable {
 
   package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
+  /// Does what no two processes may do in one folder at a time (flock(2)); on a file system that can't lock, at once.
+  package func alone<Value>(_ work: () throws -> Value) rethrows -> Value {
+    while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+    defer { flock(descriptor, LOCK_UN) }
+    return try work()
+  }
+
   /// Syncs the folder's entries to disk.
   ///
   /// - Parameter device: what is on it is on the disk already.

@@ -253,9 +253,8 @@ struct ShardTests {
     #expect(end.status == 65 && end.errors.contains("--set") && end.output == "", "\(end.errors)")
   }
 
-  /// The planner does not know the names that servers give.
-  @Test func oneNameOfTwoPartsIsNotWrittenTwice() async throws {
-    let bench = try Bench()
+  /// Two downloads, of two parts, of files that the server calls alike: the planner does not know the names that servers give.
+  private func oneName(_ bench: Bench) async throws -> Depot {
     let depot = try await Depot(bench)
     for (seed, folder) in ["x", "y"].enumerated() {
       try FileManager.default.createDirectory(
@@ -273,12 +272,37 @@ struct ShardTests {
         - { id: right, download: "depot:x/report.bin", to: got/ }
         - { id: left, download: "depot:y/report.bin", to: got/ }
       """)
+    return depot
+  }
+
+  @Test func oneNameOfTwoPartsIsNotWrittenTwice() async throws {
+    let bench = try Bench()
+    _ = try await oneName(bench)
     let runs = try await runAll(bench, of: 2)
     #expect(runs.map(\.status) == [0, 1], "\(runs.map(\.errors))")
     #expect(runs[1].transfers.first?["error"]["code"].string == "DESTINATION_EXISTS")
     #expect(try bench.isSame("got/report.bin", "x/report.bin"))
     let again = try await runAll(bench, of: 2)
     #expect(again[0].transfers.first?["state"].string == "up_to_date")
+  }
+
+  /// Between its rename and its record a part's intent alone tells the other whose file it is.
+  @Test func oneNameOfTwoPartsIsKeptBeforeItIsOnRecord() async throws {
+    let bench = try Bench()
+    let depot = try await oneName(bench)
+    #expect(try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "1/2"]).status == 0)
+    // As a kill at that moment leaves it.
+    let sql =
+      "UPDATE progress SET completed_at = NULL, destination_facts = NULL; UPDATE transfer SET state = 'running'"
+    _ = try Sums.shell(
+      "sqlite3 plan.sqlite \(quoted(sql)) >/dev/null", in: bench.state + "/names/shards/1-of-2")
+    let second = try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "2/2"])
+    #expect(second.status == 1 && second.errors.contains("DESTINATION_EXISTS"), "\(second.errors)")
+    #expect(try bench.isSame("got/report.bin", "x/report.bin"))
+    let first = try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "1/2"])
+    #expect(first.status == 0, "\(first.errors)")
+    let asked = try await depot.log().filter { $0.isDownload && $0.path.hasSuffix("x/report.bin") }
+    #expect(asked.count == 1, "no byte moves twice")
   }
 
   @Test func partsDoNotWaitForEachOther() async throws {

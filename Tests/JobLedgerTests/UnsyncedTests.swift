@@ -49,7 +49,15 @@ struct UnsyncedTests {
     }
     let path = folder.path
     #expect(owner(1, 2, in: path) == "b" && owner(7, 2, in: path) == nil && owner(1, 9, in: path) == nil)
-    #expect(owner(1, 4, in: path) == nil, "it is not complete")
+    #expect(owner(1, 4, in: path) == "d", "its own until it is replaced")
+    #expect(owner(1, 77, in: path) == nil)
+    for (completedAt, name) in [(nil, "e"), (9, nil)] as [(Double?, String?)] {
+      var renamed = TransferProgress()
+      (renamed.intendedInode, renamed.size, renamed.completedAt) = (.max - 77, 1, completedAt)
+      writer.submit(.progress(seq: 5, renamed))
+      try await writer.barrier()
+      #expect(owner(1, 77, in: path) == name && owner(2, 77, in: path) == nil, "renamed, and not on record")
+    }
     try ledger.setMeta("manifest", "job.yaml")
     #expect(JobLedger.meta("manifest", recordedIn: path) == "job.yaml")
     #expect(JobLedger.meta("none", recordedIn: path) == nil)

@@ -55,6 +55,28 @@ struct FileTests {
     }
   }
 
+  /// Each has opened the folder for itself, as processes do.
+  @Test func oneAtATimeIsAloneInAFolder() async throws {
+    let place = try Place()
+    let count = place.path + "/out/count"
+    try Data("0".utf8).write(to: URL(fileURLWithPath: count))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        let folder = try Folder.open(place.path + "/in")
+        group.addTask {
+          for _ in 0..<50 {
+            try folder.alone {
+              let text = try String(contentsOfFile: count, encoding: .utf8)
+              try Data("\((Int(text) ?? 0) + 1)".utf8).write(to: URL(fileURLWithPath: count))
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try String(contentsOfFile: count, encoding: .utf8) == "400")
+  }
+
   @Test func pathsAreCutAtTheirLastSlashByte() {
     for (path, parent, name) in [
       ("a", "", "a"), ("d/a", "d", "a"), ("d/e/a", "d/e", "a"), ("/a", "/", "a"), ("/d/a", "/d", "a"),

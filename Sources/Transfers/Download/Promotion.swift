@@ -32,18 +32,22 @@ struct Promotion {
     let ownerElsewhere = record.ownerElsewhere
     let promoted = try await record.context.run.writer.barrier(keepingStarts: true, making: making) {
       guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
-      // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
-      let present = try folder.facts(name)
-      try home.expect(folder, beneath: !settings.allowsOutside)
-      try part.expectInPlace()
-      let isOwn = present != nil && present?.isSame(as: own) == true
-      if let present, !isOwn, let owner = ownerElsewhere?(present) {
-        throw Failure.written("\(folder.path)/\(name)", by: owner)
+      func rename() throws {
+        // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
+        let present = try folder.facts(name)
+        try home.expect(folder, beneath: !settings.allowsOutside)
+        try part.expectInPlace()
+        let isOwn = present != nil && present?.isSame(as: own) == true
+        if let present, !isOwn, let owner = ownerElsewhere?(present) {
+          throw Failure.written("\(folder.path)/\(name)", by: owner)
+        }
+        // Claims are one process's: what another part puts there right now is not replaced.
+        let isFree = present == nil && ownerElsewhere != nil
+        let mayReplace = settings.ifExists == .replace && !isFree || isOwn
+        try folder.rename(part.name, to: name, keepingOld: !mayReplace)
       }
-      // Claims are one process's: what another part puts there right now is not replaced.
-      let isFree = present == nil && ownerElsewhere != nil
-      let mayReplace = settings.ifExists == .replace && !isFree || isOwn
-      try folder.rename(part.name, to: name, keepingOld: !mayReplace)
+      // Nor is what it puts there between our look and our rename.
+      if ownerElsewhere == nil { try rename() } else { try folder.alone(rename) }
       try part.file.setMode(mode)
       guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
         throw Failure(
