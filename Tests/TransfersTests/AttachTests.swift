@@ -388,6 +388,26 @@ struct AttachTests: DownloadCase {
     #expect(rig.read("out/a") == content && outcome.progress.failure?.message.contains("remote_id") == true)
   }
 
+  /// What is tied does not fail for a value that its server does not tell any more.
+  @Test func aTiedFileWhoseAddressIsNoLongerWhole() async throws {
+    let rig = try Self.rig(.download, try Self.then(target: "rec/${file.content_type}"))
+    let server = server()
+    func run() async throws -> Rig.Outcome {
+      try await self.run(rig, server) { $0.method == "POST" ? .status(200) : nil }
+    }
+    let first = try await run()
+    #expect(first.state == .completed && attaches(first).map(\.path) == ["/f/rec/text/plain"])
+    try await rig.alter { $0.remote.contentType = nil }
+    let next = try await run()
+    #expect(next.state == .upToDate(nil) && next.code == nil && attaches(next).isEmpty)
+    #expect(next.progress.attach?.key == first.progress.attach?.key)
+    let told = next.events.contains { event in
+      guard case .diagnostic(let diagnostic) = event else { return false }
+      return diagnostic.message.contains("stays tied")
+    }
+    #expect(told)
+  }
+
   /// A file that is not proved is not tied.
   @Test func notBeforeTheProof() async throws {
     let rig = try Self.rig()

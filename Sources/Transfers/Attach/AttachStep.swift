@@ -98,7 +98,8 @@ struct AttachStep {
 
   // MARK: What is sent
 
-  /// What is to be sent now, as it is to be recorded; nil where it is on record as answered.
+  /// What is to be sent now, as it is to be recorded; nil where it is on record as answered, or was answered and can't be
+  /// written any more.
   private func owed(_ template: AttachTemplate) throws -> (AttachRecord, AttachRequest)? {
     let values = record.transfer.attachValues(record.progress)
     let run = RunValues(id: record.context.run.id, startedAt: record.context.run.startedAt)
@@ -106,7 +107,12 @@ struct AttachStep {
     do throws(ValueFault) {
       (same, fresh) = (try template.request(values, run: nil), try template.request(values, run: run))
     } catch {
-      throw Failure(.attachFailed, "the attach request can't be written: \(error.message)", class: .permanent)
+      let message = "the attach request can't be written: \(error.message)"
+      guard record.progress.attach?.state == .attached else {
+        throw Failure(.attachFailed, message, class: .permanent)
+      }
+      record.warn(message + "; the file stays tied as it was")
+      return nil
     }
     let identity = same.identity(of: record.progress)
     guard var known = record.progress.attach, known.identity == identity else {
