@@ -1,3 +1,4 @@
+import HTTPClient
 import JobLedger
 import JobManifest
 import JobModel
@@ -49,5 +50,17 @@ struct LogCausesTests {
     let written = lines.withLock { $0 }
     #expect(written.count == 3 && written.allSatisfy { $0.hasPrefix(priority) }, "\(written)")
     #expect(written.last?.contains("1 more: comes as one stream: b") == true, "\(written)")
+  }
+
+  /// A hold that a warning tells of, too, is one line.
+  @Test(arguments: [(TransferState.PauseReason.window, 1), (.budget, 1), (.interface, 0), (.metered, 0)])
+  func holdsAreSaidOnce(_ reason: TransferState.PauseReason, _ count: Int) {
+    let lines = Locked<[String]>([])
+    let log = RunLog(LogSettings()) { line in lines.withLock { $0.append(line) } }
+    log.record(.held(by: "office", Hold(reason, until: nil)))
+    #expect(lines.withLock { $0.count } == count)
+    // Each of these has such a message.
+    let network = NetworkState(isUp: { _ in false }, isMetered: { true }, isThere: { true })
+    #expect((network.message(reason, EffectivePolicy()) == nil) == (count == 1))
   }
 }

@@ -77,6 +77,8 @@ struct RunLog: Sendable {
       guard id.map({ isFirst(kind, cause, $0) }) ?? true else { return }
       logger.log(level: kind.level, "\(Masking.text(diagnostic.fullMessage))")
     case .held(let name, let hold):
+      // What the network has a part in is a warning of its own, which says more.
+      guard hold.reason != .interface, hold.reason != .metered else { return }
       let until = hold.until.map { " until \(Timestamp.text($0))" } ?? ""
       logger.warning("\(name ?? "a policy"): paused (\(hold.reason.rawValue))\(until)")
     case .released(let name, let reason):
