@@ -111,7 +111,7 @@ struct SFTPDoor: Sendable {
           "the key file `\(path)` is encrypted: write `passphrase: { env: NAME }` beside it, or use the agent"
         )
       }
-      if isOpen { who.key = key.bytes }
+      if isOpen { (who.key, who.isRSA) = (key.bytes, SSHKeyFile.isRSA(key.bytes)) }
     }
     if let reference = login.passphrase { who.passphrase = try await secret(reference).reveal() }
     if let reference = login.password { who.password = try await secret(reference).reveal() }

@@ -36,8 +36,8 @@ enum SSHFailure {
         .tlsFailed,
         "the server and libssh2 share no cipher, key exchange or kind of host key (\(words)); nothing was sent. Give the server an ed25519 or ECDSA host key"
       )
-    case .loginRefused(let tried, let offered):
-      return failed(.unauthorized, refused(tried, offered), class: .denied)
+    case .loginRefused(let tried, let offered, let byRSA):
+      return failed(.unauthorized, refused(tried, offered, byRSA), class: .denied)
     case .keyUnusable(let words):
       return failed(
         .unauthorized,
@@ -50,11 +50,12 @@ enum SSHFailure {
     }
   }
 
-  private static func refused(_ tried: [String], _ offered: [String]) -> String {
+  private static func refused(_ tried: [String], _ offered: [String], _ byRSA: Bool) -> String {
     let ways = tried.map { "`\($0)`" }.joined(separator: ", ")
     let hint =
-      tried.contains("key_file") && offered.contains("publickey")
-      ? ". An RSA key is refused by newer servers: libssh2 signs by SHA-1; use ed25519" : ""
+      byRSA && offered.contains("publickey")
+      ? ". The key is an RSA key, which libssh2 before 1.11 signs by SHA-1 (`ssh-rsa`) and OpenSSH from 8.8 on refuses: use an ed25519 key (`ssh-keygen -t ed25519`)"
+      : ""
     return "the server refused the login by \(ways); it takes \(offered.joined(separator: ", "))\(hint)"
   }
 

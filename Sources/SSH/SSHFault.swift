@@ -11,7 +11,8 @@ package enum SSHFault: Error, Sendable, Hashable {
   /// The two sides share no cipher, key exchange or kind of host key.
   case nothingInCommon(String)
   /// - tried: the ways that were tried, as messages name them.
-  case loginRefused(tried: [String], offered: [String])
+  /// - byRSA: an RSA key was among them, which this libssh2 signs by SHA-1 alone.
+  case loginRefused(tried: [String], offered: [String], byRSA: Bool)
   /// The private key can't be used: libssh2's words.
   case keyUnusable(String)
   /// The server starts no such subsystem.

@@ -5,25 +5,28 @@ import Posix
 extension SSHSession {
   /// Identities of an agent that are tried: servers end a connection after six refusals.
   private static let mostIdentities = 4
+  /// libssh2 before 1.11 knows no signature of RSA keys but `ssh-rsa`, by SHA-1.
+  private static let signsBySHA1 = libssh2_version(0x010B00) == nil
 
   /// Logs in by the ways that are given, in their order.
   func login(_ login: SSHLogin, timeout: Double) throws {
     let offered = try methods(login.user, timeout)
     guard libssh2_userauth_authenticated(handle) == 0 else { return }
-    var tried: [String] = []
+    var (tried, byRSA): ([String], Bool) = ([], false)
     if let path = login.agentSocket {
       tried.append("agent")
-      if try byAgent(path, login.user, timeout) { return }
+      if try byAgent(path, login.user, timeout, &byRSA) { return }
     }
     if let key = login.key {
       tried.append("key_file")
+      byRSA = byRSA || login.isRSA
       if try byKey(key, login.passphrase, login.user, timeout) { return }
     }
     if let password = login.password {
       tried.append("password")
       if try byPassword(password, login.user, offered, timeout) { return }
     }
-    throw SSHFault.loginRefused(tried: tried, offered: offered)
+    throw SSHFault.loginRefused(tried: tried, offered: offered, byRSA: byRSA && Self.signsBySHA1)
   }
 
   /// The ways that the server names (RFC 4252, 5.1); none where it lets everybody in.
@@ -86,10 +89,14 @@ extension SSHSession {
     }
   }
 
-  private func byAgent(_ path: String, _ user: String, _ timeout: Double) throws -> Bool {
+  private func byAgent(
+    _ path: String, _ user: String, _ timeout: Double, _ byRSA: inout Bool
+  ) throws -> Bool {
     guard let agent = SSHAgent(handle, path) else { return false }
     let deadline = SystemClock.uptime + timeout
     for identity in agent.identities.prefix(Self.mostIdentities) {
+      let key = UnsafeRawBufferPointer(start: identity.pointee.blob, count: identity.pointee.blob_len)
+      byRSA = byRSA || key.dropFirst(4).starts(with: "ssh-rsa".utf8)
       let code = try drive(.login, until: deadline, timeout) {
         libssh2_agent_userauth(agent.handle, user, identity)
       }

@@ -39,6 +39,7 @@ package struct SSHLogin: Sendable, Hashable {
   package var agentSocket: String?
   /// A private key as its file has it.
   package var key: [UInt8]?
+  package var isRSA = false
   package var passphrase: String?
   package var password: String?
 

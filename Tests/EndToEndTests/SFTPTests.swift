@@ -190,6 +190,13 @@ struct SFTPTests {
     let foreign = try await run(endpoint("locked", ", passphrase: { env: WORDS }"), ["WORDS": "secret-words"])
     #expect(foreign.state("up") == "failed UNAUTHORIZED", "\(foreign.errors)")
     #expect(foreign.errors.contains("refused the login by `key_file`"), "\(foreign.errors)")
+    #expect(!foreign.errors.contains("ssh-rsa"), "\(foreign.errors)")
+    try SSHServer.makeKey(server.own + "/rsa", type: "rsa")
+    _ = try Sums.shell("cat rsa.pub >> authorized_keys", in: server.own)
+    let rsa = try await run(endpoint("rsa"))
+    #expect(
+      rsa.state("up") == "completed" || rsa.errors.contains("ssh-keygen -t ed25519"),
+      "libssh2 from 1.11 on signs it otherwise: \(rsa.errors)")
     #expect(try files(server).isEmpty)
     _ = try Sums.shell("cat locked.pub >> authorized_keys", in: server.own)
     let right = try await run(endpoint("locked", ", passphrase: { env: WORDS }"), ["WORDS": "secret-words"])

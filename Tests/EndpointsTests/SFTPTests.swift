@@ -131,6 +131,34 @@ struct SFTPTests {
     for (text, form) in cases { #expect(SSHKeyFile.form(of: Array(text.utf8)) == form, "\(text)") }
   }
 
+  /// Its public half is not encrypted, whatever the rest is.
+  @Test func rsaKeysAreToldByTheirFiles() {
+    func openSSH(_ type: String) -> String {
+      var (key, body) = (SSHWriter(), SSHWriter())
+      key.string(type)
+      for text in ["aes256-ctr", "bcrypt", "salt"] { body.string(text) }
+      body.uint32(1)
+      body.string(key.bytes)
+      let text = Base64.encode(Array("openssh-key-v1".utf8) + [0] + body.bytes)
+      return "-----BEGIN OPENSSH PRIVATE KEY-----\n\(text)\n-----END OPENSSH PRIVATE KEY-----\n"
+    }
+    func pem(_ head: [UInt8]) -> String {
+      "-----BEGIN PRIVATE KEY-----\n\(Base64.encode(head))\n-----END PRIVATE KEY-----\n"
+    }
+    let cases: [(String, Bool)] = [
+      (openSSH("ssh-rsa"), true), (openSSH("ssh-ed25519"), false),
+      ("-----BEGIN RSA PRIVATE KEY-----\nMIIB\n", true), ("-----BEGIN EC PRIVATE KEY-----\nMIIB\n", false),
+      (
+        pem([
+          0x30, 0x82, 1, 0x54, 2, 1, 0, 0x30, 0x0D, 6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 1, 5, 0,
+        ]), true
+      ),
+      (pem([0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22]), false), ("", false),
+      ("-----BEGIN OPENSSH PRIVATE KEY-----\n!!\n", false),
+    ]
+    for (text, isRSA) in cases { #expect(SSHKeyFile.isRSA(Array(text.utf8)) == isRSA, "\(text)") }
+  }
+
   // MARK: Listings
 
   private func name(_ name: String, _ mode: UInt32, size: UInt64 = 1) -> SFTPReply.Name {

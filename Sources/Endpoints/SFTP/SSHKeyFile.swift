@@ -12,8 +12,7 @@ package enum SSHKeyFile {
   }
 
   package static func form(of bytes: [UInt8]) -> Form {
-    let text = String(decoding: bytes.prefix(64 << 10), as: UTF8.self)
-    let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmed(\.isWhitespace) }
+    let lines = lines(of: bytes)
     guard let first = lines.first(where: { !$0.isEmpty }) else { return .unknown }
     if first.hasPrefix("ssh-") || first.hasPrefix("ecdsa-") || first.hasPrefix("---- BEGIN SSH2 PUBLIC") {
       return .publicKey
@@ -27,14 +26,42 @@ package enum SSHKeyFile {
       ? .encrypted : .plain
   }
 
-  /// OpenSSH's own form (PROTOCOL.key): a magic, then the cipher's name.
-  private static func openSSH(_ lines: [String]) -> Form {
-    let body = lines.drop { $0 != "-----BEGIN OPENSSH PRIVATE KEY-----" }.dropFirst()
-      .prefix { !$0.hasPrefix("-----END") }.joined()
+  /// Whether it is known to be an RSA key: PKCS #8 tells it only where it is not encrypted.
+  package static func isRSA(_ bytes: [UInt8]) -> Bool {
+    let lines = lines(of: bytes)
+    if lines.contains("-----BEGIN RSA PRIVATE KEY-----") { return true }
+    if var rest = openSSHBody(lines) {
+      // Cipher, key derivation and its options, the number of keys, the first one's public half.
+      guard rest.text() != nil, rest.text() != nil, rest.string() != nil, rest.uint32() != nil,
+        var key = rest.string().map({ SSHBytes($0) })
+      else { return false }
+      return key.text() == "ssh-rsa"
+    }
+    // rsaEncryption (RFC 8017, A.1), within the first members of PrivateKeyInfo (RFC 5208, 5).
+    let head = (body(lines) ?? []).prefix(32)
+    let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+    return head.indices.contains { head[$0...].starts(with: rsa) }
+  }
+
+  private static func lines(of bytes: [UInt8]) -> [String] {
+    String(decoding: bytes.prefix(64 << 10), as: UTF8.self).split(whereSeparator: \.isNewline)
+      .map { $0.trimmed(\.isWhitespace) }
+  }
+
+  private static func body(_ lines: [String]) -> [UInt8]? {
+    Base64.decode(
+      lines.drop { !$0.hasPrefix("-----BEGIN ") }.dropFirst().prefix { !$0.hasPrefix("-----END") }.joined())
+  }
+
+  /// OpenSSH's own form (PROTOCOL.key) behind its magic; nil for others.
+  private static func openSSHBody(_ lines: [String]) -> SSHBytes? {
     let magic = Array("openssh-key-v1".utf8) + [0]
-    guard let bytes = Base64.decode(body), bytes.starts(with: magic) else { return .unknown }
-    var rest = SSHBytes(bytes[magic.count...])
-    guard let cipher = rest.text() else { return .unknown }
+    guard let bytes = body(lines), bytes.starts(with: magic) else { return nil }
+    return SSHBytes(bytes[magic.count...])
+  }
+
+  private static func openSSH(_ lines: [String]) -> Form {
+    guard var rest = openSSHBody(lines), let cipher = rest.text() else { return .unknown }
     return cipher == "none" ? .plain : .encrypted
   }
 }
