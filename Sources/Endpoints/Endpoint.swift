@@ -12,10 +12,13 @@ package struct Endpoint: Sendable {
   package var policy: Policy
   package var policyName: String?
   package var headers: [HeaderSetting]
+  /// What its own keys say of each object, by their names: values from the environment as they are written.
+  package var objectWords: [String: String]
 
   package init(
     name: String, driver: any EndpointDriver, url: String, authentication: Authentication = .none,
-    policy: Policy = Policy(), policyName: String? = nil, headers: [HeaderSetting] = []
+    policy: Policy = Policy(), policyName: String? = nil, headers: [HeaderSetting] = [],
+    objectWords: [String: String] = [:]
   ) {
     self.name = name
     self.driver = driver
@@ -24,5 +27,6 @@ package struct Endpoint: Sendable {
     self.policy = policy
     self.policyName = policyName
     self.headers = headers
+    self.objectWords = objectWords
   }
 }

@@ -31,6 +31,11 @@ extension EndpointDriver {
   package static var keyNames: [String] { keys.names }
   package static var requiredKeys: [String] { keys.required }
 
+  /// What the kind's own keys say of each object, by their names.
+  package static func objectWords(_ fields: Fields) -> [String: String] {
+    keys.keys.filter(\.isOfObject).reduce(into: [:]) { $0.merge(fields.written($1.name)) { $1 } }
+  }
+
   /// Reads the kind's own keys; what is wrong with them goes to the fields' faults.
   package static func read(_ fields: Fields) -> any EndpointDriver {
     var driver = Self()

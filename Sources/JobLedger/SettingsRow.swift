@@ -35,6 +35,7 @@ enum SettingsRow {
     if !given.metadata.isEmpty { members.append(.init("metadata", .dictionary(given.metadata))) }
     if !given.tags.isEmpty { members.append(.init("tags", .dictionary(given.tags))) }
     if let name = given.storageClass { members.append(.init("storage_class", .string(name))) }
+    if !given.written.isEmpty { members.append(.init("written", .dictionary(given.written))) }
     if let then = settings.then { members.append(.init("then", AttachJSON.write(then))) }
     if let name = settings.policyName { members.append(.init("policy_name", .string(name))) }
     return JSON.object(members).text
@@ -65,6 +66,7 @@ enum SettingsRow {
     settings.given.metadata = json.dictionary("metadata") ?? [:]
     settings.given.tags = json.dictionary("tags") ?? [:]
     settings.given.storageClass = json.string("storage_class")
+    settings.given.written = json.dictionary("written") ?? [:]
     settings.then = json.object("then").flatMap(AttachJSON.read)
     settings.policyName = json.string("policy_name")
     return settings

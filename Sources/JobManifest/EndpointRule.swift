@@ -70,7 +70,8 @@ enum EndpointRule {
     policy.overlay(tls)
     return Endpoint(
       name: entry.key, driver: driver, url: url, authentication: authentication ?? .none, policy: policy,
-      policyName: reference?.name, headers: headers.compactMap(\.setting))
+      policyName: reference?.name, headers: headers.compactMap(\.setting),
+      objectWords: kind?.objectWords(fields) ?? [:])
   }
 
   private static func kind(_ text: String) throws(ValueFault) -> any EndpointDriver.Type {

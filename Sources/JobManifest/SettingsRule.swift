@@ -50,6 +50,9 @@ struct SettingsRule {
         // Read and reported with its level; this transfer is not planned.
         continue
       }
+      if setting == .contentType || setting == .storageClass {
+        settings.given.written[setting.rawValue] = value.written
+      }
     }
     if let preserve = level.preserve { settings.preserve = preserve.rule }
     if direction.writesRemote {

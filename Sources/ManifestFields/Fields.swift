@@ -63,9 +63,14 @@ package struct Fields {
   }
 
   package func marked(_ text: String, at mark: YAMLMark, allowed: Scope.Allowed, key: String) -> MarkedText? {
-    guard let text = scope.interpolate(text, at: mark, allowed: allowed, key: key) else { return nil }
-    return MarkedText(
-      text: text, mark: scope.faults.sourceMark(mark), lineText: scope.faults.lineText(mark) ?? "")
+    let (put, used) = scope.tracksEnvironment {
+      scope.interpolate(text, at: mark, allowed: allowed, key: key)
+    }
+    guard let put else { return nil }
+    var marked = MarkedText(
+      text: put, mark: scope.faults.sourceMark(mark), lineText: scope.faults.lineText(mark) ?? "")
+    if used, !put.dependsOnEntry { marked.written = scope.written(text) }
+    return marked
   }
 
   package func text(_ key: String, allowed: Scope.Allowed = .settled) -> String? {
@@ -188,6 +193,15 @@ package struct Fields {
       if let literal = text?.literal { result[entry.key] = literal }
     }
     return result
+  }
+
+  /// A key's texts by their paths, as `Scope.written` has them.
+  package func written(_ key: String) -> [String: String] {
+    guard let node = node(key) else { return [:] }
+    if let scalar = node.scalar { return [key: scope.written(scalar.text)] }
+    return (node.mapping ?? []).reduce(into: [:]) { texts, entry in
+      texts["\(key).\(entry.key)"] = entry.value.scalar.map { scope.written($0.text) }
+    }
   }
 
   package static func wrongType(_ node: YAMLNode, wanted: String, key: String) -> String {

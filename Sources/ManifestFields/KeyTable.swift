@@ -5,6 +5,8 @@ package struct KeyTable<Value: Sendable>: Sendable, ExpressibleByArrayLiteral {
   package struct Key: Sendable {
     package let name: String
     package let isRequired: Bool
+    /// What it says is of each object that is made: a session is told of it when it is opened.
+    package private(set) var isOfObject = false
     /// What the manifest's schema says of the value.
     package private(set) var schema: JSON
     /// The keys of the mapping that is its value.
@@ -205,6 +207,13 @@ extension KeyTable.Key {
 
   /// The same with a sentence in the schema.
   package func described(_ text: String) -> Self { with("description", .string(text)) }
+
+  /// The same, of what is said of each object.
+  package var ofObject: Self {
+    var key = self
+    key.isOfObject = true
+    return key
+  }
 
   /// The same with something else that the schema says.
   package func with(_ name: String, _ value: JSON) -> Self {

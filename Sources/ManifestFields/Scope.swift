@@ -127,13 +127,28 @@ package final class Scope {
     }
   }
 
+  /// The text as it is written, with the manifest's own variables put in: what comes from elsewhere stays by its name.
+  package func written(_ text: String) -> String {
+    guard let parsed = try? InterpolationParser.parse(text) else { return text }
+    return parsed.parts.map { part in
+      switch part {
+      case .literal(let literal): return literal
+      case .reference(let reference):
+        guard case .variable(let name) = reference.name, !environmentVariables.contains(name),
+          let value = try? reference.filtered(variables[name] ?? "", what: "")
+        else { return "${\(reference.name.text)}" }
+        return value
+      }
+    }.joined()
+  }
+
   /// Runs a reading and tells whether it used the environment.
   package func tracksEnvironment<Result>(_ body: () -> Result) -> (result: Result, used: Bool) {
     let before = usedEnvironment
     usedEnvironment = false
     let result = body()
     let used = usedEnvironment
-    usedEnvironment = before
+    usedEnvironment = before || used
     return (result, used)
   }
 

@@ -87,6 +87,7 @@ struct RoundTripTests {
     settings.given.metadata = ["owner": "anna"]
     settings.given.tags = ["team": "a b"]
     settings.given.storageClass = "STANDARD_IA"
+    settings.given.written = ["metadata.owner": "${env.OWNER}"]
     return settings
   }
 

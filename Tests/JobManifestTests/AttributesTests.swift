@@ -39,6 +39,41 @@ struct AttributesTests {
     #expect(download.settings["s3"]?.given == GivenAttributes() && download.ownGiven.isEmpty)
   }
 
+  /// What the environment gives is known by its name, so that another value is no other manifest.
+  @Test func valuesOfTheEnvironment() throws {
+    let text = """
+      version: 1
+      job: test
+      vars: { team: blue, home: "${env.HOME}" }
+      endpoints:
+        s3:
+          type: s3
+          url: "https://s3.example.net"
+          bucket: b
+          tags: { team: "${var.team}", from: "${env.HOME}", home: "${var.home}" }
+          storage_class: "${var.team}"
+      transfers:
+        - id: a
+          upload: x
+          to: "s3:x"
+          content_type: "text/${env.HOME|basename}"
+          metadata: { team: "${var.team}", From: "of ${env.HOME}", day: "${env.HOME} ${run.date}" }
+
+      """
+    let result = read(text)
+    #expect(result.diagnostics.filter { $0.severity == .error } == [])
+    let job = try #require(result.job)
+    #expect(
+      job.endpoints["s3"]?.objectWords == [
+        "tags.team": "blue", "tags.from": "${env.HOME}", "tags.home": "${var.home}", "storage_class": "blue",
+      ])
+    let settings = try #require(job.templates.first?.settings["s3"])
+    #expect(settings.contentType == "text/u" && settings.given.metadata["from"] == "of /home/u")
+    #expect(
+      settings.given.written == ["content_type": "text/${env.HOME}", "metadata.from": "of ${env.HOME}"])
+    #expect(job.templates.first?.attributes.map(\.value.written) == ["${env.HOME} ${run.date}"])
+  }
+
   @Test func whatRowsAndTheRunDecide() throws {
     let rows = try template(
       "for_each: { list: l }, upload: \"${each.line}\", to: \"s3:${each.line}\", metadata: { line: \"${each.line}\", k: v }, tags: { day: \"${run.date}\" }"

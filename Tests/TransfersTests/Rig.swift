@@ -83,7 +83,8 @@ final class Rig: Sendable {
 
   func run(
     from source: String, to destination: String, expect: JobModel.Expectation = JobModel.Expectation(),
-    endpoint: Authentication = .none, boot: String = "boot", now: Double = 1_700_000_000,
+    endpoint: Authentication = .none, objectWords: [String: String] = [:], boot: String = "boot",
+    now: Double = 1_700_000_000,
     changing: (inout TransferSettings) -> Void = { _ in }, stopAt: Int? = nil,
     stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
     response: @escaping @Sendable (Sent) -> Reply
@@ -125,7 +126,8 @@ final class Rig: Sendable {
     let store = Endpoint(
       name: "store", driver: S3Driver(bucket), url: "http://h", authentication: endpoint)
     let other = Endpoint(
-      name: "other", driver: S3Driver(bucket), url: "http://o", authentication: endpoint)
+      name: "other", driver: S3Driver(bucket), url: "http://o", authentication: endpoint,
+      objectWords: objectWords)
     let context = TransferContext(
       transport, writer, ledger: ledger, folder: folder, run: run.number, boot: boot,
       endpoints: ["api": api, "web": web, "signed": signed, "tus": tus, "store": store, "other": other],

@@ -26,11 +26,11 @@ struct UploadAttributesTests {
   }
 
   private static func run(
-    _ rig: Rig, _ store: FakeStore, stopped: Bool = false,
+    _ rig: Rig, _ store: FakeStore, stopped: Bool = false, saying words: [String: String] = [:],
     changing change: (inout TransferSettings) -> Void = { _ in }
   ) async throws -> Rig.Outcome {
     try await rig.run(
-      from: "store:src", to: "other:dst", changing: change,
+      from: "store:src", to: "other:dst", objectWords: words, changing: change,
       stopAfter: { event in
         guard stopped, case .chunk = event else { return false }
         return true
@@ -65,7 +65,48 @@ struct UploadAttributesTests {
     #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
   }
 
-  /// A value from the environment may be another one in each attempt: the upload comes to its end all the same.
+  /// So is what its endpoint says of all objects.
+  @Test(arguments: [true, false]) func anEditedEndpoint(_ isEdited: Bool) async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
+    let killed = try await Self.run(rig, store, stopped: true, saying: ["acl": "private"])
+    #expect(killed.state == .paused(.interrupted) && killed.progress.session != nil)
+    let next = try await Self.run(rig, store, saying: ["acl": isEdited ? "public-read" : "private"])
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    #expect(store.state.withLock { $0.opened == (isEdited ? 2 : 1) && $0.aborted == (isEdited ? 1 : 0) })
+    let isTold = next.events.contains { event in
+      guard case .diagnostic(let diagnostic) = event else { return false }
+      return diagnostic.message.contains("it starts anew")
+    }
+    #expect(isTold == isEdited)
+  }
+
+  /// A value from the environment may be another one in each attempt: its name counts.
+  @Test func valuesOfTheEnvironment() async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
+    func run(_ build: String, stopped: Bool) async throws -> Rig.Outcome {
+      try await Self.run(rig, store, stopped: stopped) {
+        $0.given.metadata = ["build": build]
+        $0.given.written = ["metadata.build": "${env.BUILD}"]
+      }
+    }
+    _ = try await run("1", stopped: true)
+    #expect(try await run("2", stopped: false).state == .completed)
+    #expect(store.state.withLock { $0.opened == 1 && $0.aborted == 0 })
+  }
+
+  /// A session that an earlier version opened tells nothing to compare: it is gone on with.
+  @Test func aSessionOfAnEarlierVersion() async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
+    _ = try await Self.run(rig, store, stopped: true)
+    try await rig.alter { progress in
+      progress.session?.facts[SessionOpening.said] = nil
+      progress.session?.facts["said"] = "another digest"
+    }
+    #expect(try await Self.run(rig, store).state == .completed)
+    #expect(store.state.withLock { $0.opened == 1 && $0.aborted == 0 })
+  }
+
+  /// Words of rows may be others in each attempt: the upload comes to its end all the same.
   @Test func wordsThatAlwaysChange() async throws {
     let (rig, store) = (try Self.rig(.available), Self.store(Self.large))
     for attempt in ["1", "2", "3"] {
@@ -92,6 +133,12 @@ struct UploadAttributesTests {
     let ofRun = try await said { $0.given.metadata = ["by": "01RUN"] }
     #expect(try await said { $0.given.metadata = ["by": "${run.id}"] } == ofRun)
     #expect(try await said { $0.given.metadata = ["by": "me"] } != ofRun)
+    let header = try await said { $0.headers = [HeaderSetting(name: "X-A", value: .text("1"))] }
+    #expect(try await said { $0.headers = [HeaderSetting(name: "x-a", value: .text("1"))] } == header)
+    #expect(try await said { $0.headers = [HeaderSetting(name: "X-A", value: .text("2"))] } != header)
+    #expect(header != plain)
+    let secret = HeaderSetting(name: "X-A", value: .secret(.environment("A")))
+    #expect(try await said { $0.headers = [secret] } == plain)
   }
 
   /// The same bytes are there: they are adopted where they have what may not be lost, and else replaced.

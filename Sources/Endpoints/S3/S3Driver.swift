@@ -20,13 +20,14 @@ package struct S3Driver: EndpointDriver {
     .choice("addressing", \.settings.addressing),
     .choice("checksum", \.settings.checksum),
     .size("multipart_threshold", \.settings.multipartThreshold),
-    .header("storage_class", \.settings.storageClass),
-    .header("acl", \.settings.acl),
-    .header("cache_control", \.settings.cacheControl),
-    .texts("tags", \.settings.tags),
-    .header("server_side_encryption", \.settings.serverSideEncryption),
+    .header("storage_class", \.settings.storageClass).ofObject,
+    .header("acl", \.settings.acl).ofObject,
+    .header("cache_control", \.settings.cacheControl).ofObject,
+    .texts("tags", \.settings.tags).ofObject,
+    .header("server_side_encryption", \.settings.serverSideEncryption).ofObject,
     .texts(
-      "metadata", \.settings.metadata, names: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", fault: metadataFault),
+      "metadata", \.settings.metadata, names: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", fault: metadataFault
+    ).ofObject,
   ]
 
   /// Sent as headers `x-amz-meta-NAME`.

@@ -4,6 +4,9 @@ package struct GivenAttributes: Sendable, Hashable {
   package var metadata: [String: String] = [:]
   package var tags: [String: String] = [:]
   package var storageClass: String?
+  /// What of these, and of the content type, has a value from the environment, as it is written: by `metadata.owner`,
+  /// `content_type`. Another value is no other manifest.
+  package var written: [String: String] = [:]
 
   package init() {}
 
@@ -47,6 +50,7 @@ package struct AttributeTemplate: Sendable, Hashable {
 
   package func apply(_ text: String, to given: inout GivenAttributes) throws(ValueFault) {
     if let fault = Self.fault(key, name, text) { throw fault }
+    given.written["\(key.rawValue).\(name)"] = value.written
     switch key {
     case .metadata: given.metadata[name] = text
     case .tags: given.tags[name] = text

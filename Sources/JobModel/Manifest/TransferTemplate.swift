@@ -60,6 +60,8 @@ package struct MarkedText: Sendable, Hashable {
   package var text: InterpolatedText
   package var mark: SourceMark
   package var lineText: String
+  /// The text with values from the environment as they are written; nil where it has none, or differs from entry to entry.
+  package var written: String?
 
   package init(text: InterpolatedText, mark: SourceMark, lineText: String) {
     self.text = text

@@ -11,30 +11,40 @@ struct SessionOpening {
   let source: SendingSource
 
   /// The session's fact that tells what the manifest said of the object when it was opened.
-  static let said = "said"
-  /// The session's fact that it was opened in place of one that was told otherwise: that is done once, as words that come
-  /// from the environment may be others in each attempt.
+  static let said = "words"
+  /// The session's fact that it was opened in place of one that was told otherwise: that is done once, as rows may have other
+  /// words in each attempt.
   static let anew = "anew"
 
-  /// A digest of what the manifest says of the object, of which a session is told when it is opened and not later; the same in
-  /// each run. nil where the destination takes none of it.
+  /// A digest of what the manifest says of the object, its endpoint's own words included, of which a session is told when it
+  /// is opened and not later; the same in each run, and whatever the environment gives. nil where the destination takes none
+  /// of it.
   func said() throws -> String? {
     let (settings, destination) = (scope.settings, scope.record.transfer.destination)
     let abilities = RemotePlace.driver(destination, scope.context.endpoints).abilities
     guard !abilities.keeps.isEmpty || !abilities.takes.isEmpty else { return nil }
     let run = RunValues(id: scope.context.run.id, startedAt: scope.context.run.startedAt)
-    func written(_ value: String) -> String {
-      let text = value.replacing(run.date, with: "${run.date}")
-      return run.id.isEmpty ? text : text.replacing(run.id, with: "${run.id}")
-    }
     let (rule, given) = (settings.preserve, settings.given)
+    var words: [String: String] = [:]
+    if case .remote(let name, _) = destination { words = scope.context.endpoints[name]?.objectWords ?? [:] }
+    func say(_ key: String, _ value: String?) {
+      guard let value else { return }
+      let text = value.replacing(run.date, with: "${run.date}")
+      words[key] =
+        given.written[key] ?? (run.id.isEmpty ? text : text.replacing(run.id, with: "${run.id}"))
+    }
+    for header in settings.headers {
+      // Where a secret comes from says nothing of it.
+      if case .text(let text) = header.value { say("headers.\(header.name.lowercased())", text) }
+    }
+    for (name, value) in given.metadata { say("metadata.\(name)", value) }
+    for (name, value) in given.tags { say("tags.\(name)", value) }
+    say("storage_class", given.storageClass)
+    if abilities.keeps.contains(.contentType) { say("content_type", settings.contentType) }
     let asked = abilities.keeps.inOrder.filter { rule.asks(for: $0) }
     let text = JSON.array([
       .array(asked.map { .string($0.rawValue + (rule.demands($0) ? "!" : "")) }),
-      .bool(rule.takesAvailable && abilities.takes.contains(.storageClass)),
-      .text(abilities.keeps.contains(.contentType) ? settings.contentType : nil),
-      .dictionary(given.metadata.mapValues(written)), .dictionary(given.tags.mapValues(written)),
-      .text(given.storageClass.map(written)),
+      .bool(rule.takesAvailable && abilities.takes.contains(.storageClass)), .dictionary(words),
     ]).text
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }

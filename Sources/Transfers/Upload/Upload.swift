@@ -349,7 +349,7 @@ actor Upload {
       try SessionOpening(scope: scope, source: source).said() != before
     else { return }
     record.warn(
-      "`preserve`, `content_type`, `metadata`, `tags` or `storage_class` changed since the upload began: it starts anew"
+      "`preserve`, `content_type`, `headers`, `metadata`, `tags` or what else the manifest says of the object changed since the upload began: it starts anew"
     )
     await abandon()
     forget(.sessionGone)
