@@ -89,6 +89,9 @@ struct PackagingTests {
       assert environment["HAUL_SHARDS"] == str(job["completions"]) and job["parallelism"] <= job["completions"]
       mounts = {mount["name"] for mount in container["volumeMounts"]}
       assert mounts == {volume["name"] for volume in pod["volumes"]}
+      field = lambda container: [variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in container["env"] if variable["name"] == "FLEET"]
+      assert field(container) == ["metadata.labels['batch.kubernetes.io/controller-uid']"]
+      assert field(merge["template"]["spec"]["containers"][0]) == ["metadata.annotations['fleet']"]
       assert container["command"] == ["sh", "-c"] == merge["template"]["spec"]["containers"][0]["command"]
       print(json.dumps({"data": parts["ConfigMap", "haul-fleet"]["data"], "codes": rules,
         "run": container["args"][0], "merge": merge["template"]["spec"]["containers"][0]["args"][0]}))
@@ -98,13 +101,18 @@ struct PackagingTests {
     for name in ["fleet.yaml", "files.csv"] { try bench.writeJob(found["data"][name].string ?? "", as: name) }
     let check = try await bench.haul(["check", "fleet.yaml"])
     #expect(check.status == 0, "\(check.errors)")
-    func shell(_ line: String?, index: Int = 0, _ program: String = Programs.haul) async throws -> Finished {
+    func shell(
+      _ line: String?, index: Int = 0, fleet: String = "first", _ program: String = Programs.haul
+    ) async throws -> Finished {
       let text = (line ?? "").replacing("haul ", with: program + " ", maxReplacements: 1)
         .replacing("/etc/haul", with: bench.job).replacing("/reports", with: bench.job)
       return try await Running(
         "/bin/sh", ["-c", text],
         environment: bench.environment(
-          ["JOB_COMPLETION_INDEX": String(index), "HAUL_SHARDS": "16", "HAUL_STATE_DIR": bench.state]),
+          [
+            "JOB_COMPLETION_INDEX": String(index), "HAUL_SHARDS": "16", "HAUL_STATE_DIR": bench.state,
+            "FLEET": fleet,
+          ]),
         folder: bench.job, scratch: bench.scratch.path
       ).wait()
     }
@@ -113,15 +121,17 @@ struct PackagingTests {
     for index in 0..<16 {
       let run = try await shell(found["run"].string, index: index)
       // A part without transfers needs no secret.
-      #expect([0, 66].contains(run.status) && bench.exists("shard-\(index).json"), "\(run.errors)")
+      #expect([0, 66].contains(run.status) && bench.exists("first/shard-\(index).json"), "\(run.errors)")
       if run.status == 66 { refused += 1 }
     }
     #expect(refused > 0)
     let merge = try await shell(found["merge"].string)
     #expect(merge.status == 65 && merge.errors.contains("never began"), "\(merge.errors)")
-    // What an earlier fleet left does not stand for a part that ends without a report.
-    _ = try await shell(found["run"].string, "/bin/false")
-    #expect(!bench.exists("shard-0.json") && bench.exists("shard-1.json"))
+    // What an earlier fleet left does not stand for a part that ends without a report, or never starts.
+    _ = try await shell(found["run"].string, fleet: "second", "/bin/false")
+    #expect(bench.exists("second") && !bench.exists("second/shard-0.json"))
+    #expect(try await shell(found["merge"].string, fleet: "second").status == 66)
+    #expect(try await shell(found["merge"].string, fleet: "").status == 66)
     let help = try await bench.haul(["--help"]).output.replacing("\n", with: " ")
     let told = help.matches(of: /(?:codes:|;)\s+(\d+)\s/).compactMap { Int64($0.1) }
     #expect(found["codes"].array.compactMap(\.int).sorted() == told.filter { $0 != 0 })
