@@ -8,7 +8,7 @@ enum AttachJSON {
     [
       "method": .string(template.method.rawValue), "endpoint": .text(template.endpoint),
       "target": TemplateJSON.write(template.target), "body": template.body.map(TemplateJSON.write) ?? .null,
-      "headers": .array(template.headers.map(header)),
+      "headers": .array(template.headers.map(TemplateJSON.write)),
       "statuses": .array(template.statuses.map { .int($0) }),
       "policy": template.policy.map { PolicyJSON.write($0) } ?? .null,
     ]
@@ -21,24 +21,9 @@ enum AttachJSON {
     return AttachTemplate(
       method, endpoint: json.string("endpoint"), target: target,
       body: json.object("body") == nil ? nil : TemplateJSON.readBody(json.value("body")),
-      headers: (json.objects("headers") ?? []).compactMap(readHeader),
+      headers: (json.value("headers").array ?? []).compactMap(TemplateJSON.readHeader),
       statuses: (json.value("statuses").array ?? []).compactMap { $0.int64.map { Int(clamping: $0) } },
       policy: json.object("policy").map(PolicyJSON.read))
-  }
-
-  private static func header(_ header: AttachTemplate.Header) -> JSON {
-    switch header.value {
-    case .text(let one): ["name": .string(header.name), "text": TemplateJSON.write(one)]
-    case .secret(let secret): ["name": .string(header.name), "secret": PolicyJSON.reference(secret)]
-    }
-  }
-
-  private static func readHeader(_ json: JSONText) -> AttachTemplate.Header? {
-    guard let name = json.string("name") else { return nil }
-    if let text = TemplateJSON.readText(json.value("text")) { return .init(name: name, value: .text(text)) }
-    return json.object("secret").flatMap(PolicyJSON.readReference).map {
-      .init(name: name, value: .secret($0))
-    }
   }
 
   // MARK: What is on record of one transfer

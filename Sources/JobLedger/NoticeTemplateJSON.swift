@@ -12,7 +12,8 @@ enum NoticeTemplateJSON {
     case .webhook(let url, let json, let headers, let sign):
       members += [
         .init("webhook", address(url)), .init("json", json.map { TemplateJSON.write($0) } ?? .null),
-        .init("headers", .array(headers.map(header))), .init("sign", sign.map(PolicyJSON.reference) ?? .null),
+        .init("headers", .array(headers.map(TemplateJSON.write))),
+        .init("sign", sign.map(PolicyJSON.reference) ?? .null),
       ]
     }
     return .object(members)
@@ -31,9 +32,10 @@ enum NoticeTemplateJSON {
       return all(words, TemplateJSON.readText).map { .command($0) }
     }
     if json["ping"] != .null { return readAddress(json["ping"]).map { .ping($0) } }
-    guard let url = readAddress(json["webhook"]), let headers = all(json["headers"].array ?? [], readHeader)
+    guard let url = readAddress(json["webhook"]),
+      let headers = all(json["headers"].array ?? [], TemplateJSON.readHeader)
     else { return nil }
-    let (body, sign) = (TemplateJSON.readBody(json["json"]), readSecret(json["sign"]))
+    let (body, sign) = (TemplateJSON.readBody(json["json"]), TemplateJSON.readSecret(json["sign"]))
     guard json["json"] == .null || body != nil, json["sign"] == .null || sign != nil else { return nil }
     return .webhook(url: url, json: body, headers: headers, sign: sign)
   }
@@ -54,28 +56,6 @@ enum NoticeTemplateJSON {
 
   private static func readAddress(_ json: JSON) -> NoticeTemplate.Address? {
     if let text = TemplateJSON.readText(json["text"]) { return .text(text) }
-    return readSecret(json["secret"]).map { .secret($0) }
-  }
-
-  private static func readSecret(_ json: JSON) -> SecretReference? {
-    json.members == nil ? nil : PolicyJSON.readReference(JSONText(json.text))
-  }
-
-  // MARK: Webhooks
-
-  private static func header(_ header: HeaderTemplate) -> JSON {
-    switch header.value {
-    case .text(let text): ["name": .string(header.name), "text": TemplateJSON.write(text.text)]
-    case .secret(let secret): ["name": .string(header.name), "secret": PolicyJSON.reference(secret)]
-    }
-  }
-
-  private static func readHeader(_ json: JSON) -> HeaderTemplate? {
-    guard let name = json["name"].string else { return nil }
-    if let text = TemplateJSON.readText(json["text"]) {
-      let mark = SourceMark(file: "", line: 0, column: 0)
-      return HeaderTemplate(name: name, value: .text(MarkedText(text: text, mark: mark, lineText: "")))
-    }
-    return readSecret(json["secret"]).map { HeaderTemplate(name: name, value: .secret($0)) }
+    return TemplateJSON.readSecret(json["secret"]).map { .secret($0) }
   }
 }

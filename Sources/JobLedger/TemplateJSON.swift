@@ -28,6 +28,23 @@ enum TemplateJSON {
     return read.count == parts.count ? InterpolatedText(parts: read) : nil
   }
 
+  static func write(_ header: ExtraHeader<InterpolatedText>) -> JSON {
+    switch header.value {
+    case .text(let text): ["name": .string(header.name), "text": write(text)]
+    case .secret(let secret): ["name": .string(header.name), "secret": PolicyJSON.reference(secret)]
+    }
+  }
+
+  static func readHeader(_ json: JSON) -> ExtraHeader<InterpolatedText>? {
+    guard let name = json["name"].string else { return nil }
+    if let text = readText(json["text"]) { return .init(name: name, value: .text(text)) }
+    return readSecret(json["secret"]).map { .init(name: name, value: .secret($0)) }
+  }
+
+  static func readSecret(_ json: JSON) -> SecretReference? {
+    json.members == nil ? nil : PolicyJSON.readReference(JSONText(json.text))
+  }
+
   private static func filter(_ filter: InterpolatedText.Filter) -> JSON {
     switch filter {
     case .url: "url"

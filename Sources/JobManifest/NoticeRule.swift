@@ -64,7 +64,7 @@ struct NoticeRule {
     guard let hook = fields.fields("webhook", Self.webhook) else { return nil }
     hook.require("url", hint: "url: https://hooks.example.net/haul")
     let url = address("url", in: hook)
-    let headers = HeaderRule.read(hook, allowed: [.run, .notice])
+    let headers = HeaderRule.read(hook, allowed: [.run, .notice]).map { $0.map(\.text) }
     let sign = SecretRule.read("sign", in: hook)
     let body = hook.node("json").flatMap { JSONTemplateRule(scope: scope, allowed: Self.values).read($0) }
     guard let url, !hook.has("json") || body != nil, !hook.has("sign") || sign != nil else { return nil }

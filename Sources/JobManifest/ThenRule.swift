@@ -53,18 +53,13 @@ struct ThenRule {
         statuses: statuses ?? []))
   }
 
-  private func headers(_ texts: inout [MarkedText]) -> [AttachTemplate.Header] {
+  private func headers(_ texts: inout [MarkedText]) -> [ExtraHeader<InterpolatedText>] {
     if let entry = fields.node("headers")?.mapping?.first(where: { $0.key.lowercased() == Self.key }) {
       scope.faults.error("haul sets `\(entry.key)` itself", at: entry.keyMark, hint: "leave it out")
     }
-    return HeaderRule.read(fields, allowed: Self.values).map { header in
-      switch header.value {
-      case .secret(let secret): return AttachTemplate.Header(name: header.name, value: .secret(secret))
-      case .text(let text):
-        texts.append(text)
-        return AttachTemplate.Header(name: header.name, value: .text(text.text))
-      }
-    }
+    let headers = HeaderRule.read(fields, allowed: Self.values)
+    texts += headers.compactMap(\.text)
+    return headers.map { $0.map(\.text) }
   }
 
   private func statuses() -> [Int]? {

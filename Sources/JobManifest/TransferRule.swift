@@ -126,11 +126,7 @@ struct TransferRule {
   ) {
     var texts =
       [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
-      + level.attributeItems.map(\.value)
-      + (level.then?.texts ?? [])
-    for header in level.headers {
-      if case .text(let text) = header.value { texts.append(text) }
-    }
+    texts += level.attributeItems.map(\.value) + (level.then?.texts ?? []) + level.headers.compactMap(\.text)
     for text in texts {
       for reference in text.text.references {
         switch (reference.name, fanOut) {

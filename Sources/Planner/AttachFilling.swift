@@ -38,7 +38,7 @@ struct AttachFilling {
     }
     var filled = try template.map { text throws(EntryFault) in try self.text(text, values) }
     filled.target = target
-    for case .text(let text) in filled.headers.map(\.value) {
+    for text in filled.headers.compactMap(\.text) {
       for case .literal(let literal) in text.parts where !HeaderSetting.isSafe(value: literal) {
         throw fault("a header of `then` has a line end or a control character", nil)
       }

@@ -50,11 +50,7 @@ final class EntryPlanner {
     constantExpect = Self.constant(expect)
     rowSettings = template.rowSettings.map { ($0.setting, CompiledText($0.value, columns: columns)) }
     rowHeaders = template.headers.compactMap { header in
-      if case .text(let text) = header.value {
-        (header.name, CompiledText(text, columns: columns))
-      } else {
-        nil
-      }
+      header.text.map { (header.name, CompiledText($0, columns: columns)) }
     }
     rowAttributes = template.attributes.map { ($0, CompiledText($0.value, columns: columns)) }
     rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }

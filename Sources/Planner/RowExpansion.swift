@@ -136,9 +136,6 @@ struct RowExpansion {
     if let key = source.key { texts.append(key) }
     texts += template.expect.values.sorted { $0.mark < $1.mark }
     texts += template.rowSettings.map(\.value) + template.needs + template.attributes.map(\.value)
-    for header in template.headers {
-      if case .text(let text) = header.value { texts.append(text) }
-    }
-    return texts + (template.then?.texts ?? [])
+    return texts + template.headers.compactMap(\.text) + (template.then?.texts ?? [])
   }
 }

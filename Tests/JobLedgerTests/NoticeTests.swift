@@ -43,7 +43,6 @@ struct NoticeTests {
   /// What a job tells, kept for runs whose manifest can't be read.
   @Test func whatAJobTellsComesBackAsItWas() throws {
     let text = try InterpolationParser.parse("$${x}$ ${job.name|url|default(a b)}: ${run.exit_code}")
-    let header = MarkedText(text: text, mark: SourceMark(file: "", line: 0, column: 0), lineText: "")
     let body = NoticeTemplate.Body.mapping([
       .init("text", .text(text)), .init("list", .list([.value(.integer(1)), .value(.null), .value("t")])),
       .init("deep", .mapping([.init("value", .value(.object([.init("a", .bool(true))])))])),
@@ -60,8 +59,7 @@ struct NoticeTests {
           .webhook(
             url: .text(InterpolatedText("https://h/key")), json: body,
             headers: [
-              HeaderTemplate(name: "X-A", value: .text(header)),
-              HeaderTemplate(name: "X-S", value: .secret(.file("/key"))),
+              .init(name: "X-A", value: .text(text)), .init(name: "X-S", value: .secret(.file("/key"))),
             ], sign: .command(["pass", "hook"]))),
         NoticeTemplate(
           .end, index: 2, .webhook(url: .secret(.file("/url")), json: nil, headers: [], sign: nil)),

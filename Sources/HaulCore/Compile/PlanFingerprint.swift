@@ -47,9 +47,7 @@ enum PlanFingerprint {
     var texts = [template.source.text, template.destination.text] + template.needs
     texts += template.expect.values + template.rowSettings.map(\.value) + template.attributes.map(\.value)
     if case .rows(let source, _) = template.fanOut, let key = source.key { texts.append(key) }
-    for header in template.headers {
-      if case .text(let text) = header.value { texts.append(text) }
-    }
+    texts += template.headers.compactMap(\.text)
     return texts.contains { text in
       text.text.references.contains { $0.name == .runID || $0.name == .runDate }
     }

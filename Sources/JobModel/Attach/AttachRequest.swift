@@ -31,12 +31,7 @@ package struct AttachRequest: Sendable, Hashable {
   /// The request as one text, to tell it from another: where a header's secret comes from is no part of it, nor is the query
   /// of a signed URL, which is new each day.
   package var description: String {
-    let headers = headers.map { header in
-      switch header.value {
-      case .text(let text): "\(header.name.lowercased()): \(text)"
-      case .secret: "\(header.name.lowercased()):"
-      }
-    }
+    let headers = headers.map { "\($0.name.lowercased()):" + ($0.text.map { " " + $0 } ?? "") }
     return JSON.array(
       [
         .string(method.rawValue), .text(endpoint), .string(address), .text(body),
@@ -65,17 +60,9 @@ extension AttachTemplate {
     guard !saysFile(target) || !climbs(address) else {
       throw ValueFault("the address `\(Self.withoutQuery(address))` has `.` or `..` as a part of its path")
     }
-    var own: [HeaderSetting] = []
-    for header in headers {
-      switch header.value {
-      case .secret(let secret): own.append(HeaderSetting(name: header.name, value: .secret(secret)))
-      case .text(let text):
-        let value = values.text(text, run: run)
-        guard HeaderSetting.isSafe(value: value) else {
-          throw ValueFault("the header `\(header.name)` would have a line end or a control character")
-        }
-        own.append(HeaderSetting(name: header.name, value: .text(value)))
-      }
+    let own = headers.map { $0.map { values.text($0, run: run) } }
+    for header in own where !HeaderSetting.isSafe(value: header.text ?? "") {
+      throw ValueFault("the header `\(header.name)` would have a line end or a control character")
     }
     return AttachRequest(
       method, endpoint: endpoint, target: address,

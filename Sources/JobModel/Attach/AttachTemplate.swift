@@ -7,27 +7,13 @@ package struct AttachTemplate: Sendable, Hashable {
     package var word: String { rawValue.uppercased() }
   }
 
-  package struct Header: Sendable, Hashable {
-    package enum Value: Sendable, Hashable {
-      case text(InterpolatedText)
-      case secret(SecretReference)
-    }
-    package var name: String
-    package var value: Value
-
-    package init(name: String, value: Value) {
-      self.name = name
-      self.value = value
-    }
-  }
-
   package var method: Method
   /// Whose path the target is, and whose credentials go along; nil where the target is a URL.
   package var endpoint: String?
   package var target: InterpolatedText
   /// nil for an empty body.
   package var body: JSONTemplate?
-  package var headers: [Header]
+  package var headers: [ExtraHeader<InterpolatedText>]
   /// Statuses of answers that end it well; empty for any 2xx.
   package var statuses: [Int]
   /// What rules the request, in place of the transfer's policy.
@@ -35,7 +21,7 @@ package struct AttachTemplate: Sendable, Hashable {
 
   package init(
     _ method: Method, endpoint: String?, target: InterpolatedText, body: JSONTemplate? = nil,
-    headers: [Header] = [], statuses: [Int] = [], policy: EffectivePolicy? = nil
+    headers: [ExtraHeader<InterpolatedText>] = [], statuses: [Int] = [], policy: EffectivePolicy? = nil
   ) {
     self.method = method
     self.endpoint = endpoint
@@ -52,10 +38,7 @@ package struct AttachTemplate: Sendable, Hashable {
 
   /// All its texts that may say something.
   package var texts: [InterpolatedText] {
-    [target] + (body?.texts ?? [])
-      + headers.compactMap { header in
-        if case .text(let text) = header.value { text } else { nil }
-      }
+    [target] + (body?.texts ?? []) + headers.compactMap(\.text)
   }
 
   /// Digests of the file that it says.
@@ -72,9 +55,7 @@ package struct AttachTemplate: Sendable, Hashable {
     var mapped = self
     mapped.target = try text(target)
     mapped.body = try body?.map(text)
-    for (index, header) in headers.enumerated() {
-      if case .text(let one) = header.value { mapped.headers[index].value = .text(try text(one)) }
-    }
+    mapped.headers = try headers.map { header throws(Fault) in try header.map(text) }
     return mapped
   }
 

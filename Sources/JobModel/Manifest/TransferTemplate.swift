@@ -80,26 +80,3 @@ package struct RowSetting: Sendable, Hashable {
     self.value = value
   }
 }
-
-/// An extra header whose value may differ from row to row.
-package struct HeaderTemplate: Sendable, Hashable {
-  package enum Value: Sendable, Hashable {
-    case text(MarkedText)
-    case secret(SecretReference)
-  }
-  package var name: String
-  package var value: Value
-
-  package init(name: String, value: Value) {
-    self.name = name
-    self.value = value
-  }
-
-  /// The header where no row has a say in it.
-  package var setting: HeaderSetting? {
-    switch value {
-    case .secret(let secret): HeaderSetting(name: name, value: .secret(secret))
-    case .text(let text): text.text.literal.map { HeaderSetting(name: name, value: .text($0)) }
-    }
-  }
-}

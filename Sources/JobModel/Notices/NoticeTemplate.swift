@@ -2,7 +2,7 @@
 package struct NoticeTemplate: Sendable, Hashable {
   package enum Action: Sendable, Hashable {
     case command([InterpolatedText])
-    case webhook(url: Address, json: Body?, headers: [HeaderTemplate], sign: SecretReference?)
+    case webhook(url: Address, json: Body?, headers: [ExtraHeader<InterpolatedText>], sign: SecretReference?)
     case ping(Address)
   }
   package enum Address: Sendable, Hashable {
@@ -38,12 +38,7 @@ package struct NoticeTemplate: Sendable, Hashable {
     case .webhook(let url, let json, let headers, let sign):
       .webhook(
         url: url.filled(values), body: (json?.filled(values.text) ?? values.json(event)).text,
-        headers: headers.map { header in
-          switch header.value {
-          case .text(let text): HeaderSetting(name: header.name, value: .text(values.text(text.text)))
-          case .secret(let secret): HeaderSetting(name: header.name, value: .secret(secret))
-          }
-        }, sign: sign)
+        headers: headers.map { $0.map(values.text) }, sign: sign)
     case .ping(let url):
       .ping(
         url: url.filled(values),

@@ -33,10 +33,8 @@ struct SessionOpening {
       words[key] =
         given.written[key] ?? (run.id.isEmpty ? text : text.replacing(run.id, with: "${run.id}"))
     }
-    for header in settings.headers {
-      // Where a secret comes from says nothing of it.
-      if case .text(let text) = header.value { say("headers.\(header.name.lowercased())", text) }
-    }
+    // Where a secret comes from says nothing of it.
+    for header in settings.headers { say("headers.\(header.name.lowercased())", header.text) }
     for (name, value) in given.metadata { say("metadata.\(name)", value) }
     for (name, value) in given.tags { say("tags.\(name)", value) }
     say("storage_class", given.storageClass)
