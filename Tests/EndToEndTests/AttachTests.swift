@@ -6,7 +6,7 @@ import Testing
 @Suite(.turns, .timeLimit(.minutes(30)))
 struct AttachTests {
   private func job(
-    _ server: AttachServer, _ transfers: [String], defaults: String = "", policy: String = "",
+    _ server: ReceivingServer, _ transfers: [String], defaults: String = "", policy: String = "",
     name: String = "tied"
   ) -> String {
     """
@@ -26,7 +26,7 @@ struct AttachTests {
 
   @Test func aRecordIsTold() async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     try bench.serve("a.mp4", size: 70_000)
     try bench.source("b.txt", size: 9_000)
     let json = """
@@ -83,7 +83,7 @@ struct AttachTests {
   @Test(arguments: ["late", "hang", "close", "moody"])
   func badReceivers(_ mood: String) async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     var transfers: [String] = []
     for number in 0..<8 {
       try bench.serve("\(number).bin", size: 3_000, seed: UInt64(number))
@@ -119,7 +119,7 @@ struct AttachTests {
   /// Refused for good: the file stays, and the next run makes this request alone.
   @Test func refusedForGood() async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     try bench.serve("a.bin", size: 5_000)
     try bench.source("b.bin", size: 6_000)
     let text = job(
@@ -172,7 +172,7 @@ struct AttachTests {
   /// A user's cancel while it is owed: the file stays, and nothing is sent.
   @Test func canceled() async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     try bench.serve("a.bin", size: 5_000)
     let text = job(server, ["{ id: a, download: files:a.bin, to: a.bin, then: { post: api:ok } }"])
     try server.answers(500)
@@ -195,7 +195,7 @@ struct AttachTests {
   /// Rows say what belongs to them; where they say nothing, at their place.
   @Test func rows() async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     for name in ["x", "y"] { try bench.serve(name, size: 2_000, seed: name == "x" ? 1 : 2) }
     try Data("file,record\nx,7\ny,8\n".utf8).write(to: URL(fileURLWithPath: bench.job + "/rows.csv"))
     let row =
@@ -219,7 +219,7 @@ struct AttachTests {
   /// no byte of its file moves. `HAUL_ATTACH_KILLS`: SIGKILLs (10). `HAUL_TORTURE_SEED`: what their instants follow from.
   @Test func killedAtAnyInstant() async throws {
     let bench = try Bench()
-    let server = try await AttachServer(bench)
+    let server = try await ReceivingServer.ofRecords(bench)
     var transfers: [String] = []
     for number in 0..<24 {
       try bench.serve("\(number).bin", size: 20_000 + number, seed: UInt64(number))

@@ -34,7 +34,7 @@ struct NoticesTests {
 
   @Test func pingsAsDeadManServicesHaveThem() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let good = try await bench.run(job(pings(hooks.url)))
     #expect(good.status == 0 && good.faults == "", "\(good.faults)\(good.errors)")
     // Those of several receivers go out side by side.
@@ -52,7 +52,7 @@ struct NoticesTests {
 
   @Test func webhooksAndCommandsSayWhatHappened() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let on = """
       failure:
         - webhook:
@@ -101,14 +101,14 @@ struct NoticesTests {
   /// What did not arrive is owed, is told of, and comes with the next command under the same key.
   @Test func owedUntilItIsDelivered() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
-    try hooks.isDown(true)
+    let hooks = try await ReceivingServer.ofNotices(bench)
+    try hooks.answers(503)
     let run = try await bench.run(job("end: [ { webhook: { url: \"\(hooks.url)/a\" } } ]"))
     #expect(run.status == 0 && run.faults == "" && states(run) == ["end owed"], "\(run.errors)")
     #expect(run.report["notices"][0]["tries"].int == 3 && run.report["notices"][0]["error"].string != nil)
     #expect(
       run.errors.contains("the notice `end` (webhook \(hooks.url)/***) is not delivered: the answer is 503"))
-    try hooks.isDown(false)
+    try hooks.answers(nil)
     let status = try await bench.haul(["status", "told"])
     #expect(status.status == 0 && status.errors.isEmpty, "\(status.errors)")
     let sent = try hooks.requests()
@@ -125,7 +125,7 @@ struct NoticesTests {
   ])
   func badReceiversChangeNothing(_ path: String, _ state: String, _ error: String) async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let run = try await bench.run(job("success: [ { webhook: { url: \"\(hooks.url)\(path)\" } } ]"))
     #expect(run.status == 0 && run.faults == "" && states(run) == ["success " + state], "\(run.errors)")
     #expect(run.report["notices"][0]["error"].string?.contains(error) == true, "\(run.report["notices"])")
@@ -133,7 +133,7 @@ struct NoticesTests {
 
   @Test func requestsKeepToThePolicy() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let on = "end: [ { ping: \"\(hooks.url)/a\" }, { ping: { env: PING } } ]"
     let yaml = job(on).replacing("quick: {", with: "quick: { network: { addresses: { deny: [loopback] } },")
     let run = try await bench.run(yaml, environment: ["PING": hooks.url + "/hidden"])
@@ -144,7 +144,7 @@ struct NoticesTests {
   /// Runs that do not come to their first transfer are told of, too.
   @Test func earlyEndsAreTold() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let yaml = job(
       pings(hooks.url).replacing(
         "end: [", with: "end: [ { command: [sh, -c, \"echo $HAUL_RUN_OUTCOME >> ends\"] },"))
@@ -192,7 +192,7 @@ struct NoticesTests {
   ])
   func noRequestGoesWithoutItsPolicy(_ faulty: String) async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let run = try await bench.run(
       """
       version: 1
@@ -211,7 +211,7 @@ struct NoticesTests {
   @Test(arguments: [("/trickle", "delivered", 0...8), ("/heads", "owed", 9...25)])
   func aReceiverCannotHoldARun(_ path: String, _ state: String, _ seconds: ClosedRange<Int>) async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let begun = ContinuousClock.now
     let run = try await bench.run(
       job("end: [ { webhook: { url: \"\(hooks.url)\(path)\" } } ]").replacing(
@@ -223,15 +223,15 @@ struct NoticesTests {
   /// What is owed to a receiver goes first, also where the next run never begins, and is said in a line.
   @Test func receiversKeepTheirOrder() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
-    try hooks.isDown(true)
+    let hooks = try await ReceivingServer.ofNotices(bench)
+    try hooks.answers(503)
     let ping = "[ { ping: \"\(hooks.url)/a\" } ]"
     let yaml = job("start: \(ping)\nend: \(ping)")
     let run = try await bench.run(yaml)
     #expect(run.status == 0 && states(run) == ["start owed", "end owed"], "\(run.errors)")
     #expect(run.report["notices"][1]["tries"].int == 0)
     #expect(run.errors.contains("2 notices (ping"), "\(run.errors)")
-    try hooks.isDown(false)
+    try hooks.answers(nil)
     let early = try await bench.run(yaml + "\nnonsense: 1")
     #expect(early.status == 65 && states(early) == ["end delivered"], "\(early.errors)")
     #expect(try hooks.requests().map(\.path) == ["/a/start", "/a", "/a/65"])
@@ -254,7 +254,7 @@ struct NoticesTests {
   /// A run that ends with 73, as its report has no place any more, is no success to anyone.
   @Test func noSuccessWithoutItsReport() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let folder = bench.job + "/reports"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let server = try await PythonServer(bench)
@@ -272,7 +272,7 @@ struct NoticesTests {
   /// A receiver that never answers costs a signalled run no more than it has.
   @Test func aSignalDoesNotWaitForReceivers() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let port = try await bench.blackHole("127.0.0.1")
     let on = "start: [ { ping: \"\(hooks.url)/hang\" } ]\nend: [ { command: [sleep, \"50\"] } ]"
     try bench.writeJob(job(on, "{ id: a, download: \"http://127.0.0.1:\(port)/x\", to: x }"))
@@ -297,7 +297,7 @@ struct NoticesTests {
   @Test(arguments: ["slow", "moody"])
   func killedAtAnyInstant(_ receiver: String) async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     try bench.serve("a.bin", size: 200_000)
     let server = try await PythonServer(bench)
     let transfer = "{ id: a, download: \"\(server.url)/a.bin\", to: a.bin, refresh: always }"
@@ -319,7 +319,7 @@ struct NoticesTests {
       if !state.errors.contains("not delivered") { break }
     }
     let requests = try hooks.requests()
-    let (keys, answered) = (Set(requests.map(\.key)), Set(requests.filter(\.isAnswered).map(\.key)))
+    let (keys, answered) = (Set(requests.map(\.key)), Set(requests.filter { $0.status == 200 }.map(\.key)))
     let state = try await bench.haul(["history", "told", "--json"])
     let runs = try JSON.parse(state.output)["runs"].array
     var wanted: Set<String> = []
@@ -346,7 +346,7 @@ struct NoticesTests {
   @Test(.enabled(if: Mount.isAllowed))
   func aFullDiskIsTold() async throws {
     let bench = try Bench()
-    let hooks = try await HookServer(bench)
+    let hooks = try await ReceivingServer.ofNotices(bench)
     let disk = try Mount.small(3 << 20, at: bench.state)
     defer { withExtendedLifetime(disk) {} }
     let yaml = job(pings(hooks.url))

@@ -1,66 +1,51 @@
-import Foundation
+extension ReceivingServer {
+  static let hooks = #"""
+    import itertools, json, os, sys, threading, time
+    lock = threading.Lock()
+    moods = itertools.cycle(["500", "200", "hang", "200", "close", "200", "200"])
 
-/// Serves and takes files below `/files/`, and what ties them to records anywhere else, in one log.
-///
-/// The first part of such a path says how it answers: `/500`, `/404`; `/late` (after a second), `/hang`, `/close` (taken, and
-/// not answered), `/moody` (all of these by turns); anything else is fine. A key that it has taken is answered well from
-/// then on, but by `/NNN`. While it is given a status, that is the answer to all.
-package final class AttachServer: Sendable {
-  package struct Request: Sendable {
-    package var method: String
-    package var path: String
-    package var headers: JSON
-    package var body: String
-    /// 0 where none was given.
-    package var status: Int
-    /// The first of its key that was taken.
-    package var isTaken: Bool
-    package var key: String { headers["idempotency-key"].string ?? "" }
-    package var isOfFile: Bool { path.hasPrefix("/files/") }
-  }
+    class Handler(http.server.BaseHTTPRequestHandler):
+      protocol_version = "HTTP/1.1"
+      def log_message(self, *arguments): pass
 
-  package let url: String
-  private let process: Running
-  private let logPath: String
-  /// Keeps the log's folder.
-  private let scratch: Scratch
+      def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        isDown = os.path.exists(sys.argv[1] + ".status")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        word = self.path.split("?")[0].split("/")[1]
+        with lock:
+          if word == "moody": word = next(moods)
+          status = 503 if isDown else int(word) if word.isdigit() else 302 if word == "redirect" else 200
+          told = 0 if word in ("hang", "heads", "close") else status
+          line = json.dumps({"method": self.command, "path": self.path, "headers": headers, "body": body.decode(), "status": told})
+          if not isDown:
+            with open(sys.argv[1], "a") as log: log.write(line + "\n")
+        if word == "hang": time.sleep(600)
+        if word == "heads":
+          while True:
+            self.connection.sendall(b"HTTP/1.1 102 Processing\r\n\r\n")
+            time.sleep(0.2)
+        if word == "slow": time.sleep(0.1)
+        if word == "close":
+          self.close_connection = True
+          return self.connection.shutdown(2)
+        self.send_response(status)
+        if word == "redirect": self.send_header("Location", "/landed")
+        self.send_header("Content-Length", "1000" if word == "trickle" else "2")
+        self.end_headers()
+        while word == "trickle":
+          self.wfile.write(b"x")
+          time.sleep(0.2)
+        self.wfile.write(b"ok")
 
-  package init(_ bench: Bench) async throws {
-    scratch = bench.scratch
-    logPath = bench.scratch.path + "/attach-\(UUID().uuidString.prefix(6)).log"
-    let script = try bench.scratch.write(
-      "attach.py",
-      PythonParts.server + "import json, os, sys, threading\n" + PythonParts.rangedHandler + Self.script)
-    process = try bench.serve(Programs.python, ["-u", script, logPath, bench.served])
-    url = try await Loopback.announced(process, after: "listening on ")
-  }
+      do_GET = do_POST = answer
 
-  /// Answers so to all that would tie a file, or no longer.
-  package func answers(_ status: Int?) throws {
-    let url = URL(fileURLWithPath: logPath + ".status")
-    if let status {
-      try Data("\(status)".utf8).write(to: url, options: .atomic)
-    } else {
-      try FileManager.default.removeItem(at: url)
-    }
-  }
+    server = Server(("127.0.0.1", 0), Handler)
+    print("listening on http://127.0.0.1:%d" % server.server_address[1], flush=True)
+    server.serve_forever()
+    """#
 
-  /// All requests so far, in their order.
-  package func requests() throws -> [Request] {
-    try String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
-      .split(separator: "\n").map { line in
-        let json = try JSON.parse(String(line))
-        return Request(
-          method: json["method"].string ?? "", path: json["path"].string ?? "", headers: json["headers"],
-          body: json["body"].string ?? "", status: Int(json["status"].int ?? 0),
-          isTaken: json["taken"].bool ?? false)
-      }
-  }
-
-  /// Those that tie files.
-  package func attaches() throws -> [Request] { try requests().filter { !$0.isOfFile } }
-
-  private static let script = #"""
+  static let records = #"""
     import itertools
     lock, taken = threading.Lock(), set()
     moods = itertools.cycle(["500", "ok", "close", "late", "ok", "hang", "503", "ok"])
