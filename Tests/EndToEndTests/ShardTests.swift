@@ -296,8 +296,10 @@ struct ShardTests {
       "UPDATE progress SET completed_at = NULL, destination_facts = NULL; UPDATE transfer SET state = 'running'"
     _ = try Sums.shell(
       "sqlite3 plan.sqlite \(quoted(sql)) >/dev/null", in: bench.state + "/names/shards/1-of-2")
-    let second = try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "2/2"])
-    #expect(second.status == 1 && second.errors.contains("DESTINATION_EXISTS"), "\(second.errors)")
+    let path = report(bench, 2)
+    let second = try await HaulRun(
+      bench.haul(["run", "job.yaml", "--no-progress", "--shard", "2/2", "--report", path]), reportPath: path)
+    #expect(second.transfers.first?["error"]["code"].string == "DESTINATION_EXISTS", "\(second.errors)")
     #expect(try bench.isSame("got/report.bin", "x/report.bin"))
     let first = try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "1/2"])
     #expect(first.status == 0, "\(first.errors)")

@@ -53,7 +53,7 @@ struct UnsyncedTests {
     #expect(owner(1, 77, in: path) == nil)
     for (completedAt, name) in [(nil, "e"), (9, nil)] as [(Double?, String?)] {
       var renamed = TransferProgress()
-      (renamed.intendedInode, renamed.size, renamed.completedAt) = (.max - 77, 1, completedAt)
+      (renamed.intendedInode, renamed.size, renamed.completedAt) = (UInt64.max - 77, 1, completedAt)
       writer.submit(.progress(seq: 5, renamed))
       try await writer.barrier()
       #expect(owner(1, 77, in: path) == name && owner(2, 77, in: path) == nil, "renamed, and not on record")

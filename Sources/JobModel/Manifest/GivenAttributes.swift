@@ -27,6 +27,7 @@ package struct GivenAttributes: Sendable, Hashable {
     case .tags: tags = [:]
     case .storageClass: storageClass = nil
     }
+    written = written.filter { !$0.key.hasPrefix(key.rawValue) }
   }
 }
 
