@@ -361,6 +361,9 @@ struct S3DownloadTests {
     #expect(download.get(3..<9, of: pinned).url.query == "versionId=v%2F1")
     #expect(download.get(3..<9, of: pinned).headers["If-Match"] == "\"e\"")
     #expect(download.describe(pinned) == nil && download.describe(object) != nil)
+    #expect(download.probe(of: pinned).url.query == "versionId=v%2F1" && download.probe().url.query == nil)
+    #expect(download.askTags(of: pinned)?.url.query == "tagging=&versionId=v%2F1")
+    #expect(download.askTags(of: object)?.url.query == "tagging=")
     #expect(download.pinned(pinned) == nil)
     for status in [403, 404, 405, 412] {
       let gone = ResponseHead(status: status)

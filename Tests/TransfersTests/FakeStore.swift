@@ -10,12 +10,15 @@ final class FakeStore: Sendable {
     /// Its type, and what begins with `x-amz-`.
     var headers: HeaderList
     var etag: String
+    var version: String?
 
     var tags: [Substring] { (headers["x-amz-tagging"] ?? "").split(separator: "&") }
   }
   struct State {
     /// By `HOST/BUCKET/KEY`.
     var objects: [String: Object] = [:]
+    /// By `HOST/BUCKET/KEY?VERSION`: of objects that have one, those before as well.
+    var versions: [String: Object] = [:]
     var uploads: [String: (headers: HeaderList, parts: [Int: [UInt8]])] = [:]
     /// Multipart uploads that were opened, and ended without an object.
     var (opened, aborted) = (0, 0)
@@ -24,8 +27,12 @@ final class FakeStore: Sendable {
   }
   let state = Mutex(State())
 
-  func put(_ name: String, _ bytes: [UInt8], _ headers: HeaderList = [:]) {
-    state.withLock { $0.objects[name] = Object(bytes: bytes, headers: headers, etag: Self.md5(bytes)) }
+  func put(_ name: String, _ bytes: [UInt8], _ headers: HeaderList = [:], version: String? = nil) {
+    let object = Object(bytes: bytes, headers: headers, etag: Self.md5(bytes), version: version)
+    state.withLock {
+      $0.objects[name] = object
+      if let version { $0.versions[name + "?" + version] = object }
+    }
   }
 
   subscript(_ name: String) -> Object? { state.withLock { $0.objects[name] } }
@@ -46,7 +53,9 @@ final class FakeStore: Sendable {
         let object = Object(bytes: sent.body, headers: sent.headers, etag: Self.md5(sent.body))
         state.objects[name] = object
         return Reply(headers: Self.proof(object))
-      case (_, nil): return Self.serve(state.objects[name], sent, asksTags: query["tagging"] != nil)
+      case (_, nil):
+        let object = query["versionId"].map { state.versions[name + "?" + $0] } ?? state.objects[name]
+        return Self.serve(object, sent, asksTags: query["tagging"] != nil)
       case (let method, let id?):
         guard let upload = state.uploads[id] else {
           return .status(404, [:], "<Error><Code>NoSuchUpload</Code></Error>")
@@ -95,9 +104,10 @@ final class FakeStore: Sendable {
     }
     var headers: HeaderList = ["Accept-Ranges": "bytes"]
     for field in object.headers.fields
-    where field.name == "Content-Type" || field.name.hasPrefix("x-amz-meta-") {
+    where ["Content-Type", "Cache-Control"].contains(field.name) || field.name.hasPrefix("x-amz-meta-") {
       headers.append(field.name, field.value)
     }
+    if let version = object.version { headers.append("x-amz-version-id", version) }
     if !object.tags.isEmpty { headers.append("x-amz-tagging-count", "\(object.tags.count)") }
     let bounds = sent.headers["Range"]?.dropFirst(6).split(separator: "-").compactMap { Int($0) }
     guard let bounds, bounds.count == 2 else {

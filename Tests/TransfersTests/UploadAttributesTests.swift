@@ -106,6 +106,44 @@ struct UploadAttributesTests {
     #expect(store.state.withLock { $0.opened == 1 && $0.aborted == 0 })
   }
 
+  /// The version that was begun with is copied on, and its session is gone: what is opened anew is told the same of it. A
+  /// version that is gone as well leaves the object that has the name now.
+  @Test(arguments: [(1, false), (2, false), (2, true)])
+  func aVersionWhoseSessionIsGone(_ stops: Int, _ isGone: Bool) async throws {
+    let (rig, store) = (try Self.rig(.available), FakeStore())
+    func put(_ bytes: [UInt8], _ owner: String, version: String) {
+      store.put(
+        "h/b/src", bytes,
+        [
+          "Content-Type": "text/x", "Cache-Control": "max-age=\(owner.count)", "x-amz-tagging": "t=\(owner)",
+          "x-amz-meta-owner": owner,
+        ], version: version)
+    }
+    put(Self.large, "anna", version: "1")
+    let killed = try await Self.run(rig, store, stopped: true)
+    #expect(killed.state == .paused(.interrupted) && killed.progress.session != nil)
+    let newer: [UInt8] = Self.large.reversed()
+    put(newer, "bo", version: "2")
+    if stops > 1 {
+      let again = try await rig.run(from: "store:src", to: "other:dst") { sent in
+        sent.method == "PUT" ? .status(500) : store.response(sent)
+      }
+      #expect(again.state == .paused(.retries) && again.progress.sourceObject?.isPinned == true)
+    }
+    store.state.withLock {
+      $0.uploads = [:]
+      if isGone { $0.versions["h/b/src?1"] = nil }
+    }
+    let next = try await Self.run(rig, store)
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    let (object, owner) = (try #require(store["o/b/dst"]), isGone ? "bo" : "anna")
+    #expect(object.bytes == (isGone ? newer : Self.large) && object.tags == ["t=\(owner)"])
+    #expect(object.headers["x-amz-meta-owner"] == owner && object.headers["Content-Type"] == "text/x")
+    #expect(object.headers["Cache-Control"] == "max-age=\(owner.count)")
+    #expect(next.progress.attributes.preserved == [.contentType, .contentHeaders, .metadata, .tags])
+    #expect(next.progress.attributes.lost.isEmpty && store.state.withLock { $0.opened == 2 })
+  }
+
   /// Words of rows may be others in each attempt: the upload comes to its end all the same.
   @Test func wordsThatAlwaysChange() async throws {
     let (rig, store) = (try Self.rig(.available), Self.store(Self.large))

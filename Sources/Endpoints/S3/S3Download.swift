@@ -18,7 +18,7 @@ package struct S3Download: DownloadProtocol {
 
   package func remoteID(of object: RemoteObject) -> String? { "\(settings.bucket)/\(key)" }
 
-  /// A version never changes: nothing more has to be known of one that is pinned.
+  /// A version never changes: to read the bytes of one that is pinned, nothing more has to be known.
   package func describe(_ known: RemoteObject) -> Request? { known.isPinned ? nil : probe() }
 
   /// Not before the name has another object: a version may need a right of its own (`s3:GetObjectVersion`).
@@ -30,11 +30,8 @@ package struct S3Download: DownloadProtocol {
   }
 
   package func askTags(of object: RemoteObject) -> Request? {
-    var target = url
-    target.query = "tagging="
-    if object.isPinned, let version = object.version {
-      target.query = "tagging=&versionId=" + WebURL.encode(version, keepingSlash: false)
-    }
+    var target = target(of: object)
+    target.query = (["tagging="] + [target.query].compactMap(\.self)).joined(separator: "&")
     return Request("GET", target, headers: ["x-amz-content-sha256": S3Payload.empty])
   }
 
@@ -51,9 +48,21 @@ package struct S3Download: DownloadProtocol {
     return .success(tags)
   }
 
-  package func probe() -> Request {
+  package func probe() -> Request { probe(of: RemoteObject()) }
+
+  package func probe(of known: RemoteObject) -> Request {
     Request(
-      "HEAD", url, headers: ["x-amz-checksum-mode": "ENABLED", "x-amz-content-sha256": S3Payload.empty])
+      "HEAD", target(of: known),
+      headers: ["x-amz-checksum-mode": "ENABLED", "x-amz-content-sha256": S3Payload.empty])
+  }
+
+  /// Names the version of one that is pinned.
+  private func target(of object: RemoteObject) -> WebURL {
+    var target = url
+    if object.isPinned, let version = object.version {
+      target.query = "versionId=" + WebURL.encode(version, keepingSlash: false)
+    }
+    return target
   }
 
   /// An answer to HEAD has no body, and the reason is in the body.
@@ -77,11 +86,7 @@ package struct S3Download: DownloadProtocol {
     if range?.lowerBound ?? 0 == 0 { headers.append("x-amz-checksum-mode", "ENABLED") }
     // S3 knows no If-Range; a version that is gone is refused with 412.
     if object.hasStrongETag, let etag = object.etag { headers.append("If-Match", etag) }
-    var target = url
-    if object.isPinned, let version = object.version {
-      target.query = "versionId=" + WebURL.encode(version, keepingSlash: false)
-    }
-    return Request("GET", target, headers: headers)
+    return Request("GET", target(of: object), headers: headers)
   }
 
   package func facts(_ head: ResponseHead, now: Double) -> RemoteObject { S3Facts.read(head, now: now) }

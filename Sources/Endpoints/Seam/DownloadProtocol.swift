@@ -17,6 +17,8 @@ package protocol DownloadProtocol: RemoteProtocol, DownloadTraits {
   func pinned(_ object: RemoteObject) -> RemoteObject?
   /// Asks for the same without reading a byte, for `plan --probe` and to see whether the object changed.
   func probe() -> Request
+  /// The same of a known object: of its version, where requests name that (`RemoteObject.isPinned`).
+  func probe(of known: RemoteObject) -> Request
   func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure>
   /// Asks for a range, or for everything where `range` is nil. `object` is what is known so far.
   func get(_ range: Range<Int64>?, of object: RemoteObject) -> Request
@@ -35,6 +37,7 @@ extension DownloadProtocol {
     return RangeRequest.get(url, 0..<1, of: RemoteObject())
   }
   package func describe(_ known: RemoteObject) -> Request? { nil }
+  package func probe(of known: RemoteObject) -> Request { probe() }
   package func pinned(_ object: RemoteObject) -> RemoteObject? { nil }
   package func askTags(of object: RemoteObject) -> Request? { nil }
   package func tags(_ response: Response, now: Double) -> Result<[String: String], Failure> { .success([:]) }

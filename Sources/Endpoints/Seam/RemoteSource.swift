@@ -27,6 +27,8 @@ package protocol RemoteSource {
   nonisolated(nonsending) func describe(_ known: RemoteObject) async throws -> RemoteObject?
   /// What is there now, without reading a byte of it.
   nonisolated(nonsending) func probe() async throws -> RemoteObject
+  /// The same of a known object: of its version, where requests name that (`RemoteObject.isPinned`).
+  nonisolated(nonsending) func probe(of known: RemoteObject) async throws -> RemoteObject
   /// Reads a range, or everything where `range` is nil. All that the opening announces has been taken when it returns.
   ///
   /// - Parameters:
@@ -46,6 +48,9 @@ package protocol RemoteSource {
 
 extension RemoteSource {
   package var firstRangeDescribes: Bool { false }
+  package nonisolated(nonsending) func probe(of known: RemoteObject) async throws -> RemoteObject {
+    try await probe()
+  }
   package nonisolated(nonsending) func tags(
     of object: RemoteObject
   ) async throws -> Result<[String: String], Failure>? { nil }

@@ -25,8 +25,10 @@ struct HTTPSource: RemoteSource {
     return masked(try remote.described(response, now: now).get())
   }
 
-  nonisolated(nonsending) func probe() async throws -> RemoteObject {
-    let request = remote.probe()
+  nonisolated(nonsending) func probe() async throws -> RemoteObject { try await probe(of: RemoteObject()) }
+
+  nonisolated(nonsending) func probe(of known: RemoteObject) async throws -> RemoteObject {
+    let request = remote.probe(of: known)
     var response =
       request.method == "GET" && request.headers["Range"] != nil
       ? try await requester.head(of: request) : try await requester.call(request, asksWhy: true)

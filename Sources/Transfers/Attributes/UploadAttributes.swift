@@ -64,7 +64,7 @@ struct UploadAttributes {
   private nonisolated(nonsending) func told() async throws -> ObjectAttributes {
     guard let copy = source.copy else { return try source.localAttributes() }
     let from = abilities(record.transfer.source)
-    let object = copy.isRecorded ? try await copy.origin.source.probe() : copy.object
+    let object = try await copy.described()
     var attributes = object.attributes
     // When a store was given an object says little of the file: that counts where it is asked for by name.
     attributes.mtime = object.mtime(byLastModified: rule.named[.mtime] != nil || !from.datesStoring)

@@ -81,6 +81,17 @@ final class CopySource: SendingFile, SendingDigests {
       expected: object.etag, actual: seen.etag)
   }
 
+  /// The object with its attributes. The record keeps none, so an object that comes from there is asked for.
+  nonisolated(nonsending) func described() async throws -> RemoteObject {
+    guard isRecorded || object.isPinned else { return object }
+    do { return try await origin.source.probe(of: object) } catch let failure as Failure
+      where object.isPinned && [403, 404, 405].contains(failure.httpStatus)
+    {
+      // As where its bytes are asked for: the object that has the name now is left.
+      throw failure.classed(.sourceChanged)
+    }
+  }
+
   private static func mayStand(_ record: TransferRecord) -> Bool {
     switch record.refresh {
     case .never: true
