@@ -125,6 +125,16 @@ package final class OpenFile: Sendable {
     }
   }
 
+  /// - Parameter mtime: nanoseconds since 1970.
+  package func setTime(_ mtime: Int64) throws(Failure) {
+    let (seconds, rest) = mtime.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let time = timespec(
+      tv_sec: Int(rest < 0 ? seconds - 1 : seconds), tv_nsec: Int(rest < 0 ? rest + 1_000_000_000 : rest))
+    guard futimens(descriptor, [time, time]) == 0 else {
+      throw FileFault.failure(errno, "set the time of `\(path)`")
+    }
+  }
+
   /// The process's umask; reading it means setting it, so it is read once.
   private static let mask: mode_t = {
     let old = umask(0o022)

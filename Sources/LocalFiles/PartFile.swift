@@ -143,13 +143,5 @@ package final class PartFile: Sendable {
   /// Gives the file the time of the finished one; nil leaves it.
   ///
   /// - Parameter mtime: nanoseconds since 1970.
-  package func setTime(_ mtime: Int64?) throws(Failure) {
-    guard let mtime else { return }
-    let (seconds, rest) = mtime.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let time = timespec(
-      tv_sec: Int(rest < 0 ? seconds - 1 : seconds), tv_nsec: Int(rest < 0 ? rest + 1_000_000_000 : rest))
-    guard futimens(file.descriptor, [time, time]) == 0 else {
-      throw FileFault.failure(errno, "set the time of `\(file.path)`")
-    }
-  }
+  package func setTime(_ mtime: Int64?) throws(Failure) { if let mtime { try file.setTime(mtime) } }
 }

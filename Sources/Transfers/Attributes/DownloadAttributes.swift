@@ -1,4 +1,5 @@
 import Endpoints
+import JobLedger
 import JobModel
 
 /// The attributes that a downloaded file keeps of its object: its time and its mode.
@@ -10,6 +11,22 @@ struct DownloadAttributes {
     self.settings = settings
     ends = AttributePlan.Ends(tells: tells, keeps: LocalAttributes.keeps, areRemote: false)
   }
+
+  init(of record: TransferRecord) {
+    self.init(
+      record.transfer.settings,
+      tells: RemotePlace.driver(record.transfer.source, record.context.endpoints).abilities.tells)
+  }
+
+  /// Those that `preserve` asks for, and that the source's kind tells and a file keeps.
+  var wanted: Set<Attribute> {
+    ends.tells.intersection(ends.keeps).filter {
+      settings.preserve.asks(for: $0) && ($0 != .mode || settings.mode == nil)
+    }
+  }
+
+  /// The source has to be asked what the file's time and mode are to be.
+  var asksSource: Bool { settings.keepsSourceTime || !wanted.isEmpty }
 
   /// - Throws: `ATTRIBUTES_LOST` where one is demanded that no file has a place for, or that the source's kind does not tell.
   func check(_ place: String) throws(Failure) {

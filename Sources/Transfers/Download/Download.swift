@@ -233,9 +233,5 @@ actor Download {
     ).run()
   }
 
-  private var attributes: DownloadAttributes {
-    DownloadAttributes(
-      record.transfer.settings,
-      tells: RemotePlace.driver(record.transfer.source, context.endpoints).abilities.tells)
-  }
+  private var attributes: DownloadAttributes { DownloadAttributes(of: record) }
 }

@@ -126,7 +126,8 @@ struct Settlement {
       for (algorithm, _) in wanted {
         record.check(Verification(algorithm.rawValue, expect.digests.isEmpty ? .server : .manifest, .match))
       }
-      record.note(.adopted(present, wanted, object, remoteID: source.remoteID(of: object)))
+      try await Adoption(record: record, source: source, file: file, present: present, digests: wanted)
+        .run(object)
       record.note(.completed(at: context.client.clock.now()))
       record.noteBoot()
       return .settled(.adopted)
