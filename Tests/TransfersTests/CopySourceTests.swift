@@ -15,6 +15,23 @@ struct CopySourceTests {
     return object
   }()
 
+  /// Its best mark alone tells a version: without any, each attempt has its own.
+  @Test func aVersionIsToldAsTheFactsOfAFile() {
+    func facts(_ attempt: String = "1", _ change: (inout RemoteObject) -> Void = { _ in }) -> FileFacts {
+      var object = Self.object
+      change(&object)
+      return CopyVersion(object: object, attempt: attempt).facts
+    }
+    #expect(facts().isSameContent(as: facts("2") { $0.etag = "W/\"1\"" }))
+    #expect(facts().isSameContent(as: facts { $0.lastModified = "then" }))
+    for change: (inout RemoteObject) -> Void in [
+      { $0.etag = "\"2\"" }, { $0.version = "2" }, { $0.size = 11 }, { $0.etag = nil },
+    ] {
+      #expect(!facts().isSameContent(as: facts("1", change)))
+    }
+    #expect(!facts("1") { $0.etag = nil }.isSameContent(as: facts("2") { $0.etag = nil }))
+  }
+
   /// Which bytes of 0..<10 a receiver uses and skips, of an answer that brings `came`.
   private func taken(
     _ wanted: Range<Int64>, _ opening: Opening, _ came: Range<UInt8>

@@ -162,7 +162,7 @@ actor Upload {
 
   private func openRemote(_ origin: CopyOrigin) async throws -> SendingSource {
     if let obstacle = scope.settings.obstacle { throw obstacle.failure(record.transfer.source.text) }
-    let object = try await CopySource.find(origin, scope)
+    let object = try await CopyLook(origin: origin, scope: scope).find()
     if let service = origin.service, mayAskService,
       ServiceCopy(scope: scope, object: object).isWanted(service.traits.abilities)
     {

@@ -34,4 +34,11 @@ struct UploadScope {
     record.note(.moved(Int64(bytes)))
     context.board.count(bytes)
   }
+
+  /// Counts bytes that came and are not sent on. What is sent counts as it is sent: a byte that passes counts once.
+  func countUnsent(_ count: Int64) {
+    record.note(.moved(count))
+    record.note(.discarded(count))
+    context.board.count(Int(count))
+  }
 }

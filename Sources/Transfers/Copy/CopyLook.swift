@@ -1,0 +1,90 @@
+import Endpoints
+import HTTPClient
+import JobModel
+
+/// Asks what a copy's source is, and which version of it is copied.
+struct CopyLook {
+  let origin: CopyOrigin
+  let scope: UploadScope
+  private var source: any RemoteSource { origin.source }
+  private var record: TransferRecord { scope.record }
+
+  /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source.
+  nonisolated(nonsending) func find() async throws -> RemoteObject {
+    if let standing { return standing }
+    let progress = record.progress
+    return try await look(begun: progress.session == nil ? nil : progress.sourceObject)
+  }
+
+  /// The object of a completion that needs no look at its source.
+  var standing: RemoteObject? {
+    record.progress.completedAt != nil && mayStand ? record.progress.sourceObject : nil
+  }
+
+  private var mayStand: Bool {
+    switch record.refresh {
+    case .never: true
+    case .always: false
+    case .changed:
+      scope.settings.verify != .size && !scope.context.checksEverything
+        && scope.expect.digests.keys.contains(where: \.isCryptographic)
+    }
+  }
+
+  /// - Parameter begun: the object that an earlier attempt has sent a part of.
+  nonisolated(nonsending) func look(begun: RemoteObject?) async throws -> RemoteObject {
+    var seen: RemoteObject
+    if let told = try await source.describe(begun ?? RemoteObject()) {
+      seen = told
+    } else if let begun, begun.isPinned {
+      // Requests name its version, which never changes, whatever has its name now.
+      seen = begun
+    } else {
+      seen = try await source.probe()
+    }
+    if let begun, !begun.isSameVersion(as: seen), let pinned = source.pinned(begun) {
+      record.warn(
+        "the source changed: its version \(begun.version ?? ""), which was begun with, is copied on")
+      seen = pinned
+    }
+    guard seen.size != nil else {
+      throw Failure(
+        .protocolViolation,
+        "\(source.place) tells no size, which a destination has to be told beforehand: download it first, then upload it",
+        class: .permanent)
+    }
+    return seen
+  }
+
+  /// An object of the record's with its attributes, which the record does not keep.
+  nonisolated(nonsending) func described(_ object: RemoteObject) async throws -> RemoteObject {
+    do { return try await source.probe(of: object) } catch let failure as Failure
+      where object.isPinned && [403, 404, 405].contains(failure.httpStatus)
+    {
+      // As where its bytes are asked for: the object that has the name now is left.
+      throw failure.classed(.sourceChanged)
+    }
+  }
+
+  /// Looks whether the source still is what it was: not every store keeps to the condition that binds requests to a version.
+  nonisolated(nonsending) func confirm(_ object: RemoteObject) async throws {
+    // A version that requests name never changes.
+    guard let seen = try await source.describe(object) else { return }
+    guard !object.isSameVersion(as: seen) else { return }
+    throw Failure(
+      .remoteChanged, "\(source.place) changed while it was copied", class: .sourceChanged,
+      expected: object.etag, actual: seen.etag)
+  }
+
+  /// Reads an object that is said to be empty: a HEAD may say so of one that is not.
+  nonisolated(nonsending) func confirmEmptiness(of object: RemoteObject) async throws {
+    defer { record.count(origin.requester.takeTally()) }
+    try await origin.requester.retrying { _ in
+      let receiver = RangeReceiver(0..<0, of: object, at: source.place) {
+        scope.countUnsent(Int64($0))
+      } use: { _ in
+      }
+      return .done(try await source.read(nil, of: object, wantsDigest: false, into: receiver))
+    }
+  }
+}
