@@ -1,6 +1,6 @@
 /// What the uploads of a run share: memory for chunks, and what they have found out of servers.
 struct SharedUploads: Sendable {
-  let budget = BufferBudget()
+  let budget: BufferBudget
   let chunkLimits = ChunkLimits()
   let chunkTurns = ChunkTurns()
   let adoptions = AdoptionWatch()

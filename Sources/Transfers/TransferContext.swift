@@ -16,13 +16,14 @@ package struct TransferContext: Sendable {
   package let limits: JobLimits
   /// Read all that was recorded again before it counts (`--resume-check full`).
   let checksEverything: Bool
-  let uploads = SharedUploads()
+  let uploads: SharedUploads
   let listings: ListedWindows
   let said = WarnOnce()
 
   package init(
     client: ClientContext, run: RunContext, local: LocalContext, endpoints: [String: Endpoint],
-    board: ProgressRegistry, limits: JobLimits = JobLimits(), checksEverything: Bool = false
+    board: ProgressRegistry, limits: JobLimits = JobLimits(), checksEverything: Bool = false,
+    buffers: BufferBudget = BufferBudget()
   ) {
     self.client = client
     self.run = run
@@ -32,6 +33,7 @@ package struct TransferContext: Sendable {
     self.board = board
     self.limits = limits
     self.checksEverything = checksEverything
+    uploads = SharedUploads(budget: buffers)
   }
 
   /// What the transfer's host was last measured at, where its chunk size is chosen by that.

@@ -101,10 +101,10 @@ struct CopySourceTests {
   @Test func roomIsGivenInTheOrderOfComing() async throws {
     let budget = BufferBudget(bytes: 10)
     var first = budget.take(10, for: "s")
-    let large = Task { try await budget.room(8, for: "s").bytes.count }
+    let large = Task { try await budget.room(8, for: "s")?.bytes.count }
     while budget.waiting < 1 { await Task.yield() }
-    let small = Task { try await budget.room(1, for: "s").bytes.count }
-    let gone = Task { try await budget.room(1, for: "s").bytes.count }
+    let small = Task { try await budget.room(1, for: "s")?.bytes.count }
+    let gone = Task { try await budget.room(1, for: "s")?.bytes.count }
     while budget.waiting < 3 { await Task.yield() }
     gone.cancel()
     await #expect(throws: CancellationError.self) { try await gone.value }
@@ -120,10 +120,10 @@ struct CopySourceTests {
     let budget = BufferBudget(bytes: 16)
     for origin in ["slow", "quick"] { budget.begin(copyTo: origin) }
     let held = try await budget.room(6, for: "slow")
-    let large = Task { try await budget.room(8, for: "slow").bytes.count }
+    let large = Task { try await budget.room(8, for: "slow")?.bytes.count }
     while budget.waiting < 1 { await Task.yield() }
     // It would fit its share, and is behind the large one all the same.
-    let small = Task { try await budget.room(1, for: "slow").bytes.count }
+    let small = Task { try await budget.room(1, for: "slow")?.bytes.count }
     while budget.waiting < 2 { await Task.yield() }
     for _ in 0..<3 { _ = try await budget.room(8, for: "quick") }
     #expect(budget.waiting == 2)
@@ -132,6 +132,52 @@ struct CopySourceTests {
     _ = try await (large.value, small.value)
     #expect(budget.take(10, for: "slow") != nil)
     withExtendedLifetime(held) {}
+  }
+
+  /// Two servers hold all of it: who can do without goes on without it, who can't waits.
+  @Test(.timeLimit(.minutes(1))) func whoCanDoWithoutGoesOn() async throws {
+    let budget = BufferBudget(bytes: 16, patience: 0)
+    var held = [budget.take(8, for: "slow"), budget.take(8, for: "dead")]
+    let patient = Task { try await budget.room(8, for: "good")?.bytes.count }
+    while budget.waiting < 1 { await Task.yield() }
+    #expect(try await budget.room(8, for: "other", canDoWithout: true) == nil)
+    #expect(budget.waiting == 1)
+    withExtendedLifetime(held) {}
+    held = []
+    #expect(try await patient.value != nil)
+    let again = try await budget.room(16, for: "other", canDoWithout: true)
+    #expect(again != nil, "there is room again")
+  }
+
+  /// What its own server holds comes back with the chunks before it: that is waited for.
+  @Test(.timeLimit(.minutes(1))) func itsOwnServersRoomIsWaitedFor() async throws {
+    let budget = BufferBudget(bytes: 16, patience: 0)
+    var held = [budget.take(16, for: "one")]
+    let next = Task { try await budget.room(8, for: "one", canDoWithout: true) != nil }
+    while budget.waiting < 1 { await Task.yield() }
+    withExtendedLifetime(held) {}
+    held = []
+    #expect(try await next.value)
+  }
+
+  /// What is hashed as it is read has its turn among what is held, and waits for no chunk that comes no more.
+  @Test(.timeLimit(.minutes(1))) func whatIsNotHeldIsHashedInItsTurn() async throws {
+    let (budget, pool) = (BufferBudget(bytes: 30), BlockingPool(label: "t", width: 1))
+    let digest = try PassingDigest([.sha256], pool: pool)
+    let bytes = (0..<30).map { UInt8($0) }
+    func hold(_ offset: Int) async throws {
+      let loan = try #require(budget.take(10, for: "s"))
+      bytes[offset..<offset + 10].withUnsafeBytes { loan.write($0, at: 0) }
+      try await digest.add(loan, at: Int64(offset))
+    }
+    try await hold(20)
+    try await hold(0)
+    #expect(await digest.takeTurn(at: 10))
+    bytes[10..<20].withUnsafeBytes { digest.update($0) }
+    #expect(digest.finish(size: 30) == nil)
+    try await digest.leaveTurn()
+    #expect(digest.finish(size: 30) == [.sha256: try Digest.hex(of: bytes, .sha256)])
+    #expect(await !digest.takeTurn(at: 0), "its turn is over")
   }
 
   /// Uploads take no more than their share either, and what holds nothing may be as large as all of it.

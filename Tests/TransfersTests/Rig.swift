@@ -87,6 +87,7 @@ final class Rig: Sendable {
     now: Double = 1_700_000_000,
     changing: (inout TransferSettings) -> Void = { _ in }, stopAt: Int? = nil,
     stopAfter: @escaping @Sendable (EngineEvent) -> Bool = { _ in false },
+    buffers: BufferBudget = BufferBudget(),
     response: @escaping @Sendable (Sent) -> Reply
   ) async throws -> Outcome {
     let ledger = try ledger()
@@ -134,7 +135,7 @@ final class Rig: Sendable {
       secrets: SecretSource { [self] _ in
         Secret("token\(secrets.add(1, ordering: .relaxed).newValue)")
       },
-      clock: EngineClock(now: { now }, random: { 0.5 }),
+      clock: EngineClock(now: { now }, random: { 0.5 }), buffers: buffers,
       events: { event in
         events.withLock { $0.append(event) }
         if stopAfter(event), let engine = running.withLock({ $0 }) {

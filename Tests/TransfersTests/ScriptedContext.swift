@@ -13,7 +13,7 @@ extension TransferContext {
     id: String = "", boot: String = "boot", endpoints: [String: Endpoint] = [:], protected: Set<UInt64> = [],
     secrets: SecretSource = SecretSource { _ in Secret("token") },
     clock: EngineClock = EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
-    limits: JobLimits = JobLimits(),
+    limits: JobLimits = JobLimits(), buffers: BufferBudget = BufferBudget(),
     ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil,
     events: @escaping @Sendable (EngineEvent) -> Void = { _ in }
   ) {
@@ -28,6 +28,6 @@ extension TransferContext {
       local: LocalContext(
         folder: folder, stateFolder: folder.path, pool: BlockingPool(label: "test", width: 2),
         protected: protected, ownerElsewhere: ownerElsewhere),
-      endpoints: endpoints, board: ProgressRegistry(), limits: limits)
+      endpoints: endpoints, board: ProgressRegistry(), limits: limits, buffers: buffers)
   }
 }

@@ -88,7 +88,10 @@ final class ScriptedTransport: Transport {
     case .none: break
     case .bytes(let bytes): body = bytes
     case .source(let source, let length):
-      while Int64(body.count) < length { try read(source, &body) }
+      while Int64(body.count) < length {
+        await source.bytes()
+        try read(source, &body)
+      }
     }
     request.throttle?.count(body.count)
     if let latency { try await Task.sleep(for: latency) } else { await Task.yield() }

@@ -27,7 +27,7 @@ final class CopyDigests {
 
   /// All of it passes from here on.
   func restart() throws {
-    passing = nil
+    stop()
     guard !isByService, scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return }
     let wanted = Set(scope.expect.digests.keys).union(object.digests.keys).union([.sha256])
       .union(scope.traits.abilities(of: size).fileDigests)
@@ -35,7 +35,11 @@ final class CopyDigests {
   }
 
   /// Not all of it passes in this attempt, or nothing more.
-  func stop() { passing = nil }
+  func stop() {
+    passing?.letGo()
+    passing?.wake()
+    passing = nil
+  }
 
   /// Chunks are about to be sent. Where the sink holds others than have passed here, no digest of the whole can be made of
   /// what passes.
@@ -44,15 +48,39 @@ final class CopyDigests {
     // What waits for a chunk that was lost on its way has room that this one needs.
     passing?.letGo()
     guard let passing, held.sorted.contains(where: { $0.range.upperBound > passing.position }) else { return }
-    self.passing = nil
+    stop()
   }
 
   /// A chunk is here.
   nonisolated(nonsending) func add(_ loan: BufferBudget.Loan, at offset: Int64) async throws {
     // Its first reading was hashed, this one is sent: no digest of the whole is known any more.
-    if let passing, offset < passing.position { self.passing = nil }
+    if let passing, offset < passing.position { stop() }
     try await passing?.add(loan, at: offset)
   }
+
+  /// Reads a chunk for its digests in its turn: the bytes pass, and are not kept.
+  nonisolated(nonsending) func pass(
+    _ range: Range<Int64>, _ algorithms: [DigestAlgorithm], _ reader: CopyReader
+  ) async throws -> [DigestAlgorithm: String] {
+    let (passing, digests) = (passing, try DigestSet(Set(algorithms.map(\.kind))))
+    let isInTurn = await passing?.takeTurn(at: range.lowerBound) ?? false
+    do {
+      try Task.checkCancellation()
+      try await reader.read(range) { bytes in
+        digests.update(bytes)
+        if isInTurn { passing?.update(bytes) }
+      }
+    } catch {
+      stop()
+      throw error
+    }
+    if isInTurn { try await passing?.leaveTurn() } else { stop() }
+    scope.countUnsent(Int64(range.count))
+    return DigestAlgorithm.named(digests.finish())
+  }
+
+  /// The chunk at this offset comes no more.
+  func end(of offset: Int64) { passing?.end(of: offset) }
 
   /// Bytes that come in order and are not kept.
   func update(_ bytes: UnsafeRawBufferPointer) { passing?.update(bytes) }

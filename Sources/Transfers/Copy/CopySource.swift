@@ -9,7 +9,7 @@ import LocalFiles
 /// The source of a copy while it is sent: an object bound to one version, whose chunks pass through the buffer budget.
 ///
 /// A chunk is read whole before its request to the sink is made, so that no request waits for another's connection. What does
-/// not fit the budget passes through a `BytePipe`, as does an object without ranges.
+/// not fit the budget, or finds it in the hands of slow servers, passes through a `BytePipe`, as does an object without ranges.
 ///
 /// Belongs to one transfer's actor.
 final class CopySource: SendingFile, SendingDigests {
@@ -19,9 +19,13 @@ final class CopySource: SendingFile, SendingDigests {
   /// The object is the one on record, and was not asked for in this attempt: its attributes are not known.
   private let isRecorded: Bool
   private var held: [Int: BufferedChunk] = [:]
+  /// Digests of chunks that were read for them, and are not held.
+  private var hashed: [Range<Int64>: [DigestAlgorithm: String]] = [:]
   private var digests: CopyDigests
   private let stream: CopyStream
   private(set) var isStreamed = false
+  /// Ranges that are poured into pipes now.
+  private var pours = 0
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
   var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
@@ -80,6 +84,13 @@ final class CopySource: SendingFile, SendingDigests {
     scope.record.note(.copying(object, scope.copiedBy))
   }
 
+  private func becomeStream() {
+    // Another chunk may have found it out as well.
+    guard !isStreamed else { return }
+    isStreamed = true
+    noteStream()
+  }
+
   private func noteStream() {
     scope.requester.isPaired = true
     guard size > Int64(scope.record.transfer.settings.chunkSize.bytes(of: size, chosen: nil)) else { return }
@@ -96,7 +107,7 @@ final class CopySource: SendingFile, SendingDigests {
   func cancel() {
     stream.cancel()
     digests.stop()
-    held = [:]
+    (held, hashed) = ([:], [:])
   }
 
   /// The work is over: lets go of whoever feeds it, which has it in turn.
@@ -139,6 +150,9 @@ final class CopySource: SendingFile, SendingDigests {
     _ range: Range<Int64>, _ algorithms: some Collection<DigestAlgorithm> & Sendable
   ) async throws -> [DigestAlgorithm: String] {
     guard !algorithms.isEmpty else { return [:] }
+    if let known = hashed[range], algorithms.allSatisfy({ known[$0] != nil }) {
+      return known.filter { algorithms.contains($0.key) }
+    }
     if let one = held.values.first(where: { $0.has(range) }) {
       return try await one.digests(of: range, Array(algorithms), on: scope.context.local.pool)
     }
@@ -148,10 +162,33 @@ final class CopySource: SendingFile, SendingDigests {
   // MARK: Bytes
 
   /// Brings a chunk here, where it fits the budget.
-  nonisolated(nonsending) func hold(_ chunk: UploadChunk) async throws {
-    let (range, budget) = (chunk.range, scope.context.uploads.budget)
+  ///
+  /// - Parameter algorithms: of the digests that go before its body.
+  nonisolated(nonsending) func hold(
+    _ chunk: UploadChunk, hashing algorithms: [DigestAlgorithm]
+  ) async throws {
+    let (range, budget, server) = (chunk.range, scope.context.uploads.budget, scope.sink.origin)
     guard !isByService, range.count <= budget.capacity, !range.isEmpty else { return }
-    let loan = try await budget.room(range.count, for: scope.sink.origin)
+    let isWhole = range == 0..<size
+    // A pipe hashes all bytes, or those that are read twice: what else passes through one would go unproved.
+    let canPass = isWhole || !isStreamed && !algorithms.isEmpty
+    if let loan = try await budget.room(range.count, for: server, canDoWithout: canPass) {
+      return try await hold(chunk, in: loan)
+    }
+    guard !isWhole else { return }
+    do { hashed[range] = try await digests.pass(range, algorithms, reader) } catch let failure as Failure
+      where failure.class == .rangesUnserved
+    {
+      becomeStream()
+      guard let loan = try await budget.room(range.count, for: server) else { return }
+      try await hold(chunk, in: loan)
+    }
+  }
+
+  private nonisolated(nonsending) func hold(
+    _ chunk: UploadChunk, in loan: BufferBudget.Loan
+  ) async throws {
+    let range = chunk.range
     let holding = scope.requester.transfer?.buffers.hold()
     try await fill(loan, range)
     held[chunk.index] = BufferedChunk(start: range.lowerBound, loan: loan, holding: holding)
@@ -166,13 +203,7 @@ final class CopySource: SendingFile, SendingDigests {
         try await reader.read(range) { bytes, offset in
           loan.write(bytes, at: Int(offset - range.lowerBound))
         }
-      } catch let failure as Failure where failure.class == .rangesUnserved {
-        // Another chunk may have found it out as well.
-        if !isStreamed {
-          isStreamed = true
-          noteStream()
-        }
-      }
+      } catch let failure as Failure where failure.class == .rangesUnserved { becomeStream() }
     }
     guard isStreamed else { return }
     let whole = PipedRange(0..<size, isStream: true)
@@ -183,7 +214,11 @@ final class CopySource: SendingFile, SendingDigests {
   func holds(_ chunk: UploadChunk) -> Bool { held[chunk.index] != nil }
 
   /// The sink has the chunk, or will not have it.
-  func release(_ chunk: UploadChunk) { held[chunk.index] = nil }
+  func release(_ chunk: UploadChunk) {
+    held[chunk.index] = nil
+    hashed[chunk.range] = nil
+    digests.end(of: chunk.range.lowerBound)
+  }
 
   /// The chunk as the body of a request, with the digests that go before it.
   nonisolated(nonsending) func body(
@@ -215,7 +250,7 @@ final class CopySource: SendingFile, SendingDigests {
     // It is the half that waits for its connection.
     scope.requester.isPaired = false
     // What passed in a try that broke is not the beginning of this one.
-    if isWhole { try digests.restart() } else { digests.stop() }
+    if isWhole { try digests.restart() } else if hashed[chunk.range] == nil { digests.stop() }
     if chunk.range.isEmpty { pipe.end(nil) }
     return PipedBody(pipe, length: Int64(chunk.range.count)) { [self] in
       chunk.range.isEmpty ? Task {} : feed(wanted, pipe)
@@ -226,6 +261,12 @@ final class CopySource: SendingFile, SendingDigests {
 
   /// Reads a range, or all of a stream, into a pipe; what breaks it is told by the pipe.
   nonisolated(nonsending) func pour(_ piped: PipedRange, into pipe: BytePipe) async {
+    if !piped.isStream { pours += 1 }
+    origin.requester.isPaired = pours > 0
+    defer {
+      if !piped.isStream { pours -= 1 }
+      origin.requester.isPaired = pours > 0
+    }
     await PipeFeeder(origin: origin, scope: scope, object: object, digests: digests)
       .pour(piped, into: pipe) { try await self.checkWhole() }
   }

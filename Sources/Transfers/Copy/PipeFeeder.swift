@@ -17,8 +17,6 @@ struct PipeFeeder {
     _ piped: PipedRange, into pipe: BytePipe, check: nonisolated(nonsending) () async throws -> Void
   ) async {
     let (wanted, isWhole) = (piped.range, piped.range == 0..<(object.size ?? 0))
-    origin.requester.isPaired = !piped.isStream
-    defer { origin.requester.isPaired = false }
     do {
       let digest = try piped.expected.map { try StreamingDigest($0.algorithm.kind) }
       let receiver = RangeReceiver(wanted, of: object, at: origin.source.place) { _ in

@@ -1,3 +1,4 @@
+import Dispatch
 import JobModel
 import LocalFiles
 import Locks
@@ -16,8 +17,10 @@ package final class BufferBudget: Sendable {
     var lastWaiter = 0
     /// Bytes that are lent, by the server that they go to.
     var lent: [String: Int] = [:]
-    /// Copies under way, by the server that they go to.
+    /// Copies under way whose bytes pass through here, by the server that they go to.
     var copies: [String: Int] = [:]
+    /// So many bytes were waited for in vain: who wants as many and can do without does not wait for them.
+    var lacking: Int?
 
     init(capacity: Int) { (self.capacity, free) = (capacity, capacity) }
 
@@ -55,21 +58,25 @@ package final class BufferBudget: Sendable {
     let id: Int
     let bytes: Int
     let origin: String
-    let continuation: CheckedContinuation<Loan, any Error>
+    let continuation: CheckedContinuation<Loan?, any Error>
   }
 
   /// Bytes in all.
   let capacity: Int
+  /// Seconds that a chunk which can do without waits for what other servers hold.
+  private let patience: Double
   private let state: Locked<State>
 
   /// - Parameter bytes: 16 MiB by contract (endpoints.md).
-  package init(bytes: Int = 16 << 20) {
-    capacity = bytes
+  package init(bytes: Int = 16 << 20, patience: Double = 30) {
+    (capacity, self.patience) = (bytes, patience)
     state = Locked(State(capacity: bytes))
   }
 
   /// Who waits for room.
   var waiting: Int { state.withLock { $0.waiters.count } }
+  /// The servers that copies go to.
+  var copiedTo: Set<String> { state.withLock { Set($0.copies.keys) } }
 
   /// Takes room for a buffer; nil where there is none now, or where others wait for it.
   func take(_ bytes: Int, for origin: String) -> Loan? {
@@ -95,7 +102,11 @@ package final class BufferBudget: Sendable {
   /// - Parameters:
   ///   - bytes: `capacity` at most.
   ///   - origin: the server that they go to.
-  nonisolated(nonsending) func room(_ bytes: Int, for origin: String) async throws -> Loan {
+  ///   - canDoWithout: slow servers, or dead ones, may hold all of it for as long as they like.
+  /// - Returns: nil where other servers held it for too long, and the caller can do without.
+  nonisolated(nonsending) func room(
+    _ bytes: Int, for origin: String, canDoWithout: Bool = false
+  ) async throws -> Loan? {
     let id = state.withLock { state in
       state.lastWaiter += 1
       return state.lastWaiter
@@ -107,6 +118,7 @@ package final class BufferBudget: Sendable {
         }
         if Task.isCancelled { drop(id) }
         serve()
+        if canDoWithout, waits(id, isLate: false) { watch(id) }
       }
     } onCancel: {
       drop(id)
@@ -119,6 +131,31 @@ package final class BufferBudget: Sendable {
       state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
     }
     dropped?.continuation.resume(throwing: CancellationError())
+  }
+
+  private func watch(_ id: Int) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [self] in
+      if waits(id, isLate: true) { watch(id) }
+    }
+  }
+
+  /// Lets one go on without room where the room is other servers', for long (`isLate`) or by what is known already.
+  ///
+  /// - Returns: whether it still waits.
+  private func waits(_ id: Int, isLate: Bool) -> Bool {
+    let (waits, gone) = state.withLock { state -> (Bool, Waiter?) in
+      guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return (false, nil) }
+      let waiter = state.waiters[index]
+      // What its own server holds comes back with the chunks before it.
+      guard state.lent[waiter.origin] == nil, isLate || waiter.bytes >= state.lacking ?? .max else {
+        return (true, nil)
+      }
+      state.lacking = min(waiter.bytes, state.lacking ?? .max)
+      return (false, state.waiters.remove(at: index))
+    }
+    gone?.continuation.resume(returning: nil)
+    if gone != nil { serve() }
+    return waits
   }
 
   private func serve() {
@@ -139,6 +176,7 @@ package final class BufferBudget: Sendable {
   private func giveBack(_ bytes: Int, _ origin: String, _ buffer: [UInt8]) {
     state.withLock { state in
       state.free += bytes
+      if let lacking = state.lacking, state.free >= lacking { state.lacking = nil }
       let left = (state.lent[origin] ?? bytes) - bytes
       state.lent[origin] = left > 0 ? left : nil
       if buffer.count == bytes, bytes >= 65_536 { state.idle.append(buffer) }

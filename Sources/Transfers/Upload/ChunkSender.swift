@@ -18,7 +18,7 @@ struct ChunkSender {
   /// - Parameter mayHoldMore: bytes of an earlier request for this place may still be on their way.
   nonisolated(nonsending) func send(_ chunk: UploadChunk, mayHoldMore: Bool) async throws -> ChunkReceipt? {
     // Outside of the tries to send it: what a source refuses says nothing of the sink.
-    try await source.copy?.hold(chunk)
+    try await source.copy?.hold(chunk, hashing: proofs.bodyDigests(in: session))
     defer { source.copy?.release(chunk) }
     var sending = ChunkSending(chunk, mayHoldMore: mayHoldMore)
     do {

@@ -21,6 +21,8 @@ actor Upload {
   private let relayScope: UploadScope
   /// The service of a copy's two ends was not asked in vain.
   private var mayAskService = true
+  /// The server for which this copy has a share of the buffers.
+  private var sharing: String?
 
   init(
     _ transfer: LedgerTransfer, sink: any RemoteSink, requester: Requester, from origin: CopyOrigin? = nil,
@@ -50,10 +52,7 @@ actor Upload {
   var finalState: TransferState { record.state }
 
   func run(release: @Sendable () -> Void) async {
-    // What a service copies by itself needs no room.
-    let budget = origin.map { $0.service == nil } == true ? scope.context.uploads.budget : nil
-    budget?.begin(copyTo: relayScope.sink.origin)
-    defer { budget?.end(copyTo: relayScope.sink.origin) }
+    defer { shareBuffers(nil) }
     record.begin()
     let proved = await proved()
     countRequests()
@@ -172,6 +171,8 @@ actor Upload {
       await abandon()
       forget(.contentChanged)
     }
+    // What a service copies by itself needs no room.
+    shareBuffers(scope.copiedBy == .relay ? scope.sink.origin : nil)
     let copy = try CopySource(origin, scope, object)
     copy.feed = { range, pipe in
       // A task of this actor's own: what it reads may outlive the request that it is for.
@@ -182,6 +183,13 @@ actor Upload {
     let source = try SendingSource(copy, record.transfer.source.text, scope)
     self.source = source
     return source
+  }
+
+  private func shareBuffers(_ server: String?) {
+    let budget = scope.context.uploads.budget
+    if let sharing { budget.end(copyTo: sharing) }
+    if let server { budget.begin(copyTo: server) }
+    sharing = server
   }
 
   private func pour(_ range: PipedRange, _ pipe: BytePipe) async {
