@@ -31,4 +31,9 @@ package struct LocalContext: Sendable {
     self.protectedFolders = protectedFolders
     self.ownerElsewhere = ownerElsewhere
   }
+
+  /// - Parameter path: as the manifest has it.
+  func fullPath(_ path: String) -> String {
+    RelativePath.isAbsolute(path) ? path : folder.path + "/" + path
+  }
 }

@@ -72,8 +72,8 @@ final class SendingSource {
   func localAttributes() throws -> ObjectAttributes {
     var attributes = ObjectAttributes()
     guard let local, let path = scope.record.transfer.source.localPath else { return attributes }
-    let whole = RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
-    let original = scope.settings.snapshot == .none ? nil : try? OpenFile.reading(whole)
+    let original =
+      scope.settings.snapshot == .none ? nil : try? OpenFile.reading(scope.context.local.fullPath(path))
     let status = try (original ?? local.file).status()
     attributes.mtime = FileFacts(status).mtime
     attributes.mode = UInt16(truncatingIfNeeded: status.st_mode & 0o7777)

@@ -53,6 +53,15 @@ struct SourceFile: SendingFile {
     return try SourceFile(.reading(copy), original: original)
   }
 
+  /// No newer source waits to be sent; one that is gone says nothing against what the server has.
+  static func isAsSent(_ record: TransferRecord) -> Bool {
+    guard let path = record.transfer.source.localPath, let sent = record.progress.source else { return true }
+    // A record that another transfer has left says nothing of this source before their contents were compared.
+    guard sent.inode != 0 else { return false }
+    guard let now = try? OpenFile.reading(record.context.local.fullPath(path)).facts() else { return true }
+    return sent.size == now.size && sent.mtime == now.mtime
+  }
+
   private static func copyPath(of record: TransferRecord) -> String {
     "\(record.context.local.stateFolder)/snapshots/\(record.context.run.tag(record.id))"
   }

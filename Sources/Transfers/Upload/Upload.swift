@@ -78,7 +78,7 @@ actor Upload {
 
   /// Brings the file to where the server has confirmed it.
   private func proved() async -> TransferEnd {
-    if attach.isOnlyLeft, isSourceAsSent { return .finished }
+    if attach.isOnlyLeft, origin != nil || SourceFile.isAsSent(record) { return .finished }
     let end = await attempt()
     // What the manifest says of the source is looked at before the service is asked.
     guard scope.copiedBy == .service, source != nil, case .failed(let failure) = end,
@@ -96,21 +96,6 @@ actor Upload {
     } catch {
       return Self.isStop(error) ? .stopped : .failed(Failure(error))
     }
-  }
-
-  /// No newer source waits to be sent; one that is gone, or remote, says nothing against what the server has.
-  private var isSourceAsSent: Bool {
-    guard origin == nil, let path = record.transfer.source.localPath, let sent = record.progress.source else {
-      return true
-    }
-    // A record that another transfer has left says nothing of this source before their contents were compared.
-    guard sent.inode != 0 else { return false }
-    guard let now = try? OpenFile.reading(fullPath(path)).facts() else { return true }
-    return sent.size == now.size && sent.mtime == now.mtime
-  }
-
-  private func fullPath(_ path: String) -> String {
-    RelativePath.isAbsolute(path) ? path : scope.context.local.folder.path + "/" + path
   }
 
   /// Digests of the whole source that the proof did not need.
@@ -152,7 +137,7 @@ actor Upload {
   private func openSource() async throws -> SendingSource {
     if let origin { return try await openRemote(origin) }
     let path = record.transfer.source.localPath ?? ""
-    let file = try await SourceFile.open(fullPath(path), for: record)
+    let file = try await SourceFile.open(scope.context.local.fullPath(path), for: record)
     await startAnew(ifNot: file.facts)
     let source = try SendingSource(file, path, scope)
     self.source = source
@@ -399,8 +384,9 @@ actor Upload {
     // must be on record, or a kill would leave the whole upload of no use.
     let mustRecord = source?.abilities.order == .sequential && !scope.traits.tellsHoldings(of: session)
     guard let sender = sender(session) else { return }
+    let gate = ChunkGate(scope: scope, order: source?.abilities.order)
     while let size = machine.nextSize(at: now) {
-      try await takeTurn(size) {
+      try await gate.pass(size) {
         guard let chunk = machine.nextChunk(at: now) else { return false }
         if mustRecord { try await scope.context.run.writer.barrier() }
         let began = now
@@ -409,24 +395,6 @@ actor Upload {
         return true
       }
     }
-  }
-
-  /// Sends a chunk of so many bytes once it may begin: at once where the server keeps a part of it, or the user has said how
-  /// many are to be in flight.
-  private func takeTurn(_ bytes: Int64, _ send: () async throws -> Bool) async throws {
-    guard scope.copiedBy == .relay, source?.abilities.order != .byOffset,
-      !scope.settings.policy.keepsChunksInFlight
-    else {
-      _ = try await send()
-      return
-    }
-    let (turns, origin, clock) = (
-      scope.context.uploads.chunkTurns, scope.sink.origin, scope.context.client.clock
-    )
-    try await turns.begin(bytes, at: origin, limit: scope.requester.rate(.upload), now: clock.now)
-    var isTaken = false
-    defer { turns.end(bytes, at: origin, isTaken: isTaken, now: clock.now()) }
-    isTaken = try await send()
   }
 
   /// The chunks that the finished file is proved by: those of this attempt, or where it began behind the end, those on

@@ -61,8 +61,7 @@ struct UploadMachine {
   struct Sending {
     let session: RemoteSession
     let round: Round
-    var waiting: ArraySlice<UploadChunk>
-    var onTheirWay: Set<Int> = []
+    var chunks: ChunkQueue
   }
 
   /// What one pass begins with.
@@ -152,9 +151,8 @@ struct UploadMachine {
   private var clock = SessionClock()
   /// Of the session on record when the pass began.
   private var isClosing = false
-  private var (lostSessions, repairs, freshStarts) = (0, 0, 0)
-  /// Bytes that a session held at most that took the place of another.
-  private var mostHeld: Int64 = 0
+  private var losses = SessionLosses()
+  private var (repairs, freshStarts) = (0, 0)
 
   init(_ limits: Limits, place: String) {
     (self.limits, self.place, freshStarts) = (limits, place, limits.freshStarts)
@@ -183,7 +181,7 @@ struct UploadMachine {
       return [.note(.held(contiguous: held.contiguous, chunks: wholeChunks))]
     case .sent(let chunk, let seconds):
       guard case .sending(var sending) = phase else { return [] }
-      sending.onTheirWay.remove(chunk)
+      sending.chunks.end(chunk)
       phase = .sending(sending)
       clock.sent(seconds: seconds)
       return []
@@ -229,7 +227,7 @@ struct UploadMachine {
     return lost.map { go(.opening(.replacing), create($0)) } ?? openNew()
   }
 
-  private func create(_ old: RemoteSession?) -> Action { .create(renewing: old, lost: lostSessions) }
+  private func create(_ old: RemoteSession?) -> Action { .create(renewing: old, lost: losses.count) }
 
   private mutating func openNew() -> [Action] {
     held = HeldChunks()
@@ -317,8 +315,7 @@ struct UploadMachine {
       return holdings.chunks[index] == nil || layout.range(index) != record.range
     }
     held.remove(lost)
-    // A session that got further than all before it was of use.
-    if held.bytes > mostHeld { (mostHeld, lostSessions) = (held.bytes, 0) }
+    losses.replaced(holding: held.bytes)
     return [.drop(lost)]
   }
 
@@ -327,8 +324,8 @@ struct UploadMachine {
   ) -> [Action] {
     let before = held.bytes
     let drops = keep(holdings, session)
-    if held.bytes < before { lostSessions += 1 }
-    guard held.bytes >= before || lostSessions < limits.attempts else {
+    if held.bytes < before { losses.add() }
+    guard held.bytes >= before || losses.count < limits.attempts else {
       return drops
         + finish(
           .failed(
@@ -356,7 +353,7 @@ struct UploadMachine {
         go(.renewing(.opening(old: session), round), create(session))
       } else {
         go(
-          .sending(Sending(session: session, round: round, waiting: missing[...])),
+          .sending(Sending(session: session, round: round, chunks: ChunkQueue(missing))),
           .send(
             session, workers: abilities.isParallel ? max(1, min(limits.chunksInFlight, missing.count)) : 1))
       }
@@ -366,15 +363,14 @@ struct UploadMachine {
   /// Bytes of the chunk that a worker sends next; nil where there is none now.
   func nextSize(at now: Double) -> Int64? {
     guard case .sending(let sending) = phase, !mustRenew(now) else { return nil }
-    return sending.waiting.first.map { Int64($0.range.count) }
+    return sending.chunks.first.map { Int64($0.range.count) }
   }
 
   /// The chunk that a worker sends next.
   mutating func nextChunk(at now: Double) -> UploadChunk? {
-    guard case .sending(var sending) = phase, !mustRenew(now), let chunk = sending.waiting.popFirst() else {
+    guard case .sending(var sending) = phase, !mustRenew(now), let chunk = sending.chunks.takeFirst() else {
       return nil
     }
-    sending.onTheirWay.insert(chunk.index)
     phase = .sending(sending)
     return chunk
   }
@@ -382,7 +378,7 @@ struct UploadMachine {
   /// Those on their way, then those that are sent next.
   var comingChunks: [Int] {
     guard case .sending(let sending) = phase else { return [] }
-    return sending.onTheirWay.sorted() + sending.waiting.prefix(abilities.partURLBatch).map(\.index)
+    return sending.chunks.coming(abilities.partURLBatch)
   }
 
   private var wholeChunks: Int {
@@ -471,8 +467,8 @@ struct UploadMachine {
 
   /// Forgets a session that is gone, or that can't be completed; what it held is asked for when its successor is opened.
   private mutating func openAnother(after failure: Failure, _ session: RemoteSession?) -> [Action] {
-    lostSessions += 1
-    guard lostSessions < limits.attempts else { return giveUp(failure) }
+    losses.add()
+    guard losses.count < limits.attempts else { return giveUp(failure) }
     let isDamaged = failure.code == .integrityMismatch
     var actions = [
       Action.warn(
@@ -489,7 +485,7 @@ struct UploadMachine {
       if !failure.isGoneThere { actions.append(.abandon) }
       actions += forget(.sessionGone)
     }
-    return actions + go(.waiting(lost: lost), .wait(failure, lost: lostSessions))
+    return actions + go(.waiting(lost: lost), .wait(failure, lost: losses.count))
   }
 
   /// After a mismatch, what the server does not hold as it was sent.
