@@ -19,6 +19,7 @@ final class SSHSession {
     }
     (self.handle, self.socket, self.wake) = (handle, socket, wake)
     libssh2_session_set_blocking(handle, 0)
+    wake.watch(socket)
   }
 
   deinit {
@@ -28,6 +29,7 @@ final class SSHSession {
     shutdown(socket, Int32(SHUT_RDWR))
     var left = 16
     while left > 0, libssh2_session_free(handle) == LIBSSH2_ERROR_EAGAIN { left -= 1 }
+    wake.watch(nil)
     close(socket)
   }
 

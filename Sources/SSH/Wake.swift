@@ -5,7 +5,12 @@ import Locks
 /// Wakes a thread that waits in poll(2), and tells it to stop.
 final class Wake: Sendable {
   let descriptor: Int32
-  private let stopped = Locked(false)
+  private let state = Locked(State())
+
+  private struct State: Sendable {
+    var isStopped = false
+    var socket: Int32?
+  }
 
   /// - Throws: `SSHFault` where there are no descriptors left.
   init() throws {
@@ -15,11 +20,22 @@ final class Wake: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
-  var isStopped: Bool { stopped.withLock { $0 } }
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// - Parameter socket: is shut down by `stop`: libssh2 reads on by itself as long as a server sends what it passes over. Nil
+  ///   before it is closed.
+  func watch(_ socket: Int32?) { change { $0.socket = socket } }
 
   func stop() {
-    stopped.withLock { $0 = true }
+    change { $0.isStopped = true }
     signal()
+  }
+
+  private func change(_ change: (inout State) -> Void) {
+    state.withLock { state in
+      change(&state)
+      if state.isStopped, let socket = state.socket { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
   }
 
   func signal() {
