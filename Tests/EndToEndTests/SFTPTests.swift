@@ -12,45 +12,31 @@ struct SFTPTests {
     "plain.bin", "a b/ü%#?&.bin", "a b/deep/er/+;=@,$!.bin", "e\u{301}/\u{e9}.bin", "empty",
   ]
 
+  private static let defaults = ", chunk_size: 256KiB"
+
   private func job(_ endpoint: String, _ transfers: String...) -> String {
-    """
-    version: 1
-    job: ssh
-    policies: { p: { retry: { attempts: 3, initial: 10ms, max: 50ms } } }
-    endpoints: { files: \(endpoint) }
-    defaults: { policy: p, chunk_size: 256KiB }
-    transfers:
-    \(transfers.map { "  - " + $0 }.joined(separator: "\n"))
-    """
+    ServedFolder.job(endpoint, transfers, defaults: Self.defaults)
   }
 
-  /// What lies in the folder that is served, by name.
   private func files(_ server: SSHServer) throws -> [String: String] {
-    Dictionary(
-      uniqueKeysWithValues: try Sums.tree(server.folder).map {
-        ($0.key.hasPrefix("./") ? String($0.key.dropFirst(2)) : $0.key, $0.value)
-      })
+    try ServedFolder.files(server.folder)
+  }
+
+  private func served(_ server: SSHServer, _ bench: Bench) -> ServedFolder {
+    ServedFolder(
+      bench: bench, folder: server.folder, environment: Self.environment, endpoint: { server.endpoint($0) },
+      defaults: Self.defaults)
   }
 
   @Test(arguments: Make.allCases) func aTreeThereAndBack(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)
-    for (number, name) in Self.names.enumerated() {
-      try bench.source(
-        "up/" + name, size: name == "empty" ? 0 : 600_000 * number + 7, seed: UInt64(number + 1))
-    }
-    let old = bench.job + "/up/plain.bin"
+    let served = served(server, bench)
+    try served.make(Self.names, sizes: 600_000)
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSince1970: 1_234_567_890), .posixPermissions: 0o640],
-      ofItemAtPath: old)
-    let up = job(server.endpoint(), "{ id: up, upload: up/**, to: \"files:in/new/\" }")
-    let run = try await bench.run(up, environment: Self.environment)
-    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
-    let there = try files(server)
-    #expect(there.count == Self.names.count, "\(there.keys)")
-    for name in Self.names {
-      #expect(try there["in/new/" + name] == Sums.file(bench.job + "/up/" + name), "\(name)")
-    }
+      ofItemAtPath: bench.job + "/up/plain.bin")
+    let run = try await served.up(Self.names)
     for transfer in run.transfers {
       #expect(transfer["protocol"].string == "sftp")
       #expect(transfer["url"].string?.hasPrefix("sftp://127.0.0.1:\(server.port)/") == true)
@@ -58,22 +44,10 @@ struct SFTPTests {
     let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/in/new/plain.bin")
     #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
     if make == .openssh { #expect(kept[.posixPermissions] as? Int == 0o640) }
-    let again = try await bench.run(nil, environment: Self.environment)
-    #expect(again.status == 0 && again.transferred == 0, "\(again.errors)")
-    #expect(again.totals["up_to_date"].int == Int64(Self.names.count))
-
-    let down = job(
-      server.endpoint("/in"), "{ id: down, download: \"files:new/\", to: down/, mtime: source }")
-    let back = try await bench.run(down, environment: Self.environment)
-    #expect(back.status == 0 && back.faults == "", "\(back.errors)")
-    for name in Self.names {
-      #expect(try Sums.file(bench.job + "/down/" + name) == Sums.file(bench.job + "/up/" + name), "\(name)")
-    }
+    try await served.down(Self.names, ", mtime: source")
     let time = try FileManager.default.attributesOfItem(atPath: bench.job + "/down/plain.bin")[
       .modificationDate]
     #expect((time as? Date)?.timeIntervalSince1970 == 1_234_567_890)
-    let unchanged = try await bench.run(nil, environment: Self.environment)
-    #expect(unchanged.status == 0 && unchanged.transferred == 0, "\(unchanged.errors)")
   }
 
   /// Whole seconds are all that SFTP keeps of a time.
@@ -92,37 +66,15 @@ struct SFTPTests {
     #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
   }
 
-  /// Another job: what stands there is not its own.
-  private func stranger(_ endpoint: String, _ transfer: String) -> String {
-    job(endpoint, transfer).replacingOccurrences(of: "job: ", with: "job: other-")
-  }
-
   @Test(arguments: Make.allCases) func whatIsThere(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)
-    try bench.source("a.bin", size: 5000, seed: 1)
-    let replace = "{ id: one, upload: a.bin, to: \"files:in/a.bin\", verify: readback }"
-    let first = try await bench.run(job(server.endpoint(), replace), environment: Self.environment)
-    #expect(first.status == 0, "\(first.errors)")
-    try bench.source("a.bin", size: 6000, seed: 2)
-    let second = try await bench.run(nil, environment: Self.environment)
-    #expect(second.status == 0 && second.state("one") == "completed", "\(second.errors)")
-    let sum = try Sums.file(bench.job + "/a.bin")
-    #expect(try files(server) == ["in/a.bin": sum])
-    try bench.source("b.bin", size: 10, seed: 3)
-    for (rule, state) in [("keep", "skipped exists"), ("fail", "failed DESTINATION_EXISTS")] {
-      let run = try await bench.run(
-        stranger(
-          server.endpoint(), "{ id: other, upload: b.bin, to: \"files:in/a.bin\", if_exists: \(rule) }"),
-        environment: Self.environment)
-      #expect(run.state("other") == state, "\(run.errors)")
-    }
-    #expect(try files(server) == ["in/a.bin": sum])
+    try await served(server, bench).replaces()
     // A folder is never replaced.
     try FileManager.default.createDirectory(
       atPath: server.folder + "/in/sub/deep", withIntermediateDirectories: true)
     let folder = try await bench.run(
-      stranger(server.endpoint(), "{ id: other, upload: b.bin, to: \"files:in/sub\" }"),
+      job(server.endpoint(), "{ id: other, upload: b.bin, to: \"files:in/sub\" }"),
       environment: Self.environment)
     #expect(folder.state("other") == "failed DESTINATION_EXISTS", "\(folder.errors)")
   }
@@ -268,12 +220,7 @@ struct SFTPTests {
   @Test func whatIsMissing() async throws {
     let bench = try Bench()
     let server = try await SSHServer(.openssh, bench)
-    try bench.source("a.bin", size: 5000)
-    let up = try await bench.run(
-      job(server.endpoint("/nowhere"), "{ id: up, upload: a.bin, to: \"files:x/a.bin\" }"))
-    #expect(
-      up.state("up") == "failed NOT_FOUND" && up.errors.contains("correct the endpoint's `url`"),
-      "\(up.errors)")
+    try await served(server, bench).tellsWhatIsMissing()
     let down = try await bench.run(
       job(server.endpoint(), "{ id: down, download: \"files:a.bin\", to: b.bin }"))
     #expect(down.state("down") == "failed NOT_FOUND", "\(down.errors)")
@@ -283,9 +230,6 @@ struct SFTPTests {
     let listed = try await bench.run(job(server.endpoint(), "{ id: all, download: \"files:d/\", to: d/ }"))
     #expect(listed.status == 0 && listed.totals["completed"].int == 1, "\(listed.errors)")
     #expect(listed.errors.contains("`link` is a symbolic link"), "\(listed.errors)")
-    try bench.writeJob(job(server.endpoint(), "{ id: all, download: \"files:x/\", to: x/ }"))
-    let plan = try await bench.haul(["plan", "job.yaml"])
-    #expect(plan.status != 0 && plan.errors.contains("nothing lies below `files:x/`"), "\(plan.errors)")
   }
 
   /// From one SFTP server to another, and a policy that denies the address.
@@ -441,24 +385,8 @@ struct SFTPTests {
     #expect(plan.status != 0 && plan.errors.contains("answered with something else"), "\(plan.errors)")
   }
 
-  /// An upload that leaves the manifest takes its temporary name along.
   @Test(arguments: Make.allCases) func nothingIsLeftOfAnAbandonedUpload(_ make: Make) async throws {
     let bench = try Bench()
-    let server = try await SSHServer(make, bench)
-    try bench.source("a.bin", size: 4 << 20)
-    try bench.writeJob(
-      job(
-        server.endpoint(), "{ id: one, upload: a.bin, to: \"files:one.bin\", policy: { bandwidth: 2MiB/s } }")
-    )
-    let running = try bench.start(bench.runArguments(), environment: Self.environment)
-    try await RemoteKills.wait { running.isAlive && server.names().isEmpty }
-    running.signal(SIGKILL)
-    try await running.wait()
-    try bench.source("b.bin", size: 10)
-    let run = try await bench.run(
-      job(server.endpoint(), "{ id: two, upload: b.bin, to: \"files:two.bin\" }"),
-      environment: Self.environment)
-    #expect(run.status == 0, "\(run.errors)")
-    #expect(server.names() == ["two.bin"])
+    try await served(try await SSHServer(make, bench), bench).keepsNothingOfAnAbandonedUpload()
   }
 }
