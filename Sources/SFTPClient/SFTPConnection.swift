@@ -67,6 +67,8 @@ final class SFTPConnection: Sendable {
   var share: Int64 { Self.window / Int64(max(1, bodies.withLock { $0 })) }
 
   var isUsable: Bool { mux.failure == nil }
+  /// Seconds for which requests have waited and nothing has come.
+  var silence: Double { mux.silence }
 
   /// Sends a request; its answer is waited for by whoever wants it.
   func post(_ request: SFTPRequest, within limit: Double) throws -> SFTPAnswer {

@@ -48,6 +48,13 @@ final class SFTPMux: SSHReceiver {
   /// Why nothing more can be asked; nil while the connection is there.
   var failure: Failure? { state.withLock { $0.ended } }
 
+  /// Seconds for which requests have waited and nothing has come.
+  var silence: Double {
+    state.withLock { state in
+      state.waiters.values.map(\.since).min().map { now() - max($0, state.lastHeard) } ?? 0
+    }
+  }
+
   /// From now on `version` is waited for.
   func begin(limit: Double) {
     state.withLock {

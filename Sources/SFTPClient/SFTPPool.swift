@@ -36,6 +36,32 @@ final class SFTPPool: Sendable {
     /// Who waits for it to be opened, and was not cancelled.
     var waiting = 0
     var isDead: Bool { connection?.isUsable == false }
+    var offer: Offer {
+      Offer(
+        isOpen: connection != nil, users: users,
+        isSilent: connection.map { $0.silence > SFTPPool.patience } ?? false)
+    }
+  }
+
+  /// A connection as it is to who needs one.
+  struct Offer {
+    var isOpen: Bool
+    var users: Int
+    /// Others wait there, and nothing comes.
+    var isSilent: Bool
+  }
+
+  /// Which connection to take, the best first: one that is not silent, the least used, an open one. Nil for another one.
+  static func choice(_ offers: [Offer], most: Int) -> Int? {
+    let best = offers.indices.min { one, other in
+      let (first, second) = (offers[one], offers[other])
+      if first.isSilent != second.isSilent { return second.isSilent }
+      if first.users != second.users { return first.users < second.users }
+      return first.isOpen && !second.isOpen
+    }
+    let isIdle = best.map { offers[$0].isOpen && offers[$0].users == 0 && !offers[$0].isSilent } ?? false
+    let mayOpen = offers.count < most && offers.count { !$0.isOpen } < mostOpening
+    return isIdle || !mayOpen ? best : nil
   }
   private struct State: Sendable {
     var slots: [Key: [Slot]] = [:]
@@ -49,8 +75,11 @@ final class SFTPPool: Sendable {
   private static let mostOpening = 3
   /// Seconds for which a refused login is not tried again: thousands of transfers would ask one after the other.
   private static let respite = 10.0
+  /// Seconds of silence after which nobody new is put on a connection.
+  private static let patience = 10.0
 
-  /// Gives a connection, an idle one first; opens another while there are fewer than `most`, else the least used is shared.
+  /// Gives a connection, an idle one first; opens another while there are fewer than `most`, else the least used is shared, a
+  /// silent one last.
   ///
   /// - Parameter open: makes a connection.
   nonisolated(nonsending) func lease(
@@ -82,17 +111,11 @@ final class SFTPPool: Sendable {
       }
       var slots = state.slots[key, default: []].filter { !$0.isDead }
       defer { state.slots[key] = slots }
-      let isIdle = slots.contains { $0.connection != nil && $0.users == 0 }
-      let opening = slots.count { $0.connection == nil }
-      if !isIdle, slots.count < most, opening < Self.mostOpening {
+      var best = Self.choice(slots.map(\.offer), most: most)
+      if best == nil {
         state.lastID += 1
         slots.append(Slot(id: state.lastID, task: Task { try await open() }))
-      }
-      // An open one first, where two are used alike.
-      let best = slots.indices.min { one, other in
-        let (first, second) = (slots[one], slots[other])
-        if first.users != second.users { return first.users < second.users }
-        return first.connection != nil && second.connection == nil
+        best = slots.count - 1
       }
       guard let best else { return .failure(Failure(.internal, "a pool of connections is empty")) }
       slots[best].users += 1

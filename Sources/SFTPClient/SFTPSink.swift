@@ -217,7 +217,11 @@ final class SFTPSink: RemoteSink {
   private nonisolated(nonsending) func open(
     _ session: RemoteSession, _ temporary: SFTPPath
   ) async throws -> SFTPSending {
-    if let sending, sending.session == session.id, sending.connection.isUsable { return sending }
+    if let sending, sending.session == session.id, sending.connection.isUsable,
+      sending.connection.silence <= access.files(sending.connection).stall
+    {
+      return sending
+    }
     let lease = try await access.lease()
     let files = access.files(lease.connection)
     let handle: SFTPHandle

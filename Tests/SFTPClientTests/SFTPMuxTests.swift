@@ -129,6 +129,23 @@ struct SFTPMuxTests {
     #expect(try await isLate(slow) && mux.failure?.code == .timeout)
   }
 
+  /// By this newcomers are kept away.
+  @Test func silenceIsToldWhereSomebodyWaits() throws {
+    try pass(60)
+    #expect(mux.silence == 0, "nobody waits")
+    let (id, _) = try mux.enter(limit: 600)
+    try pass(20)
+    let (other, _) = try mux.enter(limit: 30)
+    #expect(mux.silence == 20)
+    try send(Self.data(other, 1))
+    #expect(mux.silence == 0)
+    try pass(5)
+    #expect(mux.silence == 5)
+    try send(Self.data(id, 1))
+    try pass(60)
+    #expect(mux.silence == 0)
+  }
+
   @Test func aTrickleIsSilence() async throws {
     let (id, answer) = try mux.enter(limit: 30)
     #expect(throws: Failure.self) { try pass(40, Self.data(id, 200_000), 1000) }
