@@ -88,10 +88,7 @@ struct SFTPAccess {
   }
 
   nonisolated(nonsending) func lease() async throws -> SFTPPool.Lease {
-    guard case .ssh(let login) = engine.authentication else {
-      throw Failure(.unauthorized, "\(url): the endpoint has no `auth: { ssh: … }`", class: .denied)
-    }
-    let policy = requests.policy
+    let (key, policy) = (try key(), requests.policy)
     switch policy.proxy {
     case .environment, .none: break
     case .url, .login:
@@ -100,14 +97,26 @@ struct SFTPAccess {
         "\(url.origin): the policy names a `proxy`, and SSH goes through none; nothing was sent. Write `proxy: none` for this endpoint"
       )
     }
-    let key = SFTPPool.Key(
-      origin: url.origin, login: login, trust: trust, ip: policy.ip, interface: policy.interface,
-      denied: policy.deniedAddresses)
     let most =
       policy.connectionsPerHost.number.map { min(max(1, $0), Self.mostByHand) } ?? Self.mostConnections
     let door = SFTPDoor(
-      url: url, login: login, trust: trust, policy: policy, surroundings: client.surroundings,
+      url: url, login: key.login, trust: trust, policy: policy, surroundings: client.surroundings,
       secret: engine.secret)
     return try await client.pool.lease(key, most: most) { try await door.open() }
+  }
+
+  /// A lease of the connection of a handle that is open.
+  func lease(of connection: SFTPConnection) throws -> SFTPPool.Lease {
+    client.pool.lease(try key(), of: connection)
+  }
+
+  private func key() throws(Failure) -> SFTPPool.Key {
+    guard case .ssh(let login) = engine.authentication else {
+      throw Failure(.unauthorized, "\(url): the endpoint has no `auth: { ssh: … }`", class: .denied)
+    }
+    let policy = requests.policy
+    return SFTPPool.Key(
+      origin: url.origin, login: login, trust: trust, ip: policy.ip, interface: policy.interface,
+      denied: policy.deniedAddresses)
   }
 }

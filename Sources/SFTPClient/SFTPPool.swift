@@ -101,6 +101,16 @@ final class SFTPPool: Sendable {
     }
   }
 
+  /// Gives a connection that somebody has.
+  func lease(_ key: Key, of connection: SFTPConnection) -> Lease {
+    let id = state.withLock { state in
+      state.slots[key]?.first { $0.connection === connection }?.id
+    }
+    guard let id else { return Lease(connection) {} }
+    change(key, id) { $0.users += 1 }
+    return Lease(connection) { [self] in leave(key, id, failure: nil) }
+  }
+
   private func enter(
     _ key: Key, _ most: Int, _ open: @escaping @Sendable () async throws -> SFTPConnection
   ) throws -> (Int, Task<SFTPConnection, any Error>) {

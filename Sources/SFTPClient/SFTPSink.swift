@@ -182,8 +182,12 @@ final class SFTPSink: RemoteSink {
     var (isInLine, age) = (true, 0)
     let receipt: String
     do {
-      receipt = try await access.once("WRITE", moving: .upload) { _ in
+      // Over the handle's own connection: another login would bring nothing.
+      receipt = try await access.requests.once("WRITE", access.url, moving: .upload) {
         let sending = try await self.open(session, temporary)
+        return (sending, try self.access.lease(of: sending.connection))
+      } _: { over in
+        let sending = over.0
         age = self.held.age
         let written = try await sending.write(
           chunk, body, self.access.files(sending.connection), self.access.requests)

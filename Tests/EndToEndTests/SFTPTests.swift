@@ -352,6 +352,17 @@ struct SFTPTests {
     #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
   }
 
+  /// All chunks go over one handle: other connections would bring nothing, and a login may take seconds.
+  @Test func anUploadLogsInOnce() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 5 << 20)
+    let run = try await bench.run(job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\" }"))
+    #expect(run.state("up") == "completed", "\(run.errors)")
+    let log = server.process.errors
+    #expect(log.components(separatedBy: "Accepted publickey").count == 2, "\(log)")
+  }
+
   /// A server that can't rename over a file: what was put aside does not stay, whether the connection or haul itself ends
   /// behind the rename.
   @Test(arguments: [SFTPFault.lostRename, .stuckRename])
