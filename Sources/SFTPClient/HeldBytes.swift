@@ -2,34 +2,44 @@ import Digests
 import Endpoints
 import JobModel
 
-/// What has arrived of an upload, read back.
+/// What has arrived of an upload, read back a piece at a time.
 struct HeldBytes {
   let files: SFTPFiles
   let requests: any DirectRequests
   let layout: ChunkLayout
 
-  /// Reads the chunks that may be there whole.
+  /// Bytes and seconds after which a piece ends: what was read is recorded then.
+  private static let (most, longest): (Int64, Double) = (64 << 20, 60)
+
+  /// Reads chunks that may be there whole, and has the server bring them to its disk where it can.
   ///
   /// - Parameters:
-  ///   - known: chunks that need no reading.
+  ///   - wants: says which chunks are to be read.
+  ///   - now: seconds that grow.
   ///   - note: told of each chunk that was read.
-  /// - Returns: false where there is no such file.
+  /// - Returns: whether nothing is left to be read; nil where there is no such file.
   nonisolated(nonsending) func read(
-    _ temporary: SFTPPath, besides known: [Int: HeldChunk], note: (Int, HeldChunk) -> Void
-  ) async throws -> Bool {
+    _ temporary: SFTPPath, wants: (Int) -> Bool, now: () -> Double, note: (Int, HeldChunk) -> Void
+  ) async throws -> Bool? {
     let handle: SFTPHandle
     do {
       handle = try await files.open(
         .open(temporary.text, .read, SFTPAttributes()), "read what has arrived of the upload")
     } catch let failure as Failure where failure.code == .notFound {
-      return false
+      return nil
     }
     defer { handle.close() }
     let size = try await files.attributes(.handleStat(handle.id), "look at the upload").bytes ?? 0
     let reading = SFTPReading(files: files, handle: handle, requests: requests)
-    for index in 0..<layout.count where known[index] == nil {
+    let end = now() + Self.longest
+    var (count, isAll) = (Int64(0), true)
+    for index in 0..<layout.count where wants(index) {
       let range = layout.range(index)
       guard range.upperBound <= size else { break }
+      guard count < Self.most, now() < end else {
+        isAll = false
+        break
+      }
       let digest = try StreamingDigest(.sha256)
       var checksum = CRC64NVME()
       let outcome = try await reading.read(range) { bytes in
@@ -42,7 +52,15 @@ struct HeldBytes {
         HeldChunk(
           size: Int64(range.count), receipt: SFTPSending.receipt(checksum),
           digests: [.sha256: digest.finishHex()]))
+      count += Int64(range.count)
     }
-    return true
+    // Some servers refuse it by a handle that only reads; a failure tells of a disk.
+    if count > 0, handle.connection.extensions.contains(.sync),
+      case .status(let status) = try await handle.connection.ask(.sync(handle.id), within: files.timeout),
+      status.code == .failure
+    {
+      throw SFTPFailure.of(status, doing: "bring the upload to its disk", at: files.place)
+    }
+    return isAll
   }
 }

@@ -11,9 +11,10 @@ final class SFTPSending {
   private var isOpen = true
   /// The server has taken a chunk by this handle.
   var hasTaken = false
+  var pace: SyncPace
 
-  init(_ session: String, _ handle: SFTPHandle, isNew: Bool) {
-    (self.session, self.handle, self.isNew) = (session, handle, isNew)
+  init(_ session: String, _ handle: SFTPHandle, isNew: Bool, now: Double) {
+    (self.session, self.handle, self.isNew, pace) = (session, handle, isNew, SyncPace(now))
   }
 
   /// The server has opened a file that was there already, and takes nothing of it.

@@ -14,6 +14,8 @@ final class SFTPSink: RemoteSink {
   private var held = AcknowledgedChunks()
   /// The session that `held` tells all of.
   private var known: String?
+  private var recorded: () throws -> [ChunkRecord] = { [] }
+  private var note: (_ session: String, _ facts: [String: String]) -> Void = { _, _ in }
 
   init(_ upload: SFTPUpload, _ access: SFTPAccess) { (self.upload, self.access) = (upload, access) }
 
@@ -23,6 +25,10 @@ final class SFTPSink: RemoteSink {
   var place: String { upload.url.description }
   var origin: String { upload.url.origin }
   func hasty() -> any RemoteSink { SFTPSink(upload, access.hasty) }
+
+  func remember(
+    _ recorded: @escaping () throws -> [ChunkRecord], note: @escaping (String, [String: String]) -> Void
+  ) { (self.recorded, self.note) = (recorded, note) }
 
   // MARK: What is there
 
@@ -116,7 +122,7 @@ final class SFTPSink: RemoteSink {
       guard try await files.found(.linkStat(temporary.text)) != nil else { throw failure }
       return false
     }
-    take(SFTPSending(session.id, handle, isNew: true))
+    take(SFTPSending(session.id, handle, isNew: true, now: access.engine.now()))
     return true
   }
 
@@ -126,30 +132,80 @@ final class SFTPSink: RemoteSink {
     sending = new
   }
 
-  /// The bytes that are there are read back: nothing else tells which of them the server has kept.
+  /// What is there and not proved is read back: nothing else tells what the server has kept of it.
   nonisolated(nonsending) func holdings(
     of session: RemoteSession, source: UploadSource
   ) async throws -> Result<SessionHoldings, Failure>? {
     guard let temporary = upload.temporary(session) else { return .failure(gone(session)) }
-    if known == session.id {
-      let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
-      guard there != nil else { return .failure(try await lost(session)) }
-      return .success(SessionHoldings(chunks: held.chunks))
-    }
+    let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
+    guard let there else { return .failure(try await lost(session)) }
+    guard known != session.id else { return .success(SessionHoldings(chunks: held.chunks)) }
     held = AcknowledgedChunks()
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
-    let isThere = try await access.call("READ") { files in
-      let bytes = HeldBytes(files: files, requests: self.access.requests, layout: layout)
-      do {
-        return try await bytes.read(temporary, besides: self.held.chunks) { self.held.keep($0, $1) }
-      } catch {
-        self.held.loseHandle()
-        throw error
-      }
+    var receipts: [Int: String] = [:]
+    for record in try recorded() {
+      let index = Int(record.offset / layout.chunkSize)
+      if index < layout.count, layout.range(index) == record.range { receipts[index] = record.receipt }
+    }
+    held.refute(SFTPUpload.chunks(.refuted, by: session, of: layout.count))
+    for index in SFTPUpload.chunks(.proved, by: session, of: layout.count) {
+      let range = layout.range(index)
+      guard let receipt = receipts[index], range.upperBound <= there.bytes ?? 0 else { continue }
+      held.keep(index, HeldChunk(size: Int64(range.count), receipt: receipt))
+      held.prove([index])
+    }
+    let isThere = try await readBack(temporary, session, layout) {
+      !self.held.isCertain($0) && !self.held.refuted.contains($0)
+    } isAsSent: { index, found in
+      self.held.keep(index, found)
+      return receipts[index] == found.receipt
     }
     guard isThere else { return .failure(try await lost(session)) }
     known = session.id
     return .success(SessionHoldings(chunks: held.chunks))
+  }
+
+  /// Reads back, piece by piece: what is found as it was sent is proved, and recorded.
+  ///
+  /// - Returns: false where the temporary name is gone.
+  private nonisolated(nonsending) func readBack(
+    _ temporary: SFTPPath, _ session: RemoteSession, _ layout: ChunkLayout, wants: (Int) -> Bool,
+    isAsSent: (Int, HeldChunk) -> Bool
+  ) async throws -> Bool {
+    while true {
+      let isAll = try await access.call("READ") { files in
+        var sound: [Int] = []
+        do {
+          let isAll = try await HeldBytes(files: files, requests: self.access.requests, layout: layout)
+            .read(temporary, wants: wants, now: self.access.engine.now) {
+              if isAsSent($0, $1) { sound.append($0) }
+            }
+          self.prove(sound, session)
+          return isAll
+        } catch {
+          self.held.loseHandle()
+          throw error
+        }
+      }
+      guard let isAll else { return false }
+      if isAll { return true }
+    }
+  }
+
+  private func prove(_ chunks: [Int], _ session: RemoteSession) {
+    guard !chunks.isEmpty else { return }
+    held.prove(chunks)
+    record(session)
+  }
+
+  private func refute(_ chunks: [Int], _ session: RemoteSession) {
+    guard !chunks.isEmpty else { return }
+    held.refute(chunks)
+    record(session)
+  }
+
+  private func record(_ session: RemoteSession) {
+    note(session.id, SFTPUpload.facts(proved: held.proved, refuted: held.refuted))
   }
 
   /// The temporary name is gone: what was put aside for it is put back, or removed where the upload has its own name already.
@@ -176,14 +232,16 @@ final class SFTPSink: RemoteSink {
     guard let session, let temporary = upload.temporary(session) else {
       throw Failure(.internal, "an upload over SFTP has a session")
     }
+    let wasProved = held.proved.contains(chunk.index)
     held.drop(chunk.index)
+    if wasProved { record(session) }
     // Before a connection is waited for: those in line behind it would have them all.
     try await line.take(chunk.index, underWay: coming)
     var (isInLine, age) = (true, 0)
-    let receipt: String
+    let (receipt, over): (String, SFTPSending)
     do {
       // Over the handle's own connection: another login would bring nothing.
-      receipt = try await access.requests.once("WRITE", access.url, moving: .upload) {
+      (receipt, over) = try await access.requests.once("WRITE", access.url, moving: .upload) {
         let sending = try await self.open(session, temporary)
         return (sending, try self.access.lease(of: sending.connection))
       } _: { over in
@@ -194,16 +252,38 @@ final class SFTPSink: RemoteSink {
         isInLine = false
         self.line.leave(chunk.index, isWritten: true)
         try await self.wait(for: written, of: sending, session)
-        return (written.receipt, bytes: Int64(chunk.range.count))
+        return ((written.receipt, sending), bytes: Int64(chunk.range.count))
       }
     } catch {
       if isInLine { line.leave(chunk.index, isWritten: false) }
       line.forget(chunk.index)
       throw error
     }
+    let wasRefuted = held.refuted.contains(chunk.index)
     held.keep(chunk.index, HeldChunk(size: Int64(chunk.range.count), receipt: receipt), age: age)
+    if wasRefuted { record(session) }
     body.settle(sent: body.length)
+    await sync(over, chunk.range.count, session)
     return .success(ChunkReceipt(token: receipt))
+  }
+
+  /// Has the server bring to its disk what it has acknowledged over a handle: the same process of it answers, so that all of it
+  /// is there.
+  private nonisolated(nonsending) func sync(_ over: SFTPSending, _ count: Int, _ session: RemoteSession) async
+  {
+    let connection = over.connection
+    guard over.pace.isDue(after: Int64(count), now: access.engine.now()), over === sending,
+      connection.extensions.contains(.sync)
+    else { return }
+    let (chunks, age) = (held.unproved, held.age)
+    let reply = try? await connection.ask(.sync(over.handle.id), within: access.files(connection).timeout)
+    guard case .status(let status)? = reply, held.age == age else { return }
+    // Linux tells a handle once that its writes were lost, and knows of it no more.
+    if status.code == .failure {
+      refute(chunks, session)
+    } else if status.code == .ok {
+      prove(chunks, session)
+    }
   }
 
   private nonisolated(nonsending) func wait(
@@ -242,7 +322,7 @@ final class SFTPSink: RemoteSink {
       default: throw failure
       }
     }
-    let new = SFTPSending(session.id, handle, isNew: false)
+    let new = SFTPSending(session.id, handle, isNew: false, now: access.engine.now())
     take(new)
     return new
   }
@@ -260,18 +340,23 @@ final class SFTPSink: RemoteSink {
     sending = nil
     defer { open?.end() }
     do {
-      try await access.call("RENAME") { files in
-        if open?.connection.isUsable == false {
+      var isClosed = false
+      while !isClosed {
+        try await confirm(temporary, session, source)
+        isClosed = try await access.call("RENAME") { files in
+          if open?.connection.isUsable == false {
+            open = nil
+            self.held.loseHandle()
+          }
+          guard self.held.doubtful.isEmpty else { return false }
+          // A second try finds its own way.
+          let own = open
           open = nil
-          self.held.loseHandle()
-        }
-        try await self.confirm(temporary, session, source, files)
-        // A second try finds its own way.
-        let own = open
-        open = nil
-        do { try await closing.run(files, over: own, access) } catch {
-          self.held.loseHandle()
-          throw error
+          do { try await closing.run(files, over: own, access) } catch {
+            self.held.loseHandle()
+            throw error
+          }
+          return true
         }
       }
     } catch let failure as Failure where failure.code == .integrityMismatch {
@@ -293,19 +378,24 @@ final class SFTPSink: RemoteSink {
   /// - Throws: `NOT_FOUND` where the temporary name is gone; `INTEGRITY_MISMATCH` where the server has not kept all of it: the rest of
   ///   it stays.
   private nonisolated(nonsending) func confirm(
-    _ temporary: SFTPPath, _ session: RemoteSession, _ source: UploadSource, _ files: SFTPFiles
+    _ temporary: SFTPPath, _ session: RemoteSession, _ source: UploadSource
   ) async throws {
-    guard held.isInDoubt else { return }
-    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
-    var seen: [Int: HeldChunk] = [:]
-    let isThere = try await HeldBytes(files: files, requests: access.requests, layout: layout)
-      .read(temporary, besides: held.certain) { seen[$0] = $1 }
-    guard isThere else { throw Failure(.notFound, "\(place): the upload is gone") }
-    let lost = held.settle(seen)
-    guard lost == 0 else {
+    if !held.doubtful.isEmpty {
+      let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+      let isThere = try await readBack(temporary, session, layout) {
+        self.held.isDoubtful($0)
+      } isAsSent: {
+        self.held.judge($0, $1)
+      }
+      guard isThere else { throw Failure(.notFound, "\(place): the upload is gone") }
+      // Behind the end of what is there.
+      held.refute(held.doubtful)
+      record(session)
+    }
+    guard held.refuted.isEmpty else {
       throw Failure(
         .integrityMismatch,
-        "\(place): the server does not have \(lost) chunks that it took before the connection was lost")
+        "\(place): the server does not have \(held.refuted.count) chunks as it took them")
     }
   }
 

@@ -363,6 +363,31 @@ struct SFTPTests {
     #expect(log.components(separatedBy: "Accepted publickey").count == 2, "\(log)")
   }
 
+  /// What was read back is not read again, however often the line breaks: each run of one try comes further.
+  @Test func whatWasReadBackIsKept() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .brokenReads)
+    try bench.source("a.bin", size: 168 << 20, seed: 1)
+    try bench.writeJob(
+      """
+      version: 1
+      job: ssh
+      endpoints: { files: \(server.endpoint()) }
+      defaults: { chunk_size: 8MiB, policy: { retry: { attempts: 1 } } }
+      transfers: [{ id: up, upload: a.bin, to: "files:a.bin" }]
+      """)
+    let running = try bench.start(bench.runArguments())
+    try await RemoteKills.wait { running.isAlive && !server.hasErred }
+    running.signal(SIGKILL)
+    try await running.wait()
+    var states: [String] = []
+    for _ in 0..<4 where states.last != "completed" {
+      states.append(try await bench.run(nil).state("up"))
+    }
+    #expect(states.last == "completed" && states.count > 1, "\(states)")
+    #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
+  }
+
   /// A server that can't rename over a file: what was put aside does not stay, whether the connection or haul itself ends
   /// behind the rename.
   @Test(arguments: [SFTPFault.lostRename, .stuckRename])

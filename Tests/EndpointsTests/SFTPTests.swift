@@ -44,6 +44,23 @@ struct SFTPTests {
     }
   }
 
+  /// What a session remembers of its chunks; nonsense is no proof.
+  @Test func chunksAreRemembered() {
+    func proved(_ facts: [String: String]) -> Set<Int> {
+      SFTPUpload.chunks(.proved, by: RemoteSession(id: "a", chunkSize: 1, facts: facts), of: 50)
+    }
+    for chunks in [[], [0], [0, 1, 2], [3, 5, 6, 7, 49]] as [Set<Int>] {
+      #expect(proved(SFTPUpload.facts(proved: chunks, refuted: [9])) == chunks)
+    }
+    let facts = SFTPUpload.facts(proved: [5, 0, 1, 6, 3], refuted: [7])
+    #expect(facts == ["proved": "0-1,3,5-6", "refuted": "7"])
+    for text in ["x", "3-1", "-", "-1", "1-2-3", "50", "60-70", "1-x", "\(Int.max)-\(Int.max)"] {
+      #expect(proved(["proved": text]).isEmpty, "\(text)")
+    }
+    #expect(proved(["proved": "48-\(Int.max)"]) == [48, 49])
+    #expect(proved([:]).isEmpty)
+  }
+
   /// Version 3 tells whole seconds: the next one would be another time.
   @Test func aTimeLosesItsFractionAlone() throws {
     let url = try #require(WebURL(endpoint: "sftp://h/srv"))

@@ -11,9 +11,9 @@ struct AcknowledgedChunksTests {
     var held = AcknowledgedChunks()
     held.keep(0, chunk("a"))
     held.keep(1, chunk("b"), age: held.age)
-    #expect(!held.isInDoubt && Set(held.certain.keys) == [0, 1])
+    #expect(held.doubtful.isEmpty && Set(held.unproved) == [0, 1])
     held.drop(0)
-    #expect(Set(held.chunks.keys) == [1])
+    #expect(Set(held.chunks.keys) == [1] && !held.isCertain(0))
   }
 
   /// Also what was read back, and what was acknowledged over the handle after another had taken its place.
@@ -24,19 +24,45 @@ struct AcknowledgedChunksTests {
     held.loseHandle()
     held.keep(1, chunk("b"), age: age)
     held.keep(2, chunk("c"), age: held.age)
-    #expect(held.isInDoubt && Set(held.certain.keys) == [2] && held.chunks.count == 3)
-    #expect(held.settle([0: chunk("a"), 1: chunk("b")]) == 0)
-    #expect(!held.isInDoubt && held.certain.count == 3)
+    #expect(Set(held.doubtful) == [0, 1] && held.unproved == [2] && held.chunks.count == 3)
+    #expect(held.judge(0, chunk("a")) && held.judge(1, chunk("b")))
+    #expect(held.doubtful.isEmpty)
     held.loseHandle()
-    #expect(held.certain.isEmpty, "another one was lost")
+    #expect(held.doubtful.count == 3, "another one was lost")
   }
 
+  @Test func noLostHandlePutsInDoubtWhatIsProved() {
+    var held = AcknowledgedChunks()
+    for (index, receipt) in ["a", "b", "c"].enumerated() { held.keep(index, chunk(receipt)) }
+    held.prove([0, 2, 9])
+    held.loseHandle()
+    #expect(held.doubtful == [1] && held.proved == [0, 2])
+    held.drop(2)
+    held.keep(2, chunk("c"))
+    held.loseHandle()
+    #expect(Set(held.doubtful) == [1, 2], "what is sent again is not proved by what was there before")
+  }
+
+  /// Nor forgotten before it is sent again, whatever else fails.
   @Test func whatIsNotThereIsNotHeld() {
     var held = AcknowledgedChunks()
     for (index, receipt) in ["a", "b", "c"].enumerated() { held.keep(index, chunk(receipt)) }
     held.loseHandle()
     held.keep(3, chunk("d"))
-    #expect(held.settle([0: chunk("a"), 1: chunk("0")]) == 2)
-    #expect(Set(held.chunks.keys) == [0, 1, 3] && held.chunks[1]?.receipt == "0" && !held.isInDoubt)
+    #expect(held.judge(0, chunk("a")) && !held.judge(1, chunk("0")))
+    held.refute(held.doubtful)
+    #expect(Set(held.chunks.keys) == [0, 3] && held.doubtful.isEmpty)
+    held.loseHandle()
+    #expect(held.refuted == [1, 2])
+    held.keep(1, chunk("b"))
+    #expect(held.refuted == [2])
+  }
+
+  /// A server at work for a minute takes nothing: it is asked where it has little to do.
+  @Test func aDiskIsAskedEachMinuteOfASlowLine() {
+    var pace = SyncPace(1000)
+    let most = SyncPace.most
+    let taken: [(Int64, now: Double)] = [(1, 1059), (1, 1060), (1, 1061), (most, 1120), (most, 1180)]
+    #expect(taken.map { pace.isDue(after: $0.0, now: $0.now) } == [false, true, false, false, true])
   }
 }

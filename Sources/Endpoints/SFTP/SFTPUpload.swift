@@ -60,6 +60,37 @@ package struct SFTPUpload: DirectUpload {
     return attributes
   }
 
+  /// What a session's facts name chunks for, as ranges of indexes: "0-41,44".
+  package enum Finding: String, Sendable {
+    /// No lost connection puts them in doubt any more.
+    case proved
+    /// The server has not kept what it took of them.
+    case refuted
+  }
+
+  /// - Parameter count: chunks that the upload has.
+  package static func chunks(_ finding: Finding, by session: RemoteSession, of count: Int) -> Set<Int> {
+    var found: Set<Int> = []
+    for range in session.facts[finding.rawValue]?.split(separator: ",") ?? [] {
+      let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+      guard let first = ends.first ?? nil, let last = ends.last ?? nil, first <= last, ends.count <= 2,
+        first < count
+      else { continue }
+      found.formUnion(first...min(last, count - 1))
+    }
+    return found
+  }
+
+  package static func facts(proved: Set<Int>, refuted: Set<Int>) -> [String: String] {
+    [Finding.proved.rawValue: ranges(proved), Finding.refuted.rawValue: ranges(refuted)]
+  }
+
+  private static func ranges(_ chunks: Set<Int>) -> String {
+    let starts = chunks.filter { !chunks.contains($0 - 1) }.sorted()
+    let ends = chunks.filter { !chunks.contains($0 + 1) }.sorted()
+    return zip(starts, ends).map { $0 == $1 ? "\($0)" : "\($0)-\($1)" }.joined(separator: ",")
+  }
+
   /// Where the upload arrives; nil for an id that is no temporary name of haul's.
   package func temporary(_ session: RemoteSession) -> SFTPPath? {
     TemporaryName.isOne(session.id) ? file.sibling(session.id) : nil

@@ -16,6 +16,15 @@ package protocol RemoteSink: AnyObject {
   /// Names the host: limits and memories of a server go by it.
   var origin: String { get }
 
+  /// Called before all else of an upload.
+  ///
+  /// - Parameters:
+  ///   - recorded: the chunks on record.
+  ///   - note: records what a session, by its id, has to remember anew (`RemoteSession.facts`).
+  func remember(
+    _ recorded: @escaping () throws -> [ChunkRecord],
+    note: @escaping (_ session: String, _ facts: [String: String]) -> Void)
+
   /// What stands at the destination; nil where that can't be asked.
   nonisolated(nonsending) func look(_ effort: LookEffort) async throws -> FoundFile?
   /// The same, and where only ids are known, what stands there as `file`.
@@ -79,6 +88,9 @@ package protocol RemoteSink: AnyObject {
 
 extension RemoteSink {
   package var lookedAt: String { place }
+  package func remember(
+    _ recorded: @escaping () throws -> [ChunkRecord], note: @escaping (String, [String: String]) -> Void
+  ) {}
   package nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
     try await look(.retried)
   }

@@ -196,6 +196,7 @@ actor Upload {
   /// Does what the machine says until it says how the upload ended.
   private func drive(_ source: SendingSource, _ proofs: ChunkProofs) async -> TransferEnd {
     self.proofs = proofs
+    Self.remember(record, by: scope.sink)
     var actions = machine.handle(.begun, at: now)[...]
     while true {
       guard let action = actions.popFirst() else {
@@ -210,6 +211,18 @@ actor Upload {
           Self.isStop(error) ? .stopped : .failed(Failure(error), session: record.progress.session)
         actions = machine.handle(event, at: now)[...]
       }
+    }
+  }
+
+  /// Gives the sink the record of what its sessions hold.
+  private static func remember(_ record: TransferRecord, by sink: any RemoteSink) {
+    sink.remember {
+      record.hasChunks ? try record.context.run.ledger.chunks(of: record.transfer.seq) : []
+    } note: { id, facts in
+      guard var session = record.progress.session, session.id == id else { return }
+      session.facts.merge(facts) { _, new in new }
+      record.note(.session(session))
+      record.save()
     }
   }
 

@@ -10,6 +10,8 @@ package enum SFTPFault: String, Sendable {
   case lostRename
   /// The same, but the server falls silent in place of that.
   case stuckRename
+  /// Writes from byte 160 MiB on are never answered, once; each connection breaks behind 70 MiB that were read.
+  case brokenReads
   /// A folder's end is told as an answer without names.
   case endlessFolder
 
@@ -30,6 +32,7 @@ package enum SFTPFault: String, Sendable {
     fault, marker = sys.argv[1:]
     lock = threading.Lock()
     asked = {}
+    stuck = False
 
     def once():
         try: os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
@@ -59,11 +62,14 @@ package enum SFTPFault: String, Sendable {
         return kept
 
     def answers(server):
-        renames = 0
+        renames = read = 0
         for body in packets(server.stdout):
             kind, id = body[0], body[1:5]
             question = asked.pop(id, None)
             if kind == 2 and fault.endswith('Rename'): body = without_rename(body)
+            if fault == 'brokenReads' and kind == 103:
+                read += len(body)
+                if read > 70 << 20: os._exit(1)
             if fault == 'endlessFolder' and question == 12 and kind == 101: body = bytes([104]) + id + bytes(4)
             give(body)
             renames += question == 18
@@ -71,6 +77,13 @@ package enum SFTPFault: String, Sendable {
                 while fault == 'stuckRename': time.sleep(60)
                 time.sleep(0.3)
                 os._exit(1)
+
+    def swallows(body):
+        global stuck
+        if fault == 'brokenReads' and body[0] == 6 and not stuck:
+            offset, = struct.unpack_from('>Q', body, 9 + len(text(body, 5)))
+            stuck = offset >= 160 << 20 and once()
+        return stuck
 
     def forgets(body):
         if fault != 'forgetful' or body[0] != 6 or os.path.exists(marker): return False
@@ -88,7 +101,7 @@ package enum SFTPFault: String, Sendable {
     server = subprocess.Popen([next(s for s in SERVERS if os.path.exists(s))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     threading.Thread(target=answers, args=[server], daemon=True).start()
     for body in packets(sys.stdin.buffer):
-        if forgets(body): continue
+        if forgets(body) or swallows(body): continue
         if body[0] != 1: asked[body[1:5]] = body[0]
         write(server.stdin, body)
     os._exit(0)
