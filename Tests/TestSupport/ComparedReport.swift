@@ -9,9 +9,9 @@ package struct ComparedReport: Sendable, Hashable {
     "etag",
     "max_chunk_attempts", "found", "at", "ordinal",
   ]
-  /// What counts attempts too: requests, and bytes that came again.
-  private static let repeated: Set = [
-    "requests", "retries", "bytes", "chunks", "moved_because", "state", "reason",
+  /// What does not count attempts, and stands at every transfer: one that was done in one go leaves the rest out.
+  private static let lasting: Set = [
+    "id", "direction", "source", "destination", "protocol", "size", "digests", "policy",
   ]
 
   /// - Parameter wasRepeated: one of the runs was stopped and went on: what it did more often does not count either,
@@ -20,16 +20,15 @@ package struct ComparedReport: Sendable, Hashable {
     func plain(_ value: JSON) -> JSON {
       switch value {
       case .object(let members):
-        .object(
-          members.filter {
-            !Self.passing.contains($0.key) && !(wasRepeated && Self.repeated.contains($0.key))
-          }
-          .mapValues(plain))
+        .object(members.filter { !Self.passing.contains($0.key) }.mapValues(plain))
       case .array(let values): .array(values.map(plain))
       case .null, .bool, .integer, .number, .string: value
       }
     }
-    transfers = report["transfers"].array.map(plain)
+    transfers = report["transfers"].array.map(plain).map { transfer in
+      guard wasRepeated, case .object(let members) = transfer else { return transfer }
+      return .object(members.filter { Self.lasting.contains($0.key) })
+    }
     totals = wasRepeated ? report["totals"]["transfers"] : plain(report["totals"])
     rest = .array(
       [

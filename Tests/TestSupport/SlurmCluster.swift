@@ -47,11 +47,13 @@ package final class SlurmCluster: Sendable {
 
   /// The tasks of an array that have not ended: `1 R`, `2 PD`.
   package func tasks(of array: String) async throws -> [(index: String, state: String)] {
-    try await command(["squeue", "--noheader", "--array", "--format=%K %t", "--jobs=" + array]).output
-      .split(separator: "\n").compactMap { line in
-        let words = line.split(separator: " ").map(String.init)
-        return words.count == 2 ? (words[0], words[1]) : nil
-      }
+    let end = try await command(["squeue", "--noheader", "--array", "--format=%K %t", "--jobs=" + array])
+    // No answer is not the end of all tasks.
+    guard end.status == 0 else { throw TestFault("squeue: \(end.errors)") }
+    return end.output.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ").map(String.init)
+      return words.count == 2 ? (words[0], words[1]) : nil
+    }
   }
 
   /// What Slurm knows of a job: `JobState`, `ExitCode`, `Restarts`.

@@ -5,29 +5,22 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --ntasks=1
-# Two minutes before the time limit (Slurm may be a minute early): haul ends with 75, its report written.
-#SBATCH --signal=B:TERM@120
+# Two minutes before the time limit (Slurm may be a minute early), to haul itself: it ends with 75, its report written.
+#SBATCH --signal=TERM@120
 set -u
 manifest=$1
 reports=$2
 shift 2
 part=$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN + 1))
 
+# What ends srun itself is no answer of haul's: the task is queued again.
+export SLURM_EXIT_ERROR=75
+# A step of its own: it can be killed, and this script lives to queue the task again.
 # `wait`: a task that was requeued may meet the end of its former self.
-"${HAUL:-haul}" run "$manifest" --shard auto --if-running wait --no-progress \
-  --report "$reports/shard-$part.json" "$@" &
-haul=$!
-signalled=
-trap 'signalled=1; kill -TERM "$haul" 2>/dev/null' TERM
-wait "$haul"
+srun --ntasks=1 ${SLURM_CPUS_PER_TASK:+"--cpus-per-task=$SLURM_CPUS_PER_TASK"} \
+  "${HAUL:-haul}" run "$manifest" --shard auto --if-running wait --no-progress \
+  --report "$reports/shard-$part.json" "$@"
 status=$?
-# A trapped signal ends `wait` before haul ends.
-while [ -n "$signalled" ]; do
-  signalled=
-  wait "$haul"
-  again=$?
-  [ "$again" -eq 127 ] || status=$again
-done
 
 echo "haul: part $part ended with $status, restart ${SLURM_RESTART_COUNT:-0}"
 case $status in
