@@ -222,6 +222,13 @@ extension JobLedger {
     }
   }
 
+  /// Takes back what an earlier attempt of a run said, and what is no longer so.
+  package func retract(hint: String, run number: Int) throws {
+    try write { db in
+      try db.execute(sql: "DELETE FROM diagnostic WHERE run = ? AND hint = ?", arguments: [number, hint])
+    }
+  }
+
   /// What is complete has its turn again, so that it is read before it counts (`--resume-check full`).
   package func reopenCompleted() throws {
     try write { db in

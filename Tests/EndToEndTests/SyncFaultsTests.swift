@@ -202,6 +202,7 @@ struct SyncFaultsTests {
     let second = try await bench.run(nil)
     #expect(second.status == 0 && second.report["run"]["number"].int == 1, "\(second.errors)")
     #expect(second.report["run"]["attempts"].array.map { $0["exit_code"].int } == [75, 0])
+    #expect(!second.remarks.contains("not known to be on the disk"), "\(second.remarks)")
     #expect(try self.is("SELECT count(*) = 20 FROM progress WHERE synced = 1", bench))
     // What the first attempt transferred is this run's; the second has moved nothing.
     #expect(second.transferred == first.transferred)

@@ -67,6 +67,8 @@ struct RunSession {
     _ first: Task<Void, Never>?, _ stopper: StopController
   ) async throws {
     try ledger.reopenUnsynced(boot: BootID.current)
+    // What the attempt before said of the disk is for this one to say.
+    try ledger.retract(hint: Self.unsyncedHint, run: run.number)
     if settings.resumeCheck == .full { try ledger.reopenCompleted() }
     let failed = OnceValue<String>()
     let writer = LedgerWriter(ledger) { error in
@@ -271,9 +273,11 @@ struct RunSession {
           .warning,
           "\(left) finished \(left == 1 ? "download is" : "downloads are") not known to be on the disk yet"
             + ((error as? PassingFault).map { " (\($0))" } ?? ""),
-          hint: "the next `haul run` brings them there first"))
+          hint: unsyncedHint))
     }
   }
+
+  private static let unsyncedHint = "the next `haul run` brings them there first"
 
   /// Applies what other terminals ask.
   private static func applyRequests(
