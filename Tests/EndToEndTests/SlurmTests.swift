@@ -16,7 +16,7 @@ struct SlurmTests {
     version: 1
     job: array
     endpoints: { depot: { type: session, url: \(quoted(url)) } }
-    defaults: { policy: { transfers: 16, network: { proxy: none } }, chunk_size: \(chunk) }
+    defaults: { policy: { transfers: 16, connections: { per_host: 16 }, network: { proxy: none } }, chunk_size: \(chunk) }
     transfers:
       - id: rows
         for_each: { csv: rows.csv, key: "${each.name}" }
@@ -32,7 +32,7 @@ struct SlurmTests {
   private static let longPart = 4
   private static let rows = 64
   private static let chunk = 64 << 10
-  /// Bytes a second of a connection: the long file takes longer than the time limit.
+  /// Bytes a second of a connection, of which a part has one: the long file takes longer than the time limit.
   private static let rate = 64 << 10
 
   private func prepare(_ bench: Bench, serving: Bench) throws {
@@ -121,7 +121,7 @@ struct SlurmTests {
     while !left.isEmpty, ContinuousClock.now < deadline {
       try await Task.sleep(for: .milliseconds(700))
       if let (pid, part) = runners(bench).randomElement(using: &random) {
-        if kills < 5 {
+        if kills < 5 || !isRemoved {
           kill(pid, SIGKILL)
           kills += 1
           if kills >= 4, !isRemoved { isRemoved = try await remove(part, bench) }
@@ -139,7 +139,7 @@ struct SlurmTests {
       }
     }
     #expect(
-      left.isEmpty && kills == 5 && steps == 2 && isDrained && isRemoved,
+      left.isEmpty && kills >= 5 && steps == 2 && isDrained && isRemoved,
       "\(left) \(kills) \(steps) \(isDrained) \(isRemoved)")
     var restarts = 0
     for part in 1...Self.parts {
