@@ -72,4 +72,28 @@ struct StoreCopyTests {
       #expect(!proxy.visits.contains { $0.hasPrefix("GET") && !$0.contains("?") }, "\(proxy.visits)")
     }
   }
+
+  /// Where nothing has changed, listings of both ends tell it; what has changed is found all the same.
+  @Test func requestsOfManySmallCopies() async throws {
+    let (bench, store, other) = (try Bench(), try Store.shared(.seaweedfs), try Store.shared(.juicefs))
+    let count: Int64 = 200
+    _ = try await store.boto(
+      "for n in range(\(count)): s3.put_object(Bucket='bkt', Key='\(place)/%d' % n, Body=b'x' * (1000 + n))")
+    let proxy = try await StoreProxy(bench, store)
+    let yaml = job(
+      "\(store.endpoint(through: proxy)), to: \(other.endpoint())",
+      ["{ id: all, copy: \"s3:\(place)/\", to: \"to:\(place)/\" }"])
+    let run = try await bench.run(yaml, environment: Self.environment)
+    #expect(run.status == 0 && run.totals["completed"].int == count, "\(run.errors)")
+    let before = proxy.visits.count
+    let again = try await bench.run(nil, environment: Self.environment)
+    #expect(again.status == 0 && again.totals["up_to_date"].int == count, "\(again.errors)")
+    #expect(again.transferred == 0 && again.totals["requests"].int ?? .max <= count / 50)
+    #expect(proxy.visits.dropFirst(before).allSatisfy { $0.contains("list-type") }, "\(proxy.visits)")
+    _ = try await store.boto("s3.put_object(Bucket='bkt', Key='\(place)/7', Body=b'y' * 1007)")
+    let mended = try await bench.run(nil, environment: Self.environment)
+    #expect(mended.status == 0 && mended.totals["completed"].int == 1, "\(mended.errors)")
+    #expect(mended["all/7"]["moved_because"].string == "source_changed")
+    #expect(try await other.sums(place + "/7") == store.sums(place + "/7"))
+  }
 }

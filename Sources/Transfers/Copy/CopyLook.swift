@@ -9,15 +9,23 @@ struct CopyLook {
   private var source: any RemoteSource { origin.source }
   private var record: TransferRecord { scope.record }
 
-  /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source.
-  nonisolated(nonsending) func find() async throws -> RemoteObject {
-    if let standing { return standing }
+  /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source, and one whose
+  /// source a listing tells as it is on record needs no request of its own.
+  ///
+  /// - Returns: the object, and whether it is the one on record, of which nothing was asked.
+  nonisolated(nonsending) func find() async throws -> (object: RemoteObject, isRecorded: Bool) {
+    if let standing { return (standing, true) }
     let progress = record.progress
-    return try await look(begun: progress.session == nil ? nil : progress.sourceObject)
+    if progress.completedAt != nil, record.refresh == .changed, let known = progress.sourceObject,
+      try await ListedLook(record, origin.requester, isOfCopiesSource: true).isAsRecorded(known)
+    {
+      return (known, true)
+    }
+    return (try await look(begun: progress.session == nil ? nil : progress.sourceObject), false)
   }
 
   /// The object of a completion that needs no look at its source.
-  var standing: RemoteObject? {
+  private var standing: RemoteObject? {
     record.progress.completedAt != nil && mayStand ? record.progress.sourceObject : nil
   }
 

@@ -29,9 +29,8 @@ final class CopySource: SendingFile, SendingDigests {
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
   var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
-  init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject) throws {
-    (self.origin, self.scope, self.object) = (origin, scope, object)
-    isRecorded = CopyLook(origin: origin, scope: scope).standing == object
+  init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject, isRecorded: Bool) throws {
+    (self.origin, self.scope, self.object, self.isRecorded) = (origin, scope, object, isRecorded)
     digests = try CopyDigests(of: object, origin, scope)
     stream = CopyStream(origin, scope)
     isStreamed = !isByService && (object.servesRanges == false || !object.isTied)

@@ -3,16 +3,22 @@ import HTTPClient
 import JobLedger
 import JobModel
 
-/// Looks at a transfer's object in a listing of its endpoint, where so many others are looked at that one request tells of hundreds.
+/// Looks at a transfer's object, or at a copy's source, in a listing of its endpoint, where so many others are looked at that one request tells of hundreds.
 struct ListedLook {
   /// Seconds for which a page is believed.
   private static let age = 60.0
 
   private let record: TransferRecord
   private let requester: Requester
+  private let place: Place
+  /// Which side of the plan's rows lies at this endpoint.
+  private let side: Direction
 
-  init(_ record: TransferRecord, _ requester: Requester) {
+  init(_ record: TransferRecord, _ requester: Requester, isOfCopiesSource: Bool = false) {
     (self.record, self.requester) = (record, requester)
+    let transfer = record.transfer
+    (place, side) =
+      isOfCopiesSource ? (transfer.source, .download) : (transfer.remote, transfer.settings.direction.wire)
   }
 
   /// A listing says that the object is the version on record. Where it does not, the object is to be asked for.
@@ -24,11 +30,11 @@ struct ListedLook {
   /// - Throws: `LedgerError`, `CancellationError`.
   nonisolated(nonsending) func answer() async throws -> ListedAnswer {
     let context = record.context
-    guard case .remote(let name, let path) = record.transfer.remote, let endpoint = context.endpoints[name],
+    guard case .remote(let name, let path) = place, let endpoint = context.endpoints[name],
       endpoint.driver.abilities.listsVersions, let url = WebURL(endpoint.url),
       let listing = try? endpoint.driver.listingAccess(at: url)
     else { return .untold }
-    let key = ListedWindows.Key(endpoint: name, direction: record.transfer.settings.direction.wire)
+    let key = ListedWindows.Key(endpoint: name, direction: side)
     // What it needs may have changed the object in this run.
     let mayChange = !record.transfer.settings.needs.isEmpty
     // Of one moment for all pages that are asked for: one that takes long to come would be too old for ever.
