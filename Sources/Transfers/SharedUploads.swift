@@ -7,6 +7,7 @@ struct SharedUploads: Sendable {
   let intents = IntentCache()
   let etags = ETagMeanings()
   let tagging = TaggingStores()
+  let keeping = KeepingStores()
   /// Servers that have refused to copy by themselves, whatever the object.
   let relayed = WarnOnce()
 }

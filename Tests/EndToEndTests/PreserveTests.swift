@@ -207,4 +207,30 @@ struct PreserveTests {
     #expect(!keys.contains(place + "/tags"))
     #expect(words(run["metadata"], "lost") == ["metadata"])
   }
+
+  /// What a store takes and drops is lost of each object, though only the first ones are looked at.
+  @Test func everyObjectTellsWhatWasDropped() async throws {
+    let (bench, store, other) = (try Bench(), try Store.shared(.seaweedfs), try Store.shared(.juicefs))
+    _ = try await store.boto(
+      """
+      for n in range(60):
+          s3.put_object(Bucket='bkt', Key='\(place)/%d' % n, Body=b'x' * n, ContentLanguage='de', Tagging='n=%d' % n,
+              Metadata={'owner': 'anna', 'mtime': '1700000000.5', 'mode': '100640'})
+      """)
+    let proxy = try await StoreProxy(bench, other)
+    let run = try await bench.run(
+      job(
+        ["s3: " + store.endpoint(), "j: " + other.endpoint(through: proxy)],
+        [
+          "{ id: all, copy: \"s3:\(place)/\", to: \"j:\(place)/\", policy: { transfers: 2 } }",
+          "{ id: own, copy: \"s3:\(place)/\", to: \"s3:\(place)-own/\" }",
+        ]), environment: Self.environment)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    for number in 0..<60 {
+      #expect(words(run["all/\(number)"], "lost") == Self.all.filter { $0 != "content_type" }, "\(number)")
+      #expect(words(run["own/\(number)"], "lost") == [], "\(number)")
+    }
+    let looks = proxy.visits.count { $0.hasPrefix("HEAD") || $0.contains("tagging") }
+    #expect(looks <= 8, "\(proxy.visits)")
+  }
 }

@@ -133,28 +133,87 @@ struct UploadAttributes {
     {
       found = object
     }
+    let told = sent.filter { kept.preserved.intersection(destination.tells).contains($0.attribute) }
+    let (stores, origin) = (scope.context.uploads.keeping, scope.sink.origin)
+    // The first object that has a field tells whether the store keeps it; of an upload's type nobody asked.
+    if found == nil, !rule.isImplied, stores.isUnknown(told, at: origin) { found = await glance(told) }
     if let found {
-      lose(missing(in: found).intersection(destination.tells))
+      lose(Set(missing(in: found).map(\.attribute)).intersection(destination.tells))
       if demanded.contains(.tags), found.attributes.tagCount == nil { try await proveTags(&kept) }
+      // Another client may have replaced it.
+      if found.size == source.request.size { stores.note(told, dropped: dropped(from: found), at: origin) }
+    } else {
+      lose(Set(stores.dropped(of: told, at: origin).map(\.attribute)))
     }
     record.note(.attributes(kept))
     try AttributePlan.check(kept.lost, rule, "\(scope.sink.place) took the file, and dropped")
   }
 
-  /// Attributes that were sent and are not told of what stands there now, as far as one look tells them.
-  private func missing(in found: RemoteObject) -> Set<Attribute> {
-    let (sent, there) = (source.request.preserved, found.attributes)
-    let given = source.request.given
-    var missing: Set<Attribute> = []
-    if let type = found.contentType, !Self.isSameType(type, source.request.contentType) {
-      missing.insert(.contentType)
-    }
-    if sent.headers.contains(where: { there.headers[$0.key] != $0.value }) { missing.insert(.contentHeaders) }
-    var metadata = sent.metadata.merging(given.metadata) { $1 }
+  /// What stands there now, tags included; nil where that is not told. What fails here fails no transfer, and is not tried again.
+  private nonisolated(nonsending) func glance(_ fields: Set<KeepingStores.Field>) async -> RemoteObject? {
+    do {
+      guard case .object(var object, _)? = try await scope.sink.look(.once) else {
+        scope.context.uploads.keeping.note(fields, dropped: [], at: scope.sink.origin)
+        return nil
+      }
+      if fields.contains(.tags), object.attributes.tagCount == nil {
+        switch try await scope.sink.tags() {
+        case .success(let tags)?: object.attributes.tagCount = tags.count
+        // `rclone serve s3` answers with the object.
+        case .failure(let failure)? where failure.saysUnknown || failure.code == .protocolViolation:
+          object.attributes.tagCount = 0
+        default: break
+        }
+      }
+      return object
+    } catch { return nil }
+  }
+
+  /// What was sent besides the bytes.
+  private var sent: Set<KeepingStores.Field> {
+    let (attributes, given) = (source.request.preserved, source.request.given)
+    var fields = Set(attributes.headers.keys.map(KeepingStores.Field.header))
+    if !metadata.isEmpty { fields.insert(.metadata) }
+    if attributes.mtime != nil, given.metadata[ObjectAttributes.mtimeName] == nil { fields.insert(.mtime) }
+    if attributes.mode != nil, given.metadata[ObjectAttributes.modeName] == nil { fields.insert(.mode) }
+    if attributes.tags?.isEmpty == false { fields.insert(.tags) }
+    return fields
+  }
+
+  /// The metadata that was sent, without what goes along as the time or the mode.
+  private var metadata: [String: String] {
+    var metadata = source.request.preserved.metadata.merging(source.request.given.metadata) { $1 }
     for (name, attribute) in [
       (ObjectAttributes.mtimeName, Attribute.mtime), (ObjectAttributes.modeName, .mode),
     ]
     where rule.asks(for: attribute) { metadata[name] = nil }
+    return metadata
+  }
+
+  /// Fields that were sent and of which nothing is there; another value says nothing of other objects.
+  private func dropped(from found: RemoteObject) -> Set<KeepingStores.Field> {
+    let there = found.attributes
+    return missing(in: found).filter { field in
+      switch field {
+      case .contentType: false
+      case .header(let name): there.headers[name] == nil
+      case .metadata: metadata.keys.allSatisfy { there.metadata[$0] == nil }
+      case .mtime: there.mtime == nil
+      case .mode: there.mode == nil
+      case .tags: true
+      }
+    }
+  }
+
+  /// What was sent and is not told of what stands there now, as far as one look tells it.
+  private func missing(in found: RemoteObject) -> Set<KeepingStores.Field> {
+    let (sent, there) = (source.request.preserved, found.attributes)
+    let given = source.request.given
+    var missing: Set<KeepingStores.Field> = []
+    if let type = found.contentType, !Self.isSameType(type, source.request.contentType) {
+      missing.insert(.contentType)
+    }
+    for (name, value) in sent.headers where there.headers[name] != value { missing.insert(.header(name)) }
     if metadata.contains(where: { there.metadata[$0.key] != $0.value }) { missing.insert(.metadata) }
     if let time = sent.mtime, given.metadata[ObjectAttributes.mtimeName] == nil,
       !Self.isSameTime(there.mtime, time)
