@@ -46,6 +46,8 @@ struct ListingWalk {
     var order = NameOrder(last: isByName ? part.position : nil)
     var mayLackNames = isByName && part.position != nil
     var pages = 0
+    // One that is gone on with was looked at: a folder below one that is divided is not worth another look after each kill.
+    let mayDivide = isByName && (begun.position == nil || begun.prefix == prefix)
     while true {
       let page = try await page(place, of: part)
       var names = named(page, in: part)
@@ -67,7 +69,7 @@ struct ListingWalk {
           class: .permanent)
       }
       pages += 1
-      if isByName, order.isAscending, pages == Self.patience,
+      if mayDivide, order.isAscending, pages == Self.patience,
         let level = try await listing.folders(of: part.prefix, at: endpoint, settings: settings),
         level.next == nil, Self.folders.contains(level.folders.count)
       {
