@@ -184,6 +184,21 @@ struct NoticesTests {
     #expect(try Set(hooks.requests().suffix(2).map(\.path)) == ["/failure/73", "/end/73"])
   }
 
+  /// Where no state keeps a notice, nobody is promised another try.
+  @Test func whatNoStateKeepsHasFailed() async throws {
+    let bench = try Bench()
+    let hooks = try await ReceivingServer.ofNotices(bench)
+    try hooks.answers(503)
+    let yaml = job("failure: [ { webhook: { url: \"\(hooks.url)/a\" } } ]")
+    let new = try await bench.run(yaml + "\nnonsense: 1")
+    #expect(new.status == 65 && states(new) == ["failure failed"], "\(new.report["notices"])\(new.errors)")
+    #expect(new.errors.contains("is not delivered") && !new.errors.contains("next command"), "\(new.errors)")
+    #expect(try await bench.run(yaml).status == 0)
+    let known = try await bench.run(yaml + "\nnonsense: 1")
+    #expect(known.status == 65 && states(known) == ["failure owed"], "\(known.report["notices"])")
+    #expect(known.errors.contains("the next command for the job sends it again"), "\(known.errors)")
+  }
+
   /// What may hide the policy lets no request go where it may not; commands go.
   @Test(arguments: [
     "imports: [none.yaml]", "policies: { quick: { network: { addresses: { denied: [loopback] } } } }",

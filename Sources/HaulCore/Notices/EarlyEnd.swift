@@ -48,7 +48,7 @@ struct EarlyEnd: Sendable {
           let records =
             if let backlog {
               await delivery.deliver(from: backlog)
-            } else { await delivery.deliver(owed, noting: ledger) }
+            } else { await delivery.deliver(owed, noting: isOwed ? ledger : nil) }
           told.withLock { $0 = owed.map { records[$0.key] ?? NoticeRecord($0) } }
         }
       }

@@ -56,7 +56,8 @@ struct NoticeDelivery: Sendable {
 
   /// Sends these notices.
   ///
-  /// - Parameter ledger: where it is noted what came of them; nil where there is none.
+  /// - Parameter ledger: where they are on record and it is noted what came of them; nil where nothing keeps them: what is
+  ///   not delivered now has failed.
   /// - Returns: what came of those that had their turn, by their keys.
   func deliver(_ owed: [OwedNotice], noting ledger: JobLedger?) async -> [String: NoticeRecord] {
     let records = Dictionary(await send(owed, noting: ledger).map { ($0.key, $0) }) { first, _ in first }
@@ -71,7 +72,11 @@ struct NoticeDelivery: Sendable {
       ended.withLock { $0[record.key] = record }
     }
     let records = ended.withLock { $0 }
-    return owed.map { records[$0.key] ?? NoticeRecord($0) }
+    return owed.map {
+      var record = records[$0.key] ?? NoticeRecord($0)
+      if ledger == nil, record.state == .owed { record.state = .failed }
+      return record
+    }
   }
 
   /// Says which were not delivered: a line for each receiver, however many it lacks.
