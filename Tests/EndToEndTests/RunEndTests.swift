@@ -104,6 +104,30 @@ struct RunEndTests {
     #expect(next["done"]["moved_because"].string == "source_changed")
   }
 
+  /// An expectation that came later is compared with what is on record, and is evidence as any other.
+  @Test func aLaterExpectationIsEvidence() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 4000)
+    let digest = try #require(try Sums.file(bench.served + "/a.bin"))
+    func job(_ more: String) -> String {
+      """
+      version: 1
+      job: later
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [ { id: a, download: "depot:a.bin", to: a.bin\(more) } ]
+      """
+    }
+    #expect(try await bench.run(job("")).status == 0)
+    for _ in 0..<2 {
+      let night = try await bench.run(job(", expect: { sha256: \(digest) }"))
+      #expect(night.status == 0 && night.state("a") == "up_to_date", "\(night.errors)")
+      #expect(night.totals["requests"].int == 0)
+      let checks = night["a"]["verification"].array.filter { $0["against"].string == "manifest" }
+      #expect(checks.map { $0["result"].string } == ["match"], "\(night["a"])")
+    }
+  }
+
   /// What the manifest demands is there: the same verdict each night, and nobody is asked.
   @Test func anExpectedDigestSettlesIt() async throws {
     let bench = try Bench()

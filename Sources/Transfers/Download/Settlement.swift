@@ -179,6 +179,9 @@ struct Settlement {
         if found[algorithm] != digest { return false }
         record.note(.hashed(record.progress.digests.merging([algorithm: digest]) { $1 }))
       }
+      // An expectation that came later proves the file as one that was there from the start.
+      let match = Verification(algorithm.rawValue, .manifest, .match)
+      if !record.progress.verification.contains(match) { record.check(match) }
     }
     guard expect.type != nil else { return true }
     do {
