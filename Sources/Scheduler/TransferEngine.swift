@@ -97,16 +97,18 @@ package actor TransferEngine {
         if try await settleNeeds() { continue }
         guard stopped == nil else { break }
         // What is still queued waits for its host: the admission queue says when it may go on.
-        if !isWaiting, queue.isEmpty {
-          // All that had no turn yet has had it: what failed in the run's earlier attempts is tried again, once.
-          guard !hasRequeued else { break }
-          hasRequeued = true
-          guard try context.run.ledger.requeueFailed(before: began, isSelective: selected != nil) else {
-            break
+        if queue.isEmpty {
+          // All that had no turn yet has had it, or waits for its time: what failed in the run's earlier attempts is tried
+          // again, once.
+          if !hasRequeued {
+            hasRequeued = true
+            if try context.run.ledger.requeueFailed(before: began, isSelective: selected != nil) {
+              queue.reset()
+              try await settleNeeds()
+              continue
+            }
           }
-          queue.reset()
-          try await settleNeeds()
-          continue
+          guard isWaiting else { break }
         }
       }
       await signal.wait()

@@ -128,6 +128,43 @@ struct RunEndTests {
     }
   }
 
+  /// What waits for its window in a run that goes on keeps nobody from being tried again.
+  @Test func failuresDoNotWaitForAWindow() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 1000)
+    func clock(_ minutes: Double) -> String {
+      let minute = Int(Date().timeIntervalSince1970 / 60 + minutes) % 1440
+      return String(format: "\"%02d:%02d\"", minute / 60, minute % 60)
+    }
+    try bench.writeJob(
+      """
+      version: 1
+      job: night
+      endpoints: { depot: \(depot.endpoint) }
+      policies: { shut: { timezone: UTC, window: [{ from: \(clock(60)), to: \(clock(120)) }] } }
+      transfers:
+        - { id: late, download: "depot:a.bin", to: late.bin, policy: shut }
+        - { id: bad, download: "depot:bad.bin", to: bad.bin }
+      """)
+    func stopped(after state: String) async throws -> Int32 {
+      let events = bench.scratch.path + "/\(state).jsonl"
+      let run = try bench.start(bench.runArguments(["--events", events]))
+      while !JSON.lines(events).contains(where: { $0["id"].string == "bad" && $0["to"].string == state }) {
+        try #require(run.isAlive, "\(run.errors)")
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      run.signal(SIGINT)
+      return try await run.wait().status
+    }
+    #expect(try await stopped(after: "failed") == 2)
+    try bench.serve("bad.bin", size: 500)
+    #expect(try await stopped(after: "completed") == 75)
+    #expect(try bench.isSame("bad.bin", "bad.bin") && !bench.exists("late.bin"))
+    let report = try JSON.parse(try await bench.haul(["report", "night", "--format", "json"]).output)
+    #expect(report["run"]["number"].int == 1 && report["run"]["attempt"].int == 2)
+  }
+
   /// What the manifest demands is there: the same verdict each night, and nobody is asked.
   @Test func anExpectedDigestSettlesIt() async throws {
     let bench = try Bench()
