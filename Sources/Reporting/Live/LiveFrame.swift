@@ -74,7 +74,10 @@ package enum LiveFrame {
       states.append("\(counts.paused) paused" + (reasons.isEmpty ? "" : " (\(reasons))"))
     }
     var parts = [states.joined(separator: ", ")]
-    if let share = state.share { parts.append("\(Int(share * 100))%") }
+    if let share = state.share {
+      let isOfBytes = state.standing.unknownSizes == 0 && state.standing.plannedBytes > 0
+      parts.append("\(Int(share * 100))%" + (isOfBytes ? "" : " of the transfers"))
+    }
     let done = state.done
     if state.standing.plannedBytes >= done, state.standing.plannedBytes > 0 {
       parts.append(

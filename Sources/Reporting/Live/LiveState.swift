@@ -73,8 +73,9 @@ package struct LiveState: Sendable, Hashable {
     return finished > 0 ? Double(finished) / Double(standing.counts.total) : nil
   }
 
-  /// Seconds, by bytes where all sizes are known, else by transfers; nil where nobody can tell.
+  /// Seconds, by bytes where all sizes are known, else by transfers; nil where nobody can tell, as of what waits for a clock.
   var timeLeft: Double? {
+    guard standing.counts.queued > 0 || !running.isEmpty else { return nil }
     if standing.unknownSizes == 0, standing.plannedBytes > 0 {
       guard let rate, rate >= 1 else { return nil }
       return Double(max(0, standing.plannedBytes - done)) / rate
