@@ -149,6 +149,23 @@ private typealias JSON = JobModel.JSON
     #expect(try parsed(page(report))["text"].text?.contains(told) == true)
   }
 
+  @Test func `a run that was stopped tells how long it was at work`() throws {
+    func time(_ offset: Double) -> JSON { .string(Timestamp.text(1_700_000_000 + offset)) }
+    var report = GivenReport()
+    report.top = [
+      "job": ["name": "j"],
+      "run": [
+        "outcome": "completed", "duration_s": .number(120), "started_at": time(0), "ended_at": time(120),
+        "attempts": .array([
+          ["started_at": time(0), "ended_at": time(30)], ["started_at": time(90), "ended_at": time(120)],
+        ]),
+      ],
+      "totals": ["transfers": .integer(1), "completed": .integer(1), "bytes": ["transferred": .integer(9)]],
+    ]
+    let told = try parsed(page(report))["text"].text
+    #expect(told?.contains("took 2 min 0 s, at work for 1 min 0 s") == true, "\(told ?? "")")
+  }
+
   @Test func `a page of very many transfers with long names stays small`() throws {
     var report = GivenReport()
     let long = String(repeating: "<ä&>", count: 1000)
@@ -185,6 +202,9 @@ private typealias JSON = JobModel.JSON
     for value in [1, 5, 10, 99, 100.0] { histogram.add(value) }
     let rows = histogram.rows { "\(Int($0))" }
     #expect(rows.map(\.label) == ["1 – 10", "10 – 100", "100 and more"] && rows.map(\.count) == [2, 2, 1])
+    // One of a thousand is seen, none of them is not.
+    let bars = BarChart.html("x", [("a", 1000), ("b", 0), ("c", 1)]).split(separator: "--w:").dropFirst()
+    #expect(bars.map { $0.prefix { $0 != "%" } } == ["100", "0", "0.5"], "\(bars)")
   }
 
   @Test func `bytes lie where their transfer ran, and not between attempts`() throws {

@@ -5,9 +5,10 @@ enum BarChart {
   static func html(_ title: String, _ rows: [(label: String, count: Int)]) -> String {
     guard let most = rows.map(\.count).max(), most > 0 else { return "" }
     let bars = rows.map { label, count in
-      let width = Double(count) * 100 / Double(most)
+      // A few of very many are seen; none is not.
+      let width = count == 0 ? 0 : max(0.5, Double(count) * 100 / Double(most))
       return "<tr><th scope=\"row\">\(Markup.text(label))</th>"
-        + "<td class=\"bar\" style=\"--w:\(JSON.number(max(width, 0.5)).text)%\"></td>"
+        + "<td class=\"bar\" style=\"--w:\(JSON.number(width).text)%\"></td>"
         + "<td class=\"n\">\(Page.number(count))</td></tr>\n"
     }
     return

@@ -54,6 +54,15 @@ enum Page {
     return Markup.text(String(text.prefix(10)) + " " + String(text.dropFirst(11).prefix(8)))
   }
 
+  /// How long a run's attempts took together, which is less than the run where it was stopped in between.
+  static func secondsAtWork(_ run: JSON) -> Double {
+    (run["attempts"].array ?? []).reduce(0.0) { sum, attempt in
+      func time(_ name: String) -> Double? { attempt[name].string.flatMap(Timestamp.seconds) }
+      guard let from = time("started_at"), let to = time("ended_at") else { return sum }
+      return sum + max(0, to - from)
+    }
+  }
+
   /// A part of the page; nothing where it has nothing to tell.
   static func section(_ title: String, _ id: String, _ content: String) -> String {
     content.isEmpty

@@ -14,7 +14,11 @@ struct PageHeader {
       },
       run["host"].string.map { "on " + Page.text($0) },
       run["started_at"].string.map { "began " + Page.time($0) + " UTC" },
-      run["duration_s"].double.map { "took " + Figures.duration($0) },
+      run["duration_s"].double.map { whole in
+        let work = Page.secondsAtWork(run)
+        let isSplit = work > 0 && whole - work >= 1
+        return "took " + Figures.duration(whole) + (isSplit ? ", at work for " + Figures.duration(work) : "")
+      },
       run["exit_code"].int64.map { "exit code \($0)" },
     ].compactMap(\.self).joined(separator: " · ")
     let description = report["job"]["description"].string.map { "<p>\(Page.text($0))</p>\n" } ?? ""

@@ -30,11 +30,7 @@ struct PageTotals {
   private var tiles: [(String, String, String)] {
     let bytes = report["totals"]["bytes"]
     func size(_ name: String) -> Int64 { bytes[name].int64 ?? 0 }
-    let seconds = (report["run"]["attempts"].array ?? []).reduce(0.0) { sum, attempt in
-      func time(_ name: String) -> Double? { attempt[name].string.flatMap(Timestamp.seconds) }
-      guard let from = time("started_at"), let to = time("ended_at") else { return sum }
-      return sum + max(0, to - from)
-    }
+    let seconds = Page.secondsAtWork(report["run"])
     let moved = size("transferred")
     let rate = seconds > 0 && moved > 0 ? Figures.rate(Double(moved) / seconds) : ""
     let done = facts.evidence.verified + facts.evidence.unverified
