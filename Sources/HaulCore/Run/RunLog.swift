@@ -42,7 +42,8 @@ struct RunLog: Sendable {
         switch kind {
         case .failure: "\(due.count) more failed for this cause: \(names)"
         // One transfer tries several times: its tries are no further transfers.
-        case .retry: "\(due.count) more tries for this cause: \(due.ids.joined(separator: ", "))"
+        case .retry:
+          "\(Figures.count(due.count, "more try")) for this cause: \(due.ids.joined(separator: ", "))"
         case .error, .warning, .note: "\(due.count) more: \(Masking.text(due.cause.message)): \(names)"
         }
       logger.log(level: kind.level, "\(text)", metadata: metadata)
