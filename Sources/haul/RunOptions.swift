@@ -9,7 +9,7 @@ struct RunOptions: ParsableArguments {
     help: ArgumentHelp(
       "Where the report is written as well; `-` is standard output. May be given several times.",
       discussion: """
-        In the form of its suffix: .jsonl, .csv, .html, .xml (JUnit), .prom (Prometheus), .sha256sums, .txt; \
+        In the form of its suffix: .jsonl, .csv, .html, .xml (JUnit), .prom (Prometheus), .sha256sums, .ids, .txt; \
         else as JSON.
         """, valueName: "path"), completion: .file())
   var reports: [String] = []

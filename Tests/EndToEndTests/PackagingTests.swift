@@ -175,7 +175,8 @@ struct PackagingTests {
     #expect(page.status == 0, "\(page.errors)")
     let file = try bench.scratch.write(name + ".1", page.output)
     let words =
-      name == "haul" ? ["run", "completions", "\\-\\-if\\-running", "EXIT STATUS"] : ["\\-\\-listen"]
+      name == "haul"
+      ? ["run", "completions", "\\-\\-if\\-running", "EXIT STATUS", "\\fIwarn|strict\\fR"] : ["\\-\\-listen"]
     for word in words { #expect(page.output.contains(word)) }
     for (tool, arguments) in [
       ("mandoc", ["-Tlint", "-Wwarning"]), ("groff", ["-man", "-ww", "-z", "-Kutf8"]),
