@@ -142,12 +142,16 @@ import Testing
     #expect(json["runs", 1, "attempt_count"].int == 1 && json["runs", 1, "active_s"].double == 12.5)
     #expect(json["runs", 0, "failed"].isNull && json["runs", 0, "active_s"].isNull)
     #expect(!out.text.contains("secret"))
-    let lines = history.text.split(separator: "\n")
-    #expect(lines.count == 3, "\(history.text)")
+    let lines = history.text().split(separator: "\n")
+    #expect(lines.count == 3, "\(lines)")
     #expect(
       lines[2].hasPrefix(
         "1    2023-11-14 22:13:20 UTC  13 s  failed   1     1     1     1       3     900 B"),
-      "\(history.text)")
-    #expect(History(job: "x", runs: []).text == "x: no runs yet\n")
+      "\(lines)")
+    // A run's id is what a narrow terminal can do without.
+    let narrow = history.text(columns: 95).split(separator: "\n")
+    #expect(lines[2].hasSuffix("  01RUN") && narrow[0].hasSuffix("  RETRIES"), "\(narrow)")
+    #expect(history.text(columns: 200) == history.text())
+    #expect(History(job: "x", runs: []).text() == "x: no runs yet\n")
   }
 }

@@ -24,7 +24,10 @@ package struct RunRecords {
       // One that goes on is told as it stands.
       if let last = runs.first, last.endedAt == nil { runs[0].totals = try ledger.totals() }
       let history = History(job: name, runs: runs, zone: TimeZones.find(nil))
-      guard json else { return console.out(history.text) }
+      let size = TerminalSize.current(console.output, columnsVariable: nil)
+      guard json else {
+        return console.out(history.text(columns: console.isOutputTerminal ? size.columns : nil))
+      }
       try history.writeJSON(toolVersion: ToolVersion.current, to: console.out)
     } catch let error as LedgerError { throw End(error) }
   }

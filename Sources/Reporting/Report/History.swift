@@ -47,13 +47,18 @@ package struct History {
       ]
   }
 
-  /// One line a run, in columns.
-  package var text: String {
+  /// One line a run, in columns; without the runs' ids where the terminal's lines are too short for them.
+  ///
+  /// - Parameter columns: nil where there is no terminal.
+  package func text(columns: Int? = nil) -> String {
     guard !runs.isEmpty else { return "\(DisplayText.safe(job)): no runs yet\n" }
     let head = [
       "RUN", "STARTED", "TIME", "OUTCOME", "EXIT", "DONE", "SAME", "FAILED", "LEFT", "MOVED", "RETRIES", "ID",
     ]
-    return Columns.text([head] + runs.map(row))
+    let rows = [head] + runs.map(row)
+    let text = Columns.text(rows)
+    let most = text.split(separator: "\n").map(\.count).max() ?? 0
+    return most <= columns ?? .max ? text : Columns.text(rows.map { Array($0.dropLast()) })
   }
 
   private func row(_ run: RunRecord) -> [String] {

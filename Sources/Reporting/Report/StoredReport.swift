@@ -48,7 +48,7 @@ package struct StoredReport: Report {
     return evidence
   }
 
-  package func text(isColoured: Bool) -> String { History(job: job, runs: [run]).text }
+  package func text(isColoured: Bool) -> String { History(job: job, runs: [run]).text() }
 
   package func writeJSON(to sink: @escaping ByteSink) throws { try ReportFile.read(path, into: sink) }
 
