@@ -36,16 +36,20 @@ package struct Suggestions: Sendable {
 
   /// The parts of the job that the command line names, as far as they have state.
   package var shards: [String] {
-    let job = words.dropFirst(2).lazy.compactMap { word in named(word) }.first
+    let job = namedJob
     return shown(["auto"] + (job.map { state.shards(of: $0).map(\.text) } ?? []))
   }
 
   /// Ids of the job that the command line names, as far as they have state.
   package var ids: [String] {
-    // The program and its command are no jobs.
-    let job = words.dropFirst(2).lazy.compactMap { word in named(word) }.first
-    guard let job else { return [] }
+    guard let job = namedJob else { return [] }
     return shown(RecordedIDs.beginning(with: prefix, in: state.folder(job), limit: Self.limit))
+  }
+
+  /// The first that the command line names; the program and its command are no jobs.
+  private var namedJob: String? {
+    for word in words.dropFirst(2) { if let job = named(word) { return job } }
+    return nil
   }
 
   private func named(_ word: String) -> String? {

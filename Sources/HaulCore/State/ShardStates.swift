@@ -30,16 +30,19 @@ extension StateFolder {
 
   /// The manifest that the job, or a part of it, ran from; nil where none has.
   func knownManifest(of job: String) -> String? {
-    part(nil).states(of: job).lazy.compactMap { known in
-      JobLedger.meta("manifest", recordedIn: known.state.folder(job))
-    }.first
+    // Not `lazy.compactMap {…}.first`, which asks twice: another runner may have changed or removed that state since.
+    for known in part(nil).states(of: job) {
+      if let manifest = JobLedger.meta("manifest", recordedIn: known.state.folder(job)) { return manifest }
+    }
+    return nil
   }
 
   /// The transfer of another part of the job that wrote a file; nil where none did.
   func owner(of file: FileFacts, inOtherPartsOf job: String) -> String? {
-    shards(of: job).lazy.filter { $0 != shard && $0.count == shard?.count }.compactMap {
-      JobLedger.owner(of: file, recordedIn: part($0).folder(job))
-    }.first
+    for other in shards(of: job) where other != shard && other.count == shard?.count {
+      if let owner = JobLedger.owner(of: file, recordedIn: part(other).folder(job)) { return owner }
+    }
+    return nil
   }
 
   /// Names of the jobs that have state, whole or in parts, sorted.
