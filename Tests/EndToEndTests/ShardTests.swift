@@ -332,4 +332,28 @@ struct ShardTests {
     for one in running { #expect(try await one.wait().status == 0) }
     for name in ["a", "b", "c", "d"] { #expect(try bench.isSame(name + ".bin", "big.bin")) }
   }
+
+  /// A part that has no state yet looks who else the job is known from: another part's may be removed just then.
+  @Test func theStateOfAnotherPartComesAndGoes() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try prepare(bench, serving: bench)
+    try bench.writeJob(Self.job(depot))
+    _ = try await bench.haul(["run", "job.yaml", "--no-progress", "--shard", "1/8"])
+    let (there, away) = (bench.state + "/parts/shards/1-of-8", bench.state + "/away")
+    let moving = Task.detached {
+      while !Task.isCancelled {
+        rename(there, away)
+        try? await Task.sleep(for: .microseconds(300))
+        rename(away, there)
+        try? await Task.sleep(for: .microseconds(300))
+      }
+    }
+    for _ in 0..<60 {
+      let end = try await bench.haul(["plan", "job.yaml", "--shard", "2/8"])
+      #expect(end.status == 0, "\(end.errors)")
+    }
+    moving.cancel()
+    await moving.value
+  }
 }
