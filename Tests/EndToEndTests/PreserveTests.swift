@@ -226,8 +226,10 @@ struct PreserveTests {
           "{ id: own, copy: \"s3:\(place)/\", to: \"s3:\(place)-own/\" }",
         ]), environment: Self.environment)
     #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    let dropped = Self.all.filter { $0 != "content_type" }
     for number in 0..<60 {
-      #expect(words(run["all/\(number)"], "lost") == Self.all.filter { $0 != "content_type" }, "\(number)")
+      // The type of one is another's by chance: it is told of those that are looked at.
+      #expect(words(run["all/\(number)"], "lost").filter { $0 != "content_type" } == dropped, "\(number)")
       #expect(words(run["own/\(number)"], "lost") == [], "\(number)")
     }
     let looks = proxy.visits.count { $0.hasPrefix("HEAD") || $0.contains("tagging") }
