@@ -371,15 +371,18 @@ extension JobLedger {
   }
 
   private static func owner(of file: FileFacts, besides seq: Int64, _ db: Database) throws -> String? {
-    // Between rename and record of the completion the intent alone tells whose it is.
-    try String.fetchOne(
+    // Between rename and record of the completion the intent alone tells whose it is. A part that an older haul compiled last
+    // has no index of intents.
+    let knowsIntents =
+      try Int.fetchOne(db, sql: "SELECT 1 FROM sqlite_master WHERE name = 'progress_intended'") != nil
+    return try String.fetchOne(
       db,
       sql: """
         SELECT t.id FROM progress p JOIN transfer t ON t.seq = p.transfer WHERE t.live = 1 AND t.seq != ?1 AND (
           (json_extract(p.destination_facts, '$.inode') = ?2 AND p.destination_facts IS NOT NULL
             AND json_extract(p.destination_facts, '$.size') = ?4
             AND json_extract(p.destination_facts, '$.mtime') = ?5)
-          OR (p.intended_inode = ?3 AND p.completed_at IS NULL AND p.size = ?4))
+          \(knowsIntents ? "OR (p.intended_inode = ?3 AND p.completed_at IS NULL AND p.size = ?4)" : ""))
         LIMIT 1
         """,
       arguments: [seq, String(file.inode), Int64(bitPattern: file.inode), file.size, file.mtime])

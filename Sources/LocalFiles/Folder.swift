@@ -155,8 +155,19 @@ package final class Folder: Sendable {
   package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Does what no two processes may do in one folder at a time (flock(2)); on a file system that can't lock, at once.
-  package func alone<Value>(_ work: () throws -> Value) rethrows -> Value {
-    while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+  ///
+  /// - Throws: `IO_ERROR` where another process keeps the lock for five seconds: whoever may read the folder may take it.
+  package func alone<Value>(_ work: () throws -> Value) throws -> Value {
+    var tries = 0
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EINTR { continue }
+      guard errno == EWOULDBLOCK else { return try work() }
+      guard tries < 5000 else {
+        throw Failure(.ioError, "another process keeps the folder `\(path)` locked (flock): see `lslocks`")
+      }
+      tries += 1
+      usleep(1000)
+    }
     defer { flock(descriptor, LOCK_UN) }
     return try work()
   }

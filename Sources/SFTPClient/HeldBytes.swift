@@ -17,10 +17,11 @@ struct HeldBytes {
   ///   - wants: says which chunks are to be read.
   ///   - now: seconds that grow.
   ///   - note: told of each chunk that was read.
-  /// - Returns: whether nothing is left to be read; nil where there is no such file.
+  /// - Returns: whether nothing is left to be read, and whether a lost server takes nothing of it back, as far as it can say;
+  ///   nil where there is no such file.
   nonisolated(nonsending) func read(
     _ temporary: SFTPPath, wants: (Int) -> Bool, now: () -> Double, note: (Int, HeldChunk) -> Void
-  ) async throws -> Bool? {
+  ) async throws -> (isAll: Bool, isKept: Bool)? {
     let handle: SFTPHandle
     do {
       handle = try await files.open(
@@ -54,13 +55,16 @@ struct HeldBytes {
           digests: [.sha256: digest.finishHex()]))
       count += Int64(range.count)
     }
-    // Some servers refuse it by a handle that only reads; a failure tells of a disk.
+    var isKept = true
     if count > 0, handle.connection.extensions.contains(.sync),
-      case .status(let status) = try await handle.connection.ask(.sync(handle.id), within: files.timeout),
-      status.code == .failure
+      case .status(let status) = try await handle.connection.ask(.sync(handle.id), within: files.timeout)
     {
-      throw SFTPFailure.of(status, doing: "bring the upload to its disk", at: files.place)
+      // Some servers refuse it by a handle that only reads; a failure tells of a disk.
+      guard status.code != .failure else {
+        throw SFTPFailure.of(status, doing: "bring the upload to its disk", at: files.place)
+      }
+      isKept = status.code == .ok
     }
-    return isAll
+    return (isAll, isKept)
   }
 }

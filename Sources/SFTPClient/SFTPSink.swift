@@ -12,6 +12,8 @@ final class SFTPSink: RemoteSink {
   private var sending: SFTPSending?
   private let line = ChunkLine()
   private var held = AcknowledgedChunks()
+  /// It was long at bringing to its disk what it had, and took nothing meanwhile: it is not asked again.
+  private var isSlowToSync = false
   /// The session that `held` tells all of.
   private var known: String?
   private var recorded: () throws -> [ChunkRecord] = { [] }
@@ -176,12 +178,12 @@ final class SFTPSink: RemoteSink {
       let isAll = try await access.call("READ") { files in
         var sound: [Int] = []
         do {
-          let isAll = try await HeldBytes(files: files, requests: self.access.requests, layout: layout)
+          let read = try await HeldBytes(files: files, requests: self.access.requests, layout: layout)
             .read(temporary, wants: wants, now: self.access.engine.now) {
               if isAsSent($0, $1) { sound.append($0) }
             }
-          self.prove(sound, session)
-          return isAll
+          if read?.isKept == true { self.prove(sound, session) }
+          return read?.isAll
         } catch {
           self.held.loseHandle()
           throw error
@@ -272,11 +274,13 @@ final class SFTPSink: RemoteSink {
   private nonisolated(nonsending) func sync(_ over: SFTPSending, _ count: Int, _ session: RemoteSession) async
   {
     let connection = over.connection
-    guard over.pace.isDue(after: Int64(count), now: access.engine.now()), over === sending,
+    guard over.pace.isDue(after: Int64(count), now: access.engine.now()), !isSlowToSync, over === sending,
       connection.extensions.contains(.sync)
     else { return }
-    let (chunks, age) = (held.unproved, held.age)
-    let reply = try? await connection.ask(.sync(over.handle.id), within: access.files(connection).timeout)
+    let (chunks, age, asked) = (held.unproved, held.age, access.engine.now())
+    let files = access.files(connection)
+    let reply = try? await connection.ask(.sync(over.handle.id), within: files.timeout)
+    isSlowToSync = reply == nil || access.engine.now() - asked > files.stall / 3
     guard case .status(let status)? = reply, held.age == age else { return }
     // Linux tells a handle once that its writes were lost, and knows of it no more.
     if status.code == .failure {

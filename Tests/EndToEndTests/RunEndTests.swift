@@ -104,20 +104,26 @@ struct RunEndTests {
     #expect(next["done"]["moved_because"].string == "source_changed")
   }
 
-  /// An expectation that came later is compared with what is on record, and is evidence as any other.
+  /// An expectation that came later is compared with what is on record, and is evidence as any other; of a file that nobody
+  /// compares (`refresh: never`) and that is another one by now it says nothing.
   @Test func aLaterExpectationIsEvidence() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)
     try bench.serve("a.bin", size: 4000)
     let digest = try #require(try Sums.file(bench.served + "/a.bin"))
-    func job(_ more: String) -> String {
+    func job(_ more: String, named name: String = "later") -> String {
       """
       version: 1
-      job: later
+      job: \(name)
       endpoints: { depot: \(depot.endpoint) }
-      transfers: [ { id: a, download: "depot:a.bin", to: a.bin\(more) } ]
+      transfers: [ { id: a, download: "depot:a.bin", to: \(name).bin\(more) } ]
       """
     }
+    #expect(try await bench.run(job("", named: "edited")).status == 0)
+    try Data("another".utf8).write(to: URL(fileURLWithPath: bench.job + "/edited.bin"))
+    let edited = try await bench.run(job(", refresh: never, expect: { sha256: \(digest) }", named: "edited"))
+    let checked = edited["a"]["verification"].array.map { $0["against"].string }
+    #expect(!checked.contains("manifest"), "\(edited["a"])")
     #expect(try await bench.run(job("")).status == 0)
     for _ in 0..<2 {
       let night = try await bench.run(job(", expect: { sha256: \(digest) }"))

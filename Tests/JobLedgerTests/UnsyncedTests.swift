@@ -1,4 +1,5 @@
 import JobModel
+import SQLite
 import Testing
 
 @testable import JobLedger
@@ -58,6 +59,13 @@ struct UnsyncedTests {
       try await writer.barrier()
       #expect(owner(1, 77, in: path) == name && owner(2, 77, in: path) == nil, "renamed, and not on record")
     }
+    // A part that an older haul compiled last has no index of its intents: they are not looked for.
+    var renamed = TransferProgress()
+    (renamed.intendedInode, renamed.size) = (UInt64.max - 77, 1)
+    writer.submit(.progress(seq: 5, renamed))
+    try await writer.barrier()
+    try ledger.write { db in try db.execute(sql: "DROP INDEX progress_intended") }
+    #expect(owner(1, 77, in: path) == nil && owner(1, 2, in: path) == "b")
     try ledger.setMeta("manifest", "job.yaml")
     #expect(JobLedger.meta("manifest", recordedIn: path) == "job.yaml")
     #expect(JobLedger.meta("none", recordedIn: path) == nil)

@@ -178,6 +178,9 @@ struct CopySourceTests {
     try await digest.leaveTurn()
     #expect(digest.finish(size: 30) == [.sha256: try Digest.hex(of: bytes, .sha256)])
     #expect(await !digest.takeTurn(at: 0), "its turn is over")
+    // Nobody waits behind a chunk that is known to come no more.
+    digest.end(of: 30)
+    #expect(await !digest.takeTurn(at: 40))
   }
 
   /// Uploads take no more than their share either, and what holds nothing may be as large as all of it.

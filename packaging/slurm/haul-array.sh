@@ -13,6 +13,8 @@ reports=$2
 shift 2
 part=$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN + 1))
 
+# srun would end with ENOENT, 2, which is a word of haul's as well.
+command -v "${HAUL:-haul}" >/dev/null || { echo "haul: no \`${HAUL:-haul}\` on $(hostname)" >&2; exit 66; }
 # What ends srun itself is no answer of haul's: the task is queued again.
 export SLURM_EXIT_ERROR=75
 # A step of its own: it can be killed, and this script lives to queue the task again.

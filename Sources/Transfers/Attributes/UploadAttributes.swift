@@ -140,8 +140,9 @@ struct UploadAttributes {
     if let found {
       lose(Set(missing(in: found).map(\.attribute)).intersection(destination.tells))
       if demanded.contains(.tags), found.attributes.tagCount == nil { try await proveTags(&kept) }
-      // Another client may have replaced it.
-      if found.size == source.request.size { stores.note(told, dropped: dropped(from: found), at: origin) }
+      // Tags that no number tells were not looked for. Another client may have replaced it.
+      let looked = found.attributes.tagCount == nil ? told.subtracting([.tags]) : told
+      if found.size == source.request.size { stores.note(looked, dropped: dropped(from: found), at: origin) }
     } else {
       lose(Set(stores.dropped(of: told, at: origin).map(\.attribute)))
     }
@@ -152,8 +153,13 @@ struct UploadAttributes {
   /// What stands there now, tags included; nil where that is not told. What fails here fails no transfer, and is not tried again.
   private nonisolated(nonsending) func glance(_ fields: Set<KeepingStores.Field>) async -> RemoteObject? {
     do {
-      guard case .object(var object, _)? = try await scope.sink.look(.once) else {
-        scope.context.uploads.keeping.note(fields, dropped: [], at: scope.sink.origin)
+      let look = try await scope.sink.look(.once)
+      guard case .object(var object, _)? = look else {
+        switch look {
+        // Asked at a bad moment: the next object tells.
+        case .nothing?, .failed?: break
+        default: scope.context.uploads.keeping.note(fields, dropped: [], at: scope.sink.origin)
+        }
         return nil
       }
       if fields.contains(.tags), object.attributes.tagCount == nil {

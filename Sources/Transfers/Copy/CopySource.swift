@@ -237,14 +237,17 @@ final class CopySource: SendingFile, SendingDigests {
 
   private func piped(_ chunk: UploadChunk, moved: @escaping (Int) -> Void) throws -> PipedBody {
     let (pipe, isWhole) = (BytePipe(), chunk.range == 0..<size)
-    guard isWhole || !isStreamed else {
+    // What begins at the first byte needs no ranges.
+    guard isWhole || object.isTied && chunk.range.lowerBound == 0 || !isStreamed else {
       throw Failure(
         .rangeInvalid,
         "\(place) comes in one stream, and its chunks of \(chunk.range.count) bytes are too large to be held; set `chunk_size` to 16MiB at most",
         class: .permanent)
     }
     // What was hashed before the body is what has to pass.
-    let expected = chunk.digests.min { $0.key.rawValue < $1.key.rawValue }
+    // A CRC guards against accident alone.
+    let strong = chunk.digests.first { $0.key.isCryptographic }
+    let expected = strong ?? chunk.digests.min { $0.key.rawValue < $1.key.rawValue }
     let wanted = PipedRange(chunk.range, isStream: false, expected: expected.map { ($0.key, $0.value) })
     // It is the half that waits for its connection.
     scope.requester.isPaired = false

@@ -15,6 +15,8 @@ final class PassingDigest {
   /// Those who wait to give the bytes from there on.
   private var turns: [Int64: CheckedContinuation<Void, Never>] = [:]
   private var found: [DigestAlgorithm: String]?
+  /// A chunk comes no more: whoever is behind it does not wait.
+  private var isInVain = false
 
   init(_ algorithms: Set<DigestAlgorithm>, pool: BlockingPool) throws {
     digests = try DigestSet(Set(algorithms.map(\.kind)))
@@ -45,7 +47,7 @@ final class PassingDigest {
   nonisolated(nonsending) func takeTurn(at offset: Int64) async -> Bool {
     // Another's turn has come to its end, and is not left yet.
     let isNext = isHashing && position == offset
-    if position < offset || isNext { await withCheckedContinuation { turns[offset] = $0 } }
+    if !isInVain, position < offset || isNext { await withCheckedContinuation { turns[offset] = $0 } }
     guard position == offset, !isHashing, found == nil else { return false }
     isHashing = true
     return true
@@ -60,6 +62,7 @@ final class PassingDigest {
   /// A chunk comes no more: those behind it wait in vain, unless it has come.
   func end(of offset: Int64) {
     guard offset >= position, waiting[offset] == nil, !(isHashing && offset == position) else { return }
+    isInVain = true
     wake()
   }
 
@@ -84,5 +87,5 @@ final class PassingDigest {
   }
 
   /// Gives the buffers back of what will never have its turn: an earlier attempt sent what comes before it.
-  func letGo() { waiting = [:] }
+  func letGo() { (waiting, isInVain) = ([:], false) }
 }

@@ -61,22 +61,17 @@ struct Adoption {
       throw Failure(.ioError, "`\(file.path)` was replaced while it was compared")
     }
     if let time = attributes.time(plan, object), time != present.mtime {
-      do throws(Failure) { try opened.setTime(time) } catch { try lose(.mtime, error, &kept) }
+      do throws(Failure) { try opened.setTime(time) } catch { lose(.mtime, error, &kept) }
     }
     if let mode = attributes.mode(plan), mode != UInt16(truncatingIfNeeded: status.st_mode) & 0o7777 {
-      do throws(Failure) { try opened.setMode(mode) } catch { try lose(.mode, error, &kept) }
+      do throws(Failure) { try opened.setMode(mode) } catch { lose(.mode, error, &kept) }
     }
     return try opened.facts()
   }
 
-  /// The system refuses it, as for another user's file.
-  ///
-  /// - Throws: the failure where it was not `preserve` that asked for the attribute.
-  private func lose(
-    _ attribute: Attribute, _ failure: Failure, _ kept: inout KeptAttributes
-  ) throws(Failure) {
-    guard kept.preserved.remove(attribute) != nil else { throw failure }
-    kept.lost.insert(attribute)
+  /// The system refuses it, as for another user's file: its bytes are right all the same.
+  private func lose(_ attribute: Attribute, _ failure: Failure, _ kept: inout KeptAttributes) {
+    if kept.preserved.remove(attribute) != nil { kept.lost.insert(attribute) }
     record.warn(failure.message)
   }
 }

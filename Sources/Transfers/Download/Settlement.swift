@@ -170,10 +170,14 @@ struct Settlement {
   /// Recorded digests answer for expectations; a new algorithm is computed from the bytes at hand.
   private nonisolated(nonsending) func expectationsHold(_ present: FileFacts) async throws -> Bool {
     if let size = expect.size, size != present.size { return false }
+    // With `refresh: never` another file may stand there, of which the record says nothing.
+    let recorded = record.progress.destination
+    let isRecorded = recorded?.size == present.size && recorded?.mtime == present.mtime
     // With `verify: size` they were not compared when the file came, and don't count now.
     for (algorithm, digest) in settings.verify == .size ? [:] : expect.digests {
       if let recorded = record.progress.digests[algorithm] {
         if recorded != digest { return false }
+        guard isRecorded else { continue }
       } else {
         let found = try await file.digests(of: [algorithm])
         if found[algorithm] != digest { return false }

@@ -18,8 +18,9 @@ struct ChunkSender {
   /// - Parameter mayHoldMore: bytes of an earlier request for this place may still be on their way.
   nonisolated(nonsending) func send(_ chunk: UploadChunk, mayHoldMore: Bool) async throws -> ChunkReceipt? {
     // Outside of the tries to send it: what a source refuses says nothing of the sink.
-    try await source.copy?.hold(chunk, hashing: proofs.bodyDigests(in: session))
+    // Before it is held: those behind it wait for it, also where it never comes.
     defer { source.copy?.release(chunk) }
+    try await source.copy?.hold(chunk, hashing: proofs.bodyDigests(in: session))
     var sending = ChunkSending(chunk, mayHoldMore: mayHoldMore)
     do {
       return try await scope.requester.retrying { tries in

@@ -217,7 +217,9 @@ actor Upload {
   /// Gives the sink the record of what its sessions hold.
   private static func remember(_ record: TransferRecord, by sink: any RemoteSink) {
     sink.remember {
-      record.hasChunks ? try record.context.run.ledger.chunks(of: record.transfer.seq) : []
+      // Where everything is to be read, no earlier attempt's proof counts.
+      record.hasChunks && !record.context.checksEverything
+        ? try record.context.run.ledger.chunks(of: record.transfer.seq) : []
     } note: { id, facts in
       guard var session = record.progress.session, session.id == id else { return }
       session.facts.merge(facts) { _, new in new }
