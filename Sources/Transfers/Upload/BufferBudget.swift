@@ -146,8 +146,10 @@ package final class BufferBudget: Sendable {
     let (waits, gone) = state.withLock { state -> (Bool, Waiter?) in
       guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return (false, nil) }
       let waiter = state.waiters[index]
-      // What its own server holds comes back with the chunks before it.
-      guard state.lent[waiter.origin] == nil, isLate || waiter.bytes >= state.lacking ?? .max else {
+      // What its own server holds comes back with the chunks before it; what has just come back is about to be lent.
+      guard state.lent[waiter.origin] == nil, state.free < waiter.bytes,
+        isLate || waiter.bytes >= state.lacking ?? .max
+      else {
         return (true, nil)
       }
       state.lacking = min(waiter.bytes, state.lacking ?? .max)
