@@ -163,7 +163,8 @@ package final class Folder: Sendable {
       if errno == EINTR { continue }
       guard errno == EWOULDBLOCK else { return try work() }
       guard tries < 5000 else {
-        throw Failure(.ioError, "another process keeps the folder `\(path)` locked (flock): see `lslocks`")
+        throw Failure(
+          .ioError, "another process keeps the folder `\(path)` locked (flock): end it (`lslocks` names it)")
       }
       tries += 1
       usleep(1000)

@@ -17,8 +17,8 @@ struct HeldBytes {
   ///   - wants: says which chunks are to be read.
   ///   - now: seconds that grow.
   ///   - note: told of each chunk that was read.
-  /// - Returns: whether nothing is left to be read, and whether a lost server takes nothing of it back, as far as it can say;
-  ///   nil where there is no such file.
+  /// - Returns: whether nothing is left to be read, and whether the server has brought what was read to its disk, which counts
+  ///   as so where it knows no such request; nil where there is no such file.
   nonisolated(nonsending) func read(
     _ temporary: SFTPPath, wants: (Int) -> Bool, now: () -> Double, note: (Int, HeldChunk) -> Void
   ) async throws -> (isAll: Bool, isKept: Bool)? {

@@ -14,21 +14,12 @@ struct DialerTests {
 
     /// - Parameter isSilent: its queue is full, so that first packets get no answer.
     init(isSilent: Bool) throws {
-      let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      sockets.append(server)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = inet_addr("127.0.0.1")
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(server, $0, length) == 0 && getsockname(server, $0, &length) == 0
-            && listen(server, isSilent ? 0 : 8) == 0
-        }
-      }
-      try #require(isListening, "errno \(errno)")
-      port = Int(UInt16(bigEndian: address.sin_port))
+      let listener = try LoopbackListener(backlog: isSilent ? 0 : 8)
+      sockets.append(listener.socket)
+      port = listener.port
       guard isSilent else { return }
+      var address = listener.address
+      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
       for _ in 0..<8 {
         let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         sockets.append(filler)

@@ -14,30 +14,16 @@ struct FloodTests {
   }
 
   @Test func aFloodEndsWithItsTime() async throws {
-    let (server, port) = try Self.listen()
+    let listener = try LoopbackListener(backlog: 1)
+    let server = listener.socket
     defer { close(server) }
     async let isCutOff = DedicatedThread.run { Self.flood(server) }
-    let target = SSHTarget(host: "127.0.0.1", port: port, connectTimeout: 0.5, stepTimeout: 0.1)
+    let target = SSHTarget(host: "127.0.0.1", port: listener.port, connectTimeout: 0.5, stepTimeout: 0.1)
     await #expect(throws: SSHFault.self) {
       try await SSHLink.open(
         target, as: SSHLogin(user: "a"), subsystem: "sftp", receiver: Deaf(), trust: { _ in })
     }
     #expect(try await isCutOff)
-  }
-
-  private static func listen() throws -> (socket: Int32, port: Int) {
-    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(server, $0, length) == 0 && getsockname(server, $0, &length) == 0 && Glibc.listen(server, 1) == 0
-      }
-    }
-    try #require(isListening, "errno \(errno)")
-    return (server, Int(UInt16(bigEndian: address.sin_port)))
   }
 
   /// Sends lines to who connects.

@@ -168,7 +168,9 @@ struct UploadAttributes {
         // `rclone serve s3` answers with the object.
         case .failure(let failure)? where failure.saysUnknown || failure.code == .protocolViolation:
           object.attributes.tagCount = 0
-        default: break
+        case .failure(let failure)? where failure.code.isRetryable: break
+        // It tells no tags: each object would be asked for in vain.
+        default: scope.context.uploads.keeping.note([.tags], dropped: [], at: scope.sink.origin)
         }
       }
       return object
