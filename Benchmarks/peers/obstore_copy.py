@@ -35,3 +35,4 @@ async def main():
 
 
 asyncio.run(main())
+os._exit(0)  # its threads sometimes abort a Python that ends beside them
