@@ -26,7 +26,21 @@ package struct ConcurrencyWindow: Sendable {
     var filling = 0
     var ended = 0
     var seconds = 0.0
+    var squares = 0.0
     var bytes = 0.0
+
+    mutating func count(seconds: Double, bytes: Int64) {
+      ended += 1
+      self.seconds += seconds
+      squares += seconds * seconds
+      self.bytes += Double(bytes)
+    }
+
+    /// Whether the mean of a request's seconds is known well enough: its standard error, squared, is a twentieth's.
+    var isTelling: Bool {
+      let (count, mean) = (Double(ended), seconds / Double(ended))
+      return squares / count - mean * mean <= count * mean * mean / 400
+    }
   }
 
   private enum Phase {
@@ -47,17 +61,15 @@ package struct ConcurrencyWindow: Sendable {
   package static let start = 8
   private static let factor = 2.0
   private static let step = 1.25
-  /// What growth must bring: a tenth for twice as many requests, and as much of a step as noise lets see.
-  private static let gain = 1.1
+  /// What growth must bring: a twentieth for twice as many requests, and as much of a step as noise lets see.
+  private static let gain = 1.05
   private static let stepGain = 1.06
-  /// Growth that goes on nearly in step.
-  private static let proportional = 1.5
   /// What a smaller window must keep.
-  private static let kept = 0.95
+  private static let kept = 0.98
   /// Requests that say something of a mean.
   private static let least = 4
-  /// Seconds of a round: on a near host many requests, as a few say little.
-  private static let shortest = 0.05
+  /// Seconds of a round: on a near host many requests, as a few say little; and where they differ, more of them.
+  private static let (shortest, longest) = (0.05, 0.25)
   private static let patience = 4
   private static let mostPatience = 64
 
@@ -67,8 +79,9 @@ package struct ConcurrencyWindow: Sendable {
   private var phase = Phase.holding(rounds: 0)
   private var round: Round?
   private var reference: Rate?
-  /// No trial has failed yet.
-  private var isStarting = true
+  /// Trials that may still fail before the size no longer doubles: one may be chance.
+  private var doublings = 2
+  private var isStarting: Bool { doublings > 0 }
   /// The next trial is of a smaller window.
   private var triesLess = false
   private var patience = Self.patience
@@ -108,10 +121,9 @@ package struct ConcurrencyWindow: Sendable {
   package mutating func ended(begun: Double, now: Double, bytes: Int64) -> Bool {
     // One from before was sent beside others than it ended beside.
     guard let began = round?.began, begun >= began else { return false }
-    round?.ended += 1
-    round?.seconds += max(0, now - begun)
-    round?.bytes += Double(bytes)
-    guard let round, round.ended >= max(size, Self.least), now - began >= Self.shortest, round.seconds > 0
+    round?.count(seconds: max(0, now - begun), bytes: bytes)
+    guard let round, round.ended >= max(size, Self.least), now - began >= Self.shortest, round.seconds > 0,
+      round.isTelling || now - began >= Self.longest
     else { return false }
     self.round = nil
     // Where there was no more to send, it says nothing of the window.
@@ -135,14 +147,14 @@ package struct ConcurrencyWindow: Sendable {
       let grew = Double(size) / Double(from)
       let needed = grew >= Self.factor ? Self.gain : Self.stepGain
       if grew > 1 ? ratio >= needed : ratio >= Self.kept {
-        if grew > 1, ratio < Self.proportional { isStarting = false }
         patience = Self.patience
         reference = rate
         phase = .holding(rounds: 0)
         tryAnother(rate)
       } else {
         size = from
-        isStarting = false
+        doublings = max(0, doublings - 1)
+        guard !isStarting else { return phase = .holding(rounds: 1) }
         triesLess.toggle()
         hold()
       }
@@ -165,7 +177,7 @@ package struct ConcurrencyWindow: Sendable {
     guard size != from else {
       // There is nothing more to try this way.
       triesLess = !(triesLess && !isStarting)
-      isStarting = false
+      doublings = 0
       return hold()
     }
     phase = .trying(from: from, rate)
@@ -189,7 +201,7 @@ package struct ConcurrencyWindow: Sendable {
       decrease = size < wide ? .halved : .none
     }
     round = nil
-    isStarting = false
+    doublings = 0
     triesLess = false
     hold()
     return decrease
@@ -204,7 +216,7 @@ package struct ConcurrencyWindow: Sendable {
     lastDecrease = now
     if case .trying(let from, _) = phase { size = from }
     round = nil
-    isStarting = false
+    doublings = 0
     hold()
   }
 

@@ -120,9 +120,12 @@ package final class JobLedger: Sendable {
     guard descriptor >= 0 else { throw LedgerError.unwritable(path: path, detail: "\(SystemError())") }
     Glibc.close(descriptor)
     let db = try Database(path: draft)
+    // Nobody needs a half made one: it reaches the disk once, as a whole.
+    try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     try Schema.migrator.migrate(db)
     try db.useWAL()
     try db.close()
+    do { try Files.sync(draft) } catch { throw LedgerError.unwritable(path: path, detail: "\(error)") }
     guard rename(draft, path) == 0 else {
       throw LedgerError.unwritable(path: path, detail: "\(SystemError())")
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Admission
@@ -18,6 +19,9 @@ struct ConcurrencyWindowTests {
     var becomes: ClosedRange<Int>
     /// Of the time that the best fixed number takes.
     var slowdown = 1.2
+    /// How much one request's seconds differ from the next one's: a share of them.
+    var noise = 0.0
+    var seed: UInt64 = 0
   }
 
   private struct Outcome {
@@ -32,10 +36,12 @@ struct ConcurrencyWindowTests {
       window: ConcurrencyWindow(known: fixed ?? server.known, ceiling: fixed ?? server.ceiling), seconds: 0)
     var flying: [(begun: Double, ends: Double)] = []
     var (now, left) = (0.0, server.requests)
+    var chance = SeededRandom(server.seed)
     while left > 0 || !flying.isEmpty {
       while left > 0, flying.count < min(server.demand, fixed ?? one.window.size) {
         left -= 1
-        flying.append((now, now + server.seconds(flying.count + 1)))
+        let noise = server.noise * Double.random(in: -1...1, using: &chance)
+        flying.append((now, now + server.seconds(flying.count + 1) * (1 + noise)))
         one.window.admitted(inFlight: flying.count, now: now)
         one.most = max(one.most, flying.count)
       }
@@ -73,6 +79,14 @@ struct ConcurrencyWindowTests {
     let sizes = [1, 2, 4, 8, 12, 16, 20, 24, 32, 64, 256].filter { $0 <= server.ceiling }
     let best: Double = sizes.map { run(server, size: $0).seconds }.min() ?? .infinity
     #expect(found.seconds <= best * server.slowdown, "\(found.seconds) s, at best \(best) s")
+  }
+
+  /// A near host that brings a little more each time: chance must not hide it.
+  @Test(arguments: UInt64(1)...12) func whatPaysALittleIsFound(_ seed: UInt64) {
+    let server = Server(
+      description: "a store beside it", ceiling: 256, requests: 3000, bytes: 16_384,
+      seconds: { (Double($0) + 6) / 1750 }, becomes: 16...256, slowdown: 1.15, noise: 0.9, seed: seed)
+    itFindsWhatPays(server)
   }
 
   /// A host that gets slower takes fewer after a while.
