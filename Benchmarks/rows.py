@@ -168,6 +168,8 @@ def small_down(rounds, count=10_000):
         rows.write("name,sha256\n" + "".join(f"{name},{digest}\n" for name, digest in sums.items()))
     with open(lists / "curl.txt", "w") as rows:
         rows.write("".join(f"url={server.url}/many/{name}\noutput={name}\n" for name in sums))
+    with open(lists / "floor.txt", "w") as rows:
+        rows.write("".join(f"{name} {server.url}/many/{name} {digest}\n" for name, digest in sums.items()))
     with open(lists / "aria.txt", "w") as rows:
         rows.write("".join(f"{server.url}/many/{name}\n checksum=sha-256={digest}\n" for name, digest in sums.items()))
 
@@ -176,40 +178,53 @@ def small_down(rounds, count=10_000):
             if stage.sha256(folder / name) != sums[name]:
                 raise SystemExit(f"{folder / name} is wrong")
 
-    def haul(sync):
-        job = stage.Job("small", f"defaults: {{ policy: {{ transfers: 16, connections: {{ per_host: 16 }} }} }}\n"
-                                 f"transfers:\n  - id: m\n    for_each: {{ csv: {lists}/inv.csv, key: '${{each.name}}' }}\n"
+    tuned = "defaults: { policy: { transfers: 16, connections: { per_host: 16 } } }\n"
+
+    def haul(sync, policy=""):
+        job = stage.Job("small", f"{policy}transfers:\n  - id: m\n    for_each: {{ csv: {lists}/inv.csv, key: '${{each.name}}' }}\n"
                                  f"    download: '{server.url}/many/${{each.name}}'\n    to: 'out/${{each.name}}'\n"
                                  f"    expect: {{ sha256: '${{each.sha256}}' }}\n", keep=True)
         sample = measure.run(job.command(), sync=sync)
         verify(job.folder / "out")
         return sample if sync else measure.to_last_completion(job, sample)
 
-    def curl(sync):
+    def curl(sync, *more):
         folder = stage.fresh("curl", keep=True)
-        return measure.run(["curl", "-s", "--parallel", "--parallel-max", "16", "-K", lists / "curl.txt"], cwd=folder, sync=sync)
+        return measure.run(["curl", "-s", "--parallel", *more, "-K", lists / "curl.txt"], cwd=folder, sync=sync)
 
-    def rclone(sync):
+    def rclone(sync, *more):
         folder = stage.fresh("rclone", keep=True)
-        return measure.run([stage.RCLONE, "copy", "--transfers", "16", "--http-url", server.url, ":http:many", folder], sync=sync)
+        return measure.run([stage.RCLONE, "copy", *more, "--http-url", server.url, ":http:many", folder], sync=sync)
 
     def aria(sync):
         folder = stage.fresh("aria", keep=True)
         return measure.run(["aria2c", "-q", "-j8", "-d", folder, "-i", lists / "aria.txt"], sync=sync)
 
+    def floor(sync):
+        folder = stage.fresh("floor", keep=True)
+        sample = measure.run([stage.PEERS / "record", lists / "floor.txt", "16", folder], sync=sync)
+        verify(folder)
+        return sample
+
     rows = []
     for sync in (False, True):
         row = Row(f"{count:,} × 4 KiB down, digests expected" + (", to the end and `sync`" if sync else ", to the last completion"))
-        contenders = {"haul": haul, "curl --parallel": curl, "rclone copy": rclone, "aria2c": aria}
+        contenders = {"haul": haul, "curl --parallel": curl, "rclone copy": rclone, "aria2c": aria, "floor": floor}
+        if not sync:
+            contenders |= {"haul, 16 at a time": lambda sync: haul(sync, tuned),
+                           "curl --parallel, 16 at a time": lambda sync: curl(sync, "--parallel-max", "16"),
+                           "rclone copy, 16 at a time": lambda sync: rclone(sync, "--transfers", "16")}
         samples = measure.alternate({n: (lambda f=f: f(sync)) for n, f in contenders.items()}, rounds)
         for name, found in samples.items():
             row.figure(name, found)
-        mine = median(samples["haul"])
-        for peer, limit in (("curl --parallel", 1.5), ("rclone copy", 0.5), ("aria2c", 0.25)):
-            row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
         for name, found in samples.items():
-            row.figure(f"{name}, CPU", found, "cpu")
-        row.at_most("CPU / rclone copy", median(samples["haul"], "cpu") / median(samples["rclone copy"], "cpu"), 1.0)
+            cpu = median(found, "cpu")
+            row.note(f"{name}, CPU", f"{spread(found, 'cpu')} s: {cpu / count * 1e3:.3f} ms a file, {count / cpu:,.0f} files a second a core")
+        mine = median(samples["haul"])
+        for peer, limit in (("curl --parallel", 2.0), ("rclone copy", 1.0), ("aria2c", 0.25), ("floor", 1.3)):
+            row.at_most(f"wall / {peer}", mine / median(samples[peer]), limit)
+        for peer, limit in (("rclone copy", 1.0), ("floor", 1.3)):
+            row.at_most(f"CPU / {peer}", median(samples["haul"], "cpu") / median(samples[peer], "cpu"), limit)
         rss(row, samples["haul"])
         rows.append(row)
     rows.append(shared(server, list(sums), rounds))

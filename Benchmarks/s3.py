@@ -1,4 +1,5 @@
-"""The rows of S3: haul beside s5cmd, rclone and obstore on SeaweedFS; every contender as it comes, and some tuned."""
+"""The rows of S3, by the workload names of aws-crt-s3-benchmarks: haul beside s5cmd, rclone and obstore on SeaweedFS; every
+contender as it comes, and some tuned."""
 import itertools
 import json
 import os
@@ -91,7 +92,7 @@ def small(rounds, count=3000, size=16 << 10):
         last["up"] = store.haul(f"  - id: m\n    upload: {data}/*\n    to: there:haul-{next(number)}/\n")
         return last["up"]
 
-    up = compare(f"S3: {count:,} × {size >> 10} KiB up", {
+    up = compare(f"S3: upload-{size >> 10}KiB-{count:_}x", {
         "haul": haul_up,
         "s5cmd": lambda: store.s5cmd("cp", f"{data}/*", f"s3://bkt/s5-{next(number)}/"),
         "rclone": lambda: store.rclone("copy", data, f"s3://bkt/rc-{next(number)}"),
@@ -104,7 +105,7 @@ def small(rounds, count=3000, size=16 << 10):
         sample.extra["requests"] = json.loads(job.report.read_text())["totals"]["requests"]
         return sample
 
-    unchanged = Row(f"S3: {count:,} × {size >> 10} KiB up again, nothing changed")
+    unchanged = Row(f"S3: upload-{size >> 10}KiB-{count:_}x again, nothing changed")
     found = [again(last["up"].extra["job"]) for _ in range(rounds)]
     unchanged.figure("haul", found)
     unchanged.at_most("requests a file", max(s.extra["requests"] for s in found) / count, 0.01)
@@ -124,7 +125,7 @@ def small(rounds, count=3000, size=16 << 10):
             return sample
         return once
 
-    down = compare(f"S3: {count:,} × {size >> 10} KiB down", {
+    down = compare(f"S3: download-{size >> 10}KiB-{count:_}x", {
         "haul": haul_down,
         "s5cmd": peer("s5", lambda folder: store.s5cmd("cp", "s3://bkt/down/*", f"{folder}/")),
         "rclone": peer("rc", lambda folder: store.rclone("copy", "s3://bkt/down", folder)),
@@ -140,7 +141,7 @@ def large(rounds, size=GIB):
     big = stage.random_file(stage.PLACE / "s3/big.bin", size)
     digest = stage.sha256(big)
     store = Weed()
-    up = compare("S3: 1 GiB up", {
+    up = compare("S3: upload-1GiB-1x", {
         "haul": lambda: store.haul(f"  - id: big\n    upload: {big}\n    to: there:haul.bin\n    refresh: always\n"),
         "s5cmd": lambda: store.s5cmd("cp", big, "s3://bkt/s5.bin"),
         "rclone": lambda: store.rclone("copyto", big, "s3://bkt/rc.bin"),
@@ -161,7 +162,7 @@ def large(rounds, size=GIB):
             return checked(path, go(path))
         return once
 
-    down = compare("S3: 1 GiB down", {
+    down = compare("S3: download-1GiB-1x", {
         "haul": haul_down,
         "s5cmd": peer("s5", lambda path: store.s5cmd("cp", "s3://bkt/s5.bin", path)),
         "rclone": peer("rc", lambda path: store.rclone("copyto", "s3://bkt/s5.bin", path)),

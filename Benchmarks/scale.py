@@ -339,4 +339,45 @@ def growth(_):
     return rows
 
 
-ALL = {"million": million, "watching": watching, "sparse": sparse, "resume-check": resume_check, "growth": growth}
+def kills(_, count=200, rate=13_000_000, each=60 << 20):
+    """Three downloads and three uploads at once, killed every quarter of a second until all of it is there."""
+    served, sent = stage.fresh("kills-root"), stage.fresh("kills-sent")
+    files = {stage.random_file(served / f"down-{number}.bin", each): f"down-{number}.bin" for number in range(3)}
+    sources = [stage.random_file(sent / f"up-{number}.bin", each) for number in range(3)]
+    server = stage.depot(served)
+    link = stage.far(server.port, 1, rate)
+    job = stage.Job("kills", f"endpoints: {{ there: {{ type: session, url: '{link.url}' }} }}\ntransfers:\n"
+                    + "".join(f"  - {{ id: d{n}, download: there:down-{n}.bin, to: down-{n}.bin }}\n"
+                              f"  - {{ id: u{n}, upload: '{path}', to: 'there:up-{n}.bin' }}\n" for n, path in enumerate(sources)))
+    killed = 0
+    while True:
+        process = subprocess.Popen(job.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            # Past the count it may end.
+            status = process.wait(0.25 if killed < 4 * count else None)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            killed += 1
+    if status != 0:
+        raise SystemExit(f"{job.manifest} ended with {status}")
+    for path, name in files.items():
+        if stage.sha256(path) != stage.sha256(job.folder / name):
+            raise SystemExit(f"{name} is not what was served")
+    for path in sources:
+        if stage.sha256(path) != stage.sha256(served / path.name):
+            raise SystemExit(f"{path} is not what was sent")
+    link.process.terminate()
+    up, down = (int(word) for word in link.process.stdout.readline().split()[1:])
+    server.end()
+    row = Row(f"3 × {each >> 20} MiB down and 3 × {each >> 20} MiB up at {rate // 1_000_000} MB/s each way, killed every 0.25 s")
+    row.note("kills until all was there", str(killed))
+    again = (up + down - 6 * each) / max(1, killed)
+    row.note("moved down and up", f"{down / (3 * each):.2f} and {up / (3 * each):.2f} of the files")
+    row.at_most("moved again a kill, MiB", again / (1 << 20), 1.5)
+    row.at_most("attempts / those that the bytes need", (killed + 1) / (3 * each / (rate * 0.25)), 2)
+    return [row]
+
+
+ALL = {"kills": kills, "million": million, "watching": watching, "sparse": sparse, "resume-check": resume_check, "growth": growth}

@@ -22,9 +22,9 @@ RCLONE = VENV / "rclone"
 
 def build_peers():
     PEERS.mkdir(parents=True, exist_ok=True)
-    for name in ["get", "sessions", "many"]:
+    for name in ["get", "sessions", "many", "record"]:
         subprocess.run(["gcc", "-O2", "-o", PEERS / name, ROOT / f"Benchmarks/peers/{name}.c",
-                        "-lcurl", "-lcrypto", "-lpthread"], check=True)
+                        "-lcurl", "-lcrypto", "-lsqlite3", "-lpthread"], check=True)
     sums = ROOT / "Sources/CChecksums"
     subprocess.run(["gcc", "-O2", "-I", sums / "include", "-o", PEERS / "check", ROOT / "Benchmarks/peers/check.c",
                     *sorted(sums.glob("*.c")), "-lpthread"], check=True)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """A far server: relays TCP with a delay each way and a rate that all connections share each way.
 
-usage: far.py TARGET_PORT DELAY_MS BYTES_PER_SECOND      prints `listening on PORT`
+usage: far.py TARGET_PORT DELAY_MS BYTES_PER_SECOND      prints `listening on PORT`, and, ended by SIGTERM,
+                                                         `carried UP DOWN`: the bytes of each direction
 
 Every piece leaves DELAY_MS after it has come in, and no earlier than the link, shared by all connections of that
 direction, has carried what came before it. What is under way is bounded by the link's bandwidth-delay product and one
 buffer, as on a real path, so that a sender is held back and does not fill the proxy's memory.
 """
 import asyncio
+import signal
 import sys
 
 PIECE = 64 << 10
@@ -15,7 +17,7 @@ PIECE = 64 << 10
 
 class Link:
     def __init__(self, rate, delay):
-        self.rate, self.delay, self.free = rate, delay, 0.0
+        self.rate, self.delay, self.free, self.carried = rate, delay, 0.0, 0
 
     def due(self, count, now):
         self.free = max(self.free, now) + count / self.rate
@@ -37,6 +39,7 @@ async def relay(reader, writer, link):
                 break
             writer.write(data)
             await writer.drain()
+            link.carried += len(data)
             held -= len(data)
             freed.set()
         if writer.can_write_eof():
@@ -76,8 +79,10 @@ async def main(target, delay, rate):
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=PIECE)
     print(f"listening on {server.sockets[0].getsockname()[1]}", flush=True)
-    async with server:
-        await server.serve_forever()
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    await ended.wait()
+    print(f"carried {up.carried} {down.carried}", flush=True)
 
 
 asyncio.run(main(int(sys.argv[1]), float(sys.argv[2]) / 1000, float(sys.argv[3])))

@@ -48,10 +48,12 @@ struct SlurmTests {
   /// Processes of haul that run a part of the bench's job, and which.
   private func runners(_ bench: Bench) -> [(pid: pid_t, part: Int)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    // `submit` gives haul real paths, which the scratch folder's own need not be.
+    let folder = URL(fileURLWithPath: bench.scratch.path).lastPathComponent
     return names.compactMap { pid_t($0) }.compactMap { pid in
       let words = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
       let text = String(decoding: words, as: UTF8.self)
-      guard text.hasPrefix(Programs.haul + "\0run\0"), text.contains(bench.scratch.path),
+      guard text.hasPrefix(Programs.haul + "\0run\0"), text.contains("/\(folder)/"),
         let part = text.firstMatch(of: /shard-(\d+)\.json/).flatMap({ Int($0.1) })
       else { return nil }
       return (pid, part)
