@@ -29,6 +29,8 @@ struct SyntaxFault: Error {
   var contextMark: YAMLMark?
   /// Byte offset of a character that no YAML text may hold, where that is the problem.
   var offset: Int?
+  /// Brackets were open where it was found.
+  var isInFlow = false
 }
 
 /// libyaml's event parser over bytes that outlive it.
@@ -68,7 +70,7 @@ final class EventSource {
     let isReader = state.error == YAML_READER_ERROR
     return SyntaxFault(
       problem: problem, mark: mark(state.problem_mark), contextMark: context,
-      offset: isReader ? Int(state.problem_offset) : nil)
+      offset: isReader ? Int(state.problem_offset) : nil, isInFlow: state.flow_level > 0)
   }
 
   private func translate(_ event: yaml_event_t) -> YAMLEvent {

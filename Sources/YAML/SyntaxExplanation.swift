@@ -15,7 +15,7 @@ struct SyntaxExplanation {
       )
     }
     for mark in [fault.mark, fault.contextMark].compactMap({ $0 }) {
-      if let suspect = suspect(on: mark.line) {
+      if let suspect = suspect(at: mark, isInFlow: fault.isInFlow) {
         return YAMLFault(
           "YAML can't read this value: \(fault.problem)",
           at: YAMLMark(line: mark.line, column: suspect.column), hint: "quote it: \(suspect.quoted)")
@@ -46,16 +46,20 @@ struct SyntaxExplanation {
     return nil
   }
 
-  /// The first value of a line, outside quotes, that YAML takes for something else.
-  private func suspect(on line: Int) -> (column: Int, quoted: String)? {
-    guard line >= 1, line <= lines.count else { return nil }
-    let scalars = Array(lines[line - 1].unicodeScalars)
+  /// The first value of the fault's line, outside quotes, that YAML takes for something else.
+  private func suspect(at fault: YAMLMark, isInFlow: Bool) -> (column: Int, quoted: String)? {
+    guard fault.line >= 1, fault.line <= lines.count else { return nil }
+    let scalars = Array(lines[fault.line - 1].unicodeScalars)
+    // The brackets that are open at the fault were opened on an earlier line.
+    let beginsInFlow = isInFlow && openBrackets(scalars.prefix(fault.column - 1)) <= 0
     for start in valueStarts(scalars) {
-      let value = value(scalars, from: start)
-      let word = String(String.UnicodeScalarView(value.text))
+      let isFlow = beginsInFlow || openBrackets(scalars[..<start]) > 0
+      let value = value(scalars, from: start, isFlow: isFlow)
+      let word = String(String.UnicodeScalarView(value))
+      // Within brackets a word with a `:` behind it may be a key without a value, unless the fault is that very `:`.
+      let isRefusedColon = word.hasSuffix(":") && (!isFlow || value.endIndex == fault.column)
       let refused =
-        "*@`%".unicodeScalars.contains(scalars[start])
-        || (value.isFlow && word.contains("${")) || (!value.isFlow && word.hasSuffix(":"))
+        "*@`%".unicodeScalars.contains(scalars[start]) || (isFlow && word.contains("${")) || isRefusedColon
       // A word with `: ` in it is a key; an alias with a proper name is YAML's own, its fault is another one.
       if refused, !word.contains(": "), !isAlias(word) { return (start + 1, "\"\(word)\"") }
     }
@@ -105,12 +109,12 @@ struct SyntaxExplanation {
     return starts
   }
 
-  private func value(
-    _ scalars: [Unicode.Scalar], from start: Int
-  ) -> (text: ArraySlice<Unicode.Scalar>, isFlow: Bool) {
-    let before = scalars[..<start]
-    let isFlow =
-      before.filter { $0 == "[" || $0 == "{" }.count > before.filter { $0 == "]" || $0 == "}" }.count
+  private func openBrackets(_ scalars: ArraySlice<Unicode.Scalar>) -> Int {
+    scalars.count { $0 == "[" || $0 == "{" } - scalars.count { $0 == "]" || $0 == "}" }
+  }
+
+  private func value(_ scalars: [Unicode.Scalar], from start: Int, isFlow: Bool) -> ArraySlice<Unicode.Scalar>
+  {
     var depth = 0
     var end = start
     while end < scalars.count {
@@ -124,6 +128,6 @@ struct SyntaxExplanation {
       end += 1
     }
     while end > start, scalars[end - 1] == " " || scalars[end - 1] == "\r" { end -= 1 }
-    return (scalars[start..<end], isFlow)
+    return scalars[start..<end]
   }
 }

@@ -50,6 +50,17 @@ import YAML
   }
 
   @Test(arguments: [
+    ("a: { b: dep: }", 9, "dep:"), ("a: { b: dep:, c: d }", 9, "dep:"), ("a: [dep:, c]", 5, "dep:"),
+    ("a: { c:\n  d, b: ${x} }", 9, "${x}"), ("a: [\n  **/*.tmp,\n]", 3, "**/*.tmp"),
+    ("a: {\n  b: ${x} }", 6, "${x}"), ("a:\n  b: c:", 6, "c:"),
+  ])
+  func `a value that YAML refuses is to be quoted`(_ text: String, _ column: Int, _ word: String) {
+    let fault = YAMLParser.parse(Array(text.utf8)).faults.first
+    #expect(fault?.mark.column == column)
+    #expect(fault?.hint == "quote it: \"\(word)\"")
+  }
+
+  @Test(arguments: [
     "a: b: c", "a: [1", "a: \"x", "- a\nb: c", "a:\n  b: 1\n c: 2", "? [a]\n: b", "&a", "a: &x *y",
   ])
   func `a broken text gives one fault with a place`(_ text: String) {
