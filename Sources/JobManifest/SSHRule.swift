@@ -10,9 +10,7 @@ enum SSHRule {
     guard let fields = parent.fields("ssh", shape) else { return nil }
     fields.require("user", hint: "the name to log in as")
     let user = fields.text("user", allowed: [])
-    let file = fields.text("key_file", allowed: []).map {
-      fields.scope.absolute($0, at: fields.keyMark("key_file"))
-    }
+    let file = fields.file("key_file", allowed: [])
     if let file {
       fields.scope.uses(.keyFile(file), path: fields.path("key_file"), at: fields.keyMark("key_file"))
     }

@@ -82,6 +82,19 @@ package struct Fields {
     return text
   }
 
+  /// A file's path, made absolute: it is relative to the file that it is written in.
+  package func file(_ key: String, allowed: Scope.Allowed = .settled) -> String? {
+    guard let path = text(key, allowed: allowed), let mark = node(key)?.mark else { return nil }
+    if let fault = RelativePath.shellFault(path) {
+      // Secrets take nothing from the environment but by reference.
+      let hint = "write an absolute path; a file of that name is `./\(path)`"
+      scope.faults.error(
+        fault.message, at: mark, hint: allowed.contains(.environment) ? fault.hint : hint)
+      return nil
+    }
+    return scope.absolute(path, at: mark)
+  }
+
   /// A scalar read by its key's own rule.
   package func value<Value>(
     _ key: String, allowed: Scope.Allowed = .settled, _ parse: (String) throws(ValueFault) -> Value

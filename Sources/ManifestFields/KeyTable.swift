@@ -74,9 +74,7 @@ extension KeyTable.Key {
 
   /// An absolute path, from one that is relative to the manifest's folder.
   package static func file(_ name: String, _ path: Path<String?>) -> Self {
-    optional(name, path, schema: KeySchema.text) { fields in
-      fields.text(name).map { fields.scope.absolute($0, at: fields.keyMark(name)) }
-    }
+    optional(name, path, schema: KeySchema.text) { $0.file(name) }
   }
 
   package static func flag(_ name: String, _ path: Path<Bool?>) -> Self {

@@ -170,8 +170,8 @@ package final class Scope {
   }
 
   /// The path of a file that a setting names, made absolute: it is relative to the file that it is written in.
-  package func absolute(_ path: String, at mark: YAMLMark?) -> String {
+  func absolute(_ path: String, at mark: YAMLMark) -> String {
     guard !path.hasPrefix("/") else { return path }
-    return RelativePath.normalize((mark.flatMap { folders[$0.file] } ?? directory) + "/" + path)
+    return RelativePath.normalize((folders[mark.file] ?? directory) + "/" + path)
   }
 }

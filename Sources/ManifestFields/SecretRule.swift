@@ -28,7 +28,7 @@ package enum SecretRule {
     let reference: SecretReference? =
       switch forms[0] {
       case "env": fields.value("env", allowed: [], environmentName).map { .environment($0) }
-      case "file": fields.text("file", allowed: []).map { .file(scope.absolute($0, at: node.mark)) }
+      case "file": fields.file("file", allowed: []).map { .file($0) }
       default: command(fields).map { .command($0) }
       }
     if let reference { scope.uses(.reference(reference), path: path, at: fields.keyMark(forms[0])) }

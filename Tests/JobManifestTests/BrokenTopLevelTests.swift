@@ -106,6 +106,7 @@ import Testing
     Broken(
       text: "policies: { p: { schedule: [{ days: ▶mon-fry, from: 08:00, to: 19:00, bandwidth: 2MB/s }] } }",
       message: "not a day or a range of days"),
+    Broken(text: "policies: { p: { tls: { ca_file: ▶~/ca.pem } } }", message: "which haul does not expand"),
     Broken(text: "policies: { p: { budget: { bytes: 5GiB, per: ▶year } } }", message: "`year` is not known"),
     Broken(text: "policies: { p: { fail_fast: { share: ▶120% } } }", message: "not a share"),
     Broken(text: "policies: { p: { fail_fast: ▶{} } }", message: "neither `failures` nor `share`"),
@@ -177,6 +178,12 @@ import Testing
     Broken(
       text: endpoint("type: http, url: \"https://h\", headers: { X-A: ▶\"${env.HOME}\" }"),
       message: "is refused in `headers`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: { bearer: { file: ▶~/token } }"),
+      message: "which haul does not expand"),
+    Broken(
+      text: endpoint("type: sftp, url: \"sftp://h\", auth: { ssh: { user: u, key_file: ▶$HOME/key } }"),
+      message: "which haul does not expand"),
     Broken(
       text: endpoint("type: http, url: \"https://h\", headers: { ▶Content-Length: 1 }"),
       message: "haul sets `Content-Length` itself"),
