@@ -120,7 +120,11 @@ enum CalendarRule {
   }
 
   private static func days(_ fields: Fields) -> Set<Weekday>? {
-    fields.list("days", allowsOne: true, range)?.reduce(into: []) { $0.formUnion($1) }
+    if fields.node("days")?.sequence?.isEmpty == true {
+      fields.error("`days` names no day", at: "days", hint: "leave it out for every day")
+      return nil
+    }
+    return fields.list("days", allowsOne: true, range)?.reduce(into: []) { $0.formUnion($1) }
   }
 
   /// `mon`, `mon-fri`, `sat,sun`.

@@ -53,6 +53,11 @@ enum HeaderRule {
       return SecretRule.read(entry.value, key: entry.key, path: path, scope: parent.scope)
         .map { HeaderTemplate(name: entry.key, value: .secret($0)) }
     }
+    guard !scalar.isMissing else {
+      faults.error(
+        Fields.wrongType(entry.value, wanted: "text", key: entry.key), at: entry.value.mark)
+      return nil
+    }
     if secret.contains(entry.key.lowercased()) {
       faults.secretError(
         "a secret is never written in the manifest", at: entry.value.mark,

@@ -30,7 +30,15 @@ struct JSONTemplateRule {
       case .null: return .value(.null)
       case .bool(let value): return .value(.bool(value))
       case .integer(let value): return .value(.integer(value))
-      case .number(let value): return .value(.exact(value))
+      case .number(let value):
+        // An integer of more than 64 bits would lose digits.
+        guard value.isFinite, scalar.text.utf8.contains(where: { ".eE".utf8.contains($0) }) else {
+          scope.faults.error(
+            "JSON can't hold the number `\(scalar.text)` as it is", at: node.mark,
+            hint: "quote it: \"\(scalar.text)\"")
+          return nil
+        }
+        return .value(.exact(value))
       case .text(let text):
         guard let put = scope.interpolate(text, at: node.mark, allowed: allowed, key: "json") else {
           return nil

@@ -32,11 +32,13 @@ enum TLSRule {
 
   /// RFC 8996 forbids the older ones, and OpenSSL no longer speaks them as it is set up.
   private static func version(_ text: String) throws(ValueFault) -> TLSVersion {
-    let version: TLSVersion = try ScalarSetting.choice(text)
-    guard version == .v1_2 || version == .v1_3 else {
+    switch TLSVersion(rawValue: text) {
+    case .v1_2: return .v1_2
+    case .v1_3: return .v1_3
+    case .v1_0, .v1_1:
       throw ValueFault("TLS \(text) is not supported any more (RFC 8996)", hint: "`1.2` or `1.3`")
+    case nil: throw ValueFault("`\(text)` is not a version of TLS", hint: "`1.2` or `1.3`")
     }
-    return version
   }
 
   /// curl's form: `sha256//` and the base64 of the public key's digest.

@@ -198,7 +198,7 @@ package struct Fields {
     }
     var result: [String: String] = [:]
     for entry in mapping {
-      guard let scalar = entry.value.scalar else {
+      guard let scalar = entry.value.scalar, !scalar.isMissing else {
         scope.faults.error(Self.wrongType(entry.value, wanted: "text", key: entry.key), at: entry.value.mark)
         continue
       }

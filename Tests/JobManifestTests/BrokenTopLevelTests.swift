@@ -77,6 +77,12 @@ import Testing
       text: "on: { end: [▶{ ping: \"http://h\", command: [a] }] }",
       message: "exactly one of `command`, `webhook` and `ping`"),
     Broken(text: "on: { end: [{ ping: ▶\"ftp://h\" }] }", message: "not an absolute http or https URL"),
+    Broken(
+      text: "on: { end: [{ webhook: { url: \"http://h\", json: { a: ▶12345678901234567890 } } }] }",
+      message: "JSON can't hold the number"),
+    Broken(
+      text: "on: { end: [{ webhook: { url: \"http://h\", json: { a: [▶.inf] } } }] }",
+      message: "JSON can't hold the number"),
     Broken(text: "on: { end: [{ command: ▶mail me }] }", message: "a program and its arguments"),
     Broken(text: "on: { end: [{ command: ▶[] }] }", message: "names no program"),
     Broken(text: "on: { end: [{ webhook: ▶{ json: {} } }] }", message: "needs `url`"),
@@ -106,7 +112,10 @@ import Testing
     Broken(
       text: "policies: { p: { schedule: [{ days: ▶mon-fry, from: 08:00, to: 19:00, bandwidth: 2MB/s }] } }",
       message: "not a day or a range of days"),
+    Broken(
+      text: "policies: { p: { window: [{ days: ▶[], from: 08:00, to: 19:00 }] } }", message: "names no day"),
     Broken(text: "policies: { p: { tls: { ca_file: ▶~/ca.pem } } }", message: "which haul does not expand"),
+    Broken(text: "policies: { p: { tls: { min_version: ▶1.20 } } }", message: "not a version of TLS"),
     Broken(text: "policies: { p: { budget: { bytes: 5GiB, per: ▶year } } }", message: "`year` is not known"),
     Broken(text: "policies: { p: { fail_fast: { share: ▶120% } } }", message: "not a share"),
     Broken(text: "policies: { p: { fail_fast: ▶{} } }", message: "neither `failures` nor `share`"),
@@ -178,6 +187,12 @@ import Testing
     Broken(
       text: endpoint("type: http, url: \"https://h\", headers: { X-A: ▶\"${env.HOME}\" }"),
       message: "is refused in `headers`"),
+    Broken(
+      text: endpoint("type: http, url: \"https://h\", headers: { X-A: ▶, X-B: b }"),
+      message: "`X-A` has no value"),
+    Broken(
+      text: endpoint("type: s3, url: \"https://h\", bucket: b, tags: { a: ▶, b: c }"),
+      message: "`a` has no value"),
     Broken(
       text: endpoint("type: http, url: \"https://h\", auth: { bearer: { file: ▶~/token } }"),
       message: "which haul does not expand"),

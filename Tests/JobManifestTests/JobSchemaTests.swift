@@ -97,7 +97,7 @@ struct JobSchemaTests {
     "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",
     "not a media type", "which haul does not expand", "is a name of haul's own", "`to` is empty",
     "is not closed", "never written in the manifest", "a secret is never written", "no line ends",
-    "haul sets `Content-Length` itself", "ends in `/api`",
+    "haul sets `Content-Length` itself", "ends in `/api`", "JSON can't hold the number",
   ]
 
   /// What is wrong with each manifest by the schema.

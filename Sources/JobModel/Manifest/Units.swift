@@ -4,8 +4,11 @@ package enum Units {
   package static func size(_ text: String) throws(ValueFault) -> Int64 {
     if text.utf8.allSatisfy(isDigit), let bytes = Int64(text) { return bytes }
     let (digits, unit) = split(text)
-    guard let factor = sizeFactors[String(unit)] else { throw sizeFault(text, unit: String(unit)) }
-    guard let bytes = scaled(digits, by: factor) else { throw sizeFault(text, unit: "") }
+    guard let factor = sizeFactors[String(unit)], let bytes = scaled(digits, by: factor) else {
+      throw ValueFault(
+        "`\(text)` is not a size",
+        hint: unitHint(text) ?? "a size is bytes as a whole number, or like `4MiB` (1024²) or `4MB` (1000²)")
+    }
     return bytes
   }
 
@@ -14,11 +17,9 @@ package enum Units {
     if text == "unlimited" { return .unlimited }
     let form = "a rate is a size and `/s`, like `20MB/s`, or `unlimited`"
     guard text.hasSuffix("/s") else { throw ValueFault("`\(text)` is not a rate", hint: form) }
-    let bytes: Int64
-    do {
-      bytes = try size(String(text.dropLast(2)))
-    } catch {
-      throw ValueFault("`\(text)` is not a rate", hint: error.hint ?? form)
+    let size = String(text.dropLast(2))
+    guard let bytes = try? Self.size(size) else {
+      throw ValueFault("`\(text)` is not a rate", hint: unitHint(size, behind: "/s") ?? form)
     }
     guard bytes >= 1 else { throw ValueFault("a rate is at least 1 byte a second", hint: form) }
     return .bytesPerSecond(bytes)
@@ -81,16 +82,14 @@ package enum Units {
     return Int64(product.rounded())
   }
 
-  private static func sizeFault(_ text: String, unit: String) -> ValueFault {
-    let form = "a size is bytes as a whole number, or like `4MiB` (1024²) or `4MB` (1000²)"
+  /// The two units that a letter may mean; nil where the unit is none of ours, or a right one.
+  private static func unitHint(_ text: String, behind end: String = "") -> String? {
+    let (number, unit) = split(text)
     let letter = unit.first { !$0.isWhitespace }?.uppercased() ?? ""
     let looksLikeUnit = unit.allSatisfy { "kmgtib ".contains($0.lowercased()) }
-    guard ["K", "M", "G", "T"].contains(letter), looksLikeUnit else {
-      return ValueFault("`\(text)` is not a size", hint: form)
+    guard ["K", "M", "G", "T"].contains(letter), looksLikeUnit, sizeFactors[String(unit)] == nil else {
+      return nil
     }
-    let number = split(text).digits
-    return ValueFault(
-      "`\(text)` is not a size", hint: "write `\(number)\(letter)iB` (1024s) or `\(number)\(letter)B` (1000s)"
-    )
+    return "write `\(number)\(letter)iB\(end)` (1024s) or `\(number)\(letter)B\(end)` (1000s)"
   }
 }
