@@ -91,7 +91,7 @@ package final class Scope {
     case .variable(let name):
       if brokenVariables.contains(name) { return nil }
       guard let value = variables[name] else {
-        if let fallback = reference.fallback { return InterpolatedText(fallback) }
+        if reference.fallback != nil { return InterpolatedText(try reference.filtered("", what: "")) }
         if lacksNames { return nil }
         let near = NearMiss.of(name, among: variables.keys.sorted())
         throw ValueFault(

@@ -166,6 +166,17 @@ import Testing
     #expect(unknown.diagnostics.first?.hint == "did you mean `bucket`?")
   }
 
+  @Test func `filters behind a default`() throws {
+    let text = """
+      !
+      version: 1
+      job: vars
+      transfers:
+        - { id: a, download: "http://h/x", to: "${var.none|default(a b)|url}" }
+      """
+    #expect(try Self.job(text).templates[0].destination.text.text.literal == "a%20b")
+  }
+
   @Test func `many faults come at once, sorted, each once`() {
     let result = read(
       """
