@@ -169,6 +169,26 @@ struct InterruptTests {
     #expect(run.outcome == "incomplete" && run.errors.contains("SIGTERM"), "\(run.errors)")
   }
 
+  /// A manifest that nobody writes: the run waits for its first byte.
+  @Test func whileTheManifestIsRead() async throws {
+    let bench = try Bench()
+    let manifest = bench.job + "/job.yaml"
+    #expect(mkfifo(manifest, 0o600) == 0)
+    let running = try bench.start(bench.runArguments())
+    var writer: Int32 = -1
+    while writer < 0 {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(20))
+      // Fails while nobody reads.
+      writer = open(manifest, O_WRONLY | O_NONBLOCK)
+    }
+    defer { close(writer) }
+    running.signal(SIGTERM)
+    let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
+    #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+    #expect(run.outcome == "incomplete" && run.errors.contains("SIGTERM"), "\(run.errors)")
+  }
+
   @Test func whileItWaitsForTheLock() async throws {
     let bench = try hanging()
     let first = try bench.start(["run", "job.yaml"])

@@ -32,7 +32,9 @@ package struct JobRun: Sendable {
       file = try await stopper.race {
         try await DedicatedThread.run { try ManifestFile(manifest, environment, root: root) }
       }
-    } catch let end as End where end.status != .usage {
+    } catch {
+      let stopped = error is StopController.Stopped ? Self.stopped(by: interrupter()) : nil
+      guard let end = stopped ?? (error as? End), end.status != .usage else { throw error }
       // The state may know its job all the same: whoever waits for it is told.
       let file = ManifestFile(unreadable: manifest, environment)
       reports.writeEnd(of: end, job: nil, file: file)
@@ -45,13 +47,7 @@ package struct JobRun: Sendable {
       do {
         if try await run(file, stopper, reports, begun, ended) { return }
         await early.tell(.success, isSkipped: true, of: nil, stopper)
-      } catch is StopController.Stopped {
-        let message = "\(interrupter()) stopped the run before its first transfer"
-        try reports.writeEnd(
-          job: file.read(overrides: [:]).readable, file: file, outcome: .incomplete, status: .incomplete,
-          diagnostics: [Diagnostic(.error, message)])
-        throw End(.incomplete, message, hint: "run the same command again")
-      }
+      } catch is StopController.Stopped { throw Self.stopped(by: interrupter()) }
     } catch let end as End {
       if begun.value == nil { reports.writeEnd(of: end, job: file.read(overrides: [:]).readable, file: file) }
       if ended.value == nil { await early.tell(end.status, of: begun.value, stopper) }
@@ -80,6 +76,12 @@ package struct JobRun: Sendable {
       throw End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)
     }
     return true
+  }
+
+  private static func stopped(by signal: String) -> End {
+    End(
+      .incomplete, "\(signal) stopped the run before its first transfer",
+      hint: "run the same command again")
   }
 
   /// The settings with the list of `--only-from`, which may come slowly.
