@@ -32,6 +32,40 @@ struct SecretCommandTests {
     #expect(run.state("a") == "paused interrupted" && run.state("b") == "paused interrupted")
   }
 
+  /// Whoever reads haul's standard error to its end waits for nothing that the command has left behind.
+  @Test func leavesNothingBehind() async throws {
+    let bench = try Bench()
+    let begun = bench.scratch.path + "/begun"
+    try bench.writeJob(
+      job(
+        "type: http, url: \"http://127.0.0.1:1\"",
+        "{ bearer: { command: [sh, -c, \"sleep 300 & echo $! > \(begun); wait\"] } }"))
+    let running = try bench.start(bench.runArguments())
+    while (try? String(contentsOfFile: begun, encoding: .utf8))?.hasSuffix("\n") != true {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    running.signal(SIGTERM)
+    #expect(try await running.wait().status == 75)
+    let process = try String(contentsOfFile: begun, encoding: .utf8).trimmingCharacters(in: .newlines)
+    // One that has ended may wait for its new parent to look.
+    let status = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ") Z"
+    #expect(status.contains(") Z"), "\(status)")
+  }
+
+  /// Under `--log-format json` each line is a record, and under `--quiet` there is the summary alone.
+  @Test(arguments: [["--log-format", "json"], ["--quiet"], []])
+  func saysNothingBetweenRecords(_ options: [String]) async throws {
+    let bench = try Bench()
+    try bench.writeJob(
+      job(
+        "type: http, url: \"http://127.0.0.1:1\"",
+        "{ bearer: { command: [sh, -c, \"echo 'said by it' >&2; exit 3\"] } }"))
+    let end = try await bench.haul(["run", "job.yaml"] + options)
+    #expect(end.status == 75 && end.errors.contains("ended with 3"), "\(end.errors)")
+    #expect(end.errors.contains("said by it") == options.isEmpty, "\(end.errors)")
+  }
+
   @Test func hasHalfAMinute() async throws {
     let bench = try Bench()
     let run = try await bench.run(

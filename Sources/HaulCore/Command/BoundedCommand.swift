@@ -18,7 +18,6 @@ final class BoundedCommand: Sendable {
   struct Surroundings: Sendable {
     var folder: String
     var variables: [String: String]
-    var showsErrors: Bool
   }
 
   private struct State: Sendable {
@@ -31,23 +30,26 @@ final class BoundedCommand: Sendable {
   }
   private let words: [String]
   private let surroundings: Surroundings?
+  private let showsErrors: Bool
   private let state = Locked(State())
 
-  private init(_ words: [String], _ surroundings: Surroundings?) {
+  private init(_ words: [String], _ surroundings: Surroundings?, showsErrors: Bool) {
     self.words = words
     self.surroundings = surroundings
+    self.showsErrors = showsErrors
   }
 
   /// - Parameters:
-  ///   - longest: seconds.
-  ///   - surroundings: nil for our own; all that the command has started is then left alone when it is ended.
+  ///   - longest: seconds; then it is ended, with all that it has started.
+  ///   - surroundings: nil for our own.
+  ///   - showsErrors: whether what it writes to its standard error goes to ours.
   /// - Returns: its standard output; nothing where it has surroundings of its own.
   /// - Throws: `Fault`, or `CancellationError`.
   @discardableResult
   static func output(
-    _ words: [String], for longest: Double, in surroundings: Surroundings? = nil
+    _ words: [String], for longest: Double, in surroundings: Surroundings? = nil, showsErrors: Bool
   ) async throws -> [UInt8] {
-    let command = BoundedCommand(words, surroundings)
+    let command = BoundedCommand(words, surroundings, showsErrors: showsErrors)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let isOver = command.state.withLock { state in
@@ -70,7 +72,7 @@ final class BoundedCommand: Sendable {
     let process: ChildProcess
     do throws(SystemError) {
       process = try ChildProcess(
-        env: ["--"] + words, showsErrors: surroundings?.showsErrors ?? true,
+        env: ["--"] + words, showsErrors: showsErrors,
         in: surroundings.map { ($0.folder, $0.variables) }, keepsOutput: surroundings == nil)
     } catch {
       return fail("can't be run: \(error)")
@@ -103,9 +105,9 @@ final class BoundedCommand: Sendable {
   }
 
   private func stop() {
-    let isAlone = surroundings == nil
+    // Its group: what is left of it would hold our standard error open, and who reads that waits for its end.
     state.withLock { state in
-      if let process = state.process { _ = kill(isAlone ? process : -process, SIGKILL) }
+      if let process = state.process { _ = kill(-process, SIGKILL) }
     }
   }
 }

@@ -8,7 +8,7 @@ package struct CommandContext: Sendable {
     self.console = console
   }
 
-  var secrets: Secrets { Secrets(environment) }
+  var secrets: Secrets { Secrets(environment, showsErrors: console.style.takesForeignLines) }
 }
 
 /// The environment's variables as values.

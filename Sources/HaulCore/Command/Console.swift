@@ -11,6 +11,8 @@ package final class Console: Sendable {
     package let isQuiet: Bool
     /// Whether each line is a record, for machines to take in.
     package var isRecords: Bool { format != .text }
+    /// Whether programs that haul runs may write to its standard error what they like.
+    var takesForeignLines: Bool { !isRecords && !isQuiet }
 
     package init(_ arguments: [String]) {
       isQuiet = arguments.contains("--quiet")

@@ -95,12 +95,11 @@ struct NoticeCourier: Sendable {
     own.merge(variables) { $1 }
     own["HAUL_NOTICE_KEY"] = notice.key
     own["HAUL_NOTICE_EVENT"] = notice.event.rawValue
-    let style = context.console.style
     let left = endsCommands ? max(0, deadline - SystemClock.uptime) : Self.command
     do {
       try await BoundedCommand.output(
         words, for: min(left, Self.command),
-        in: .init(folder: folder, variables: own, showsErrors: !style.isRecords && !style.isQuiet))
+        in: .init(folder: folder, variables: own), showsErrors: context.console.style.takesForeignLines)
     } catch let fault as BoundedCommand.Fault {
       // One that was given less than its time has not failed: the next run gives it all.
       let isPassing = fault.status == Self.tryAgain || fault.isTimeout && left < Self.command

@@ -5,8 +5,13 @@ import Posix
 /// Finds AWS keys: in the environment, in profile files, or by a command that prints them.
 struct AWSCredentialSource: Sendable {
   private let environment: ProcessEnvironment
+  private let showsErrors: Bool
 
-  init(_ environment: ProcessEnvironment) { self.environment = environment }
+  /// - Parameter showsErrors: whether what commands write to their standard error goes to ours.
+  init(_ environment: ProcessEnvironment, showsErrors: Bool = true) {
+    self.environment = environment
+    self.showsErrors = showsErrors
+  }
 
   func keys(_ credentials: AWSCredentials) async throws -> AWSKeys {
     let found = try await find(credentials)
@@ -37,7 +42,7 @@ struct AWSCredentialSource: Sendable {
       if let environmentKeys { return environmentKeys }
       return try await profile(try profileName())
     case .profile(let name): return try await profile(name)
-    case .command(let words): return try await Self.command(words)
+    case .command(let words): return try await command(words)
     case .keys: throw Failure(.internal, "keys of the manifest are resolved one by one")
     }
   }
@@ -56,7 +61,7 @@ struct AWSCredentialSource: Sendable {
 
   private func keys(of source: AWSProfiles.Source, _ name: String) async throws -> AWSKeys {
     switch source {
-    case .command(let words): return try await Self.command(words)
+    case .command(let words): return try await command(words)
     case .role(let section, let source):
       var found = try await keys(of: source, section["source_profile"] ?? name)
       found.role = AWSRole(
@@ -76,8 +81,8 @@ struct AWSCredentialSource: Sendable {
   }
 
   /// `credential_process` (docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html).
-  private static func command(_ words: [String]) async throws -> AWSKeys {
-    let text = try await Secrets.command(words).reveal()
+  private func command(_ words: [String]) async throws -> AWSKeys {
+    let text = try await Secrets.command(words, showsErrors: showsErrors).reveal()
     let name = words.first ?? ""
     func refused(_ what: String) -> Failure {
       Failure(.secretUnavailable, "the credential command `\(name)` \(what)")

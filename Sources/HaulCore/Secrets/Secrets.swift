@@ -6,10 +6,15 @@ import Posix
 /// Resolves secret references: from the environment, files and commands.
 struct Secrets: Sendable {
   private let environment: ProcessEnvironment
+  /// Whether what commands write to their standard error goes to ours.
+  private let showsErrors: Bool
 
-  init(_ environment: ProcessEnvironment) { self.environment = environment }
+  init(_ environment: ProcessEnvironment, showsErrors: Bool = true) {
+    self.environment = environment
+    self.showsErrors = showsErrors
+  }
 
-  var aws: AWSCredentialSource { AWSCredentialSource(environment) }
+  var aws: AWSCredentialSource { AWSCredentialSource(environment, showsErrors: showsErrors) }
 
   var source: SecretSource {
     SecretSource(
@@ -18,7 +23,7 @@ struct Secrets: Sendable {
         case .environment(let name):
           return try variable(name)
         case .file(let path): return try Self.file(path)
-        case .command(let words): return try await Self.command(words)
+        case .command(let words): return try await Self.command(words, showsErrors: showsErrors)
         }
       }, keys: { try await aws.keys($0) },
       netrc: { host in try Netrc.login(for: host, environment) })
@@ -50,12 +55,15 @@ struct Secrets: Sendable {
   }
 
   /// Runs a command and takes its standard output, without the last line's end.
-  static func command(_ words: [String]) async throws -> Secret {
+  static func command(_ words: [String], showsErrors: Bool) async throws -> Secret {
     guard let program = words.first else { throw Failure(.secretUnavailable, "a secret command is empty") }
     let origin = "the secret command `\(program)`"
-    do { return try secret(try await BoundedCommand.output(words, for: 30), from: origin) } catch let fault
-      as BoundedCommand.Fault
-    { throw Failure(.secretUnavailable, "\(origin) \(fault.message)") }
+    do {
+      let output = try await BoundedCommand.output(words, for: 30, showsErrors: showsErrors)
+      return try secret(output, from: origin)
+    } catch let fault as BoundedCommand.Fault {
+      throw Failure(.secretUnavailable, "\(origin) \(fault.message)")
+    }
   }
 
   private static func secret(_ bytes: [UInt8], from origin: String) throws -> Secret {
