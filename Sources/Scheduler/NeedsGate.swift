@@ -35,11 +35,9 @@ struct NeedsGate {
     obstacles = [:]
     var hasSkipped = false
     for profile in try ledger.waitingProfiles() {
-      var obstacle: (id: String, state: TransferState)?
-      for need in profile.settings.needs where obstacle == nil {
-        obstacle = try ledger.obstacle(to: need, of: profile.id)
-      }
-      guard let obstacle else { continue }
+      let missing = try profile.settings.needs.compactMap { try ledger.obstacle(to: $0, of: profile.id) }
+      // One that can't be had any more decides, whatever the others still come to.
+      guard let obstacle = missing.first(where: \.state.breaksNeed) ?? missing.first else { continue }
       guard obstacle.state.breaksNeed else {
         obstacles[profile.id] = obstacle.id
         continue

@@ -65,6 +65,17 @@ struct NeedsGateTests {
     #expect(failure.code == .needsFailed)
   }
 
+  /// However they are ordered: one that failed is worth no waiting for another.
+  @Test(arguments: [["a", "b"], ["b", "a"], ["[ab]"]])
+  func whatFailedDecides(_ needs: [String]) async throws {
+    let bench = try Self([("a", []), ("b", []), ("c", needs: needs)])
+    try await bench.set(.paused(.retries), of: 1)
+    try await bench.set(.failed, of: 2)
+    var gate = NeedsGate()
+    _ = try gate.settle(bench.ledger, now: 0)
+    #expect(try bench.states() == ["paused retries", "failed", "skipped needs:b"])
+  }
+
   @Test func whatHadNoTurnSaysWhy() throws {
     var gate = NeedsGate()
     _ = try gate.settle(ledger, now: 0)
