@@ -52,6 +52,13 @@ int haul_has_network(void) {
   return found;
 }
 
+// A standard descriptor that is closed is given to no file of ours, which would take in what is printed: it is opened
+// so that its own use still fails.
+__attribute__((constructor)) static void reserve_standard_descriptors(void) {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
+    if (fcntl(number, F_GETFD) < 0) (void)!open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 static int ignores_hangup;
 
 // Before haul ignores it itself: nohup(1) means the programs that haul runs, too.
