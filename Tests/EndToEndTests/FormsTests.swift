@@ -59,6 +59,10 @@ struct FormsTests {
     let old = try await bench.haul(["report", "forms", "--run", "1", "--output", "../old.csv"])
     #expect(old.status == 0 && old.output == "", "\(old.errors)")
     #expect(file(bench, "old.csv").contains("NOT_FOUND") && file(bench, "old.csv").contains(",'=<b>"))
+    let text = try await bench.haul(["report", "forms", "--run", "1"])
+    #expect(text.status == 0 && text.output.hasPrefix("forms: failed (run 1, "), "\(text.output)")
+    #expect(text.output.contains("1 failed") && text.output.contains("exit code 1"), "\(text.output)")
+    #expect(text.output.contains("NOT_FOUND at ") && text.output.contains("(gone)"), "\(text.output)")
   }
 
   /// A command that is refused behind a run changes nothing of what that run's report says.

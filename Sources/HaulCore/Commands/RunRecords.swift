@@ -47,9 +47,6 @@ package struct RunRecords {
       } else {
         try target.write(report, to: console)
       }
-      if target.form == .text, whole is StoredReport {
-        console.note("the details of an older run are in its other forms: `--format json`, for instance")
-      }
     } catch let error as LedgerError {
       throw End(error)
     } catch let error as OutputFileError {

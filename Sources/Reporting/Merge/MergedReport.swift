@@ -71,7 +71,7 @@ package struct MergedReport: Report {
     return evidence
   }
 
-  package func text(isColoured: Bool) -> String { MergedText(members(), isColoured: isColoured).text }
+  package func text(isColoured: Bool) -> String { MembersText(members(), isColoured: isColoured).text }
 
   package func transfers(_ extent: TransferExtent, _ body: (JSON) throws -> Void) throws -> [JSON.Member] {
     // Which ids a list had, or what had failed, is not known any more.

@@ -48,7 +48,11 @@ package struct StoredReport: Report {
     return evidence
   }
 
-  package func text(isColoured: Bool) -> String { History(job: job, runs: [run]).text() }
+  /// The summary; where the report is no longer kept, or can't be read, what the history says of its run.
+  package func text(isColoured: Bool) -> String {
+    guard let members = try? members() else { return History(job: job, runs: [run]).text() }
+    return MembersText(members, at: path, isColoured: isColoured).text
+  }
 
   package func writeJSON(to sink: @escaping ByteSink) throws { try ReportFile.read(path, into: sink) }
 

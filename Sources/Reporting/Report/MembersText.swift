@@ -1,34 +1,51 @@
 import JobModel
 
-/// A merged report in words.
-struct MergedText {
+/// A report in words where nothing but its members is at hand: a merged one, or that of an older run.
+struct MembersText {
   private let members: JSON
+  private let path: String?
   private let paint: Paint
 
-  init(_ members: [JSON.Member], isColoured: Bool) {
+  /// - Parameter path: where the whole report lies.
+  init(_ members: [JSON.Member], at path: String? = nil, isColoured: Bool) {
     self.members = .object(members)
+    self.path = path
     paint = Paint(isOn: isColoured)
   }
 
   var text: String {
     let (run, totals) = (members["run"], members["totals"])
     let name = DisplayText.safe(members["job"]["name"].string ?? "job")
-    let shards = run["shards"]
-    let merged = "\(shards["merged"].int64 ?? 0) of \(shards["count"].int64 ?? 0) shards"
+    let shard = run["shard"]["index"].int64.map { ", shard \($0)/\(run["shard"]["count"].int64 ?? 0)" } ?? ""
     let duration = run["duration_s"].double.map { ", " + Figures.duration($0) } ?? ""
-    var lines = ["\(paint.bold(name)): \(outcome(run)) (\(merged)\(duration))", "  " + states(totals)]
+    var lines = [
+      "\(paint.bold(name + shard)): \(outcome(run)) (\(which(run))\(duration))", "  " + states(totals),
+    ]
     let bytes = totals["bytes"]
     var moved = Figures.bytes(bytes["transferred"].int64 ?? 0) + " transferred"
     for (kind, word) in [("reused", "reused"), ("discarded", "discarded")] {
       if let count = bytes[kind].int64, count > 0 { moved += ", \(Figures.bytes(count)) \(word)" }
     }
     lines.append("  \(moved); \(Figures.count(Int(clamping: totals["requests"].int64 ?? 0), "request"))")
+    if let path {
+      let times = [run["started_at"], run["ended_at"]].compactMap(\.string).joined(separator: " to ")
+      lines.append("  \(times), exit code \(run["exit_code"].int64.map(String.init) ?? "unknown")")
+      lines.append("  report \(DisplayText.safe(path))")
+    }
     for cause in members["causes"].array ?? [] { lines.append("  " + words(cause)) }
     for diagnostic in members["diagnostics"].array ?? [] {
       let message = DisplayText.safe(diagnostic["message"].string ?? "")
       lines.append("  \(diagnostic["severity"].string ?? "note"): \(message)")
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func which(_ run: JSON) -> String {
+    if let merged = run["shards"]["merged"].int64 {
+      return "\(merged) of \(run["shards"]["count"].int64 ?? 0) shards"
+    }
+    let attempt = run["attempt"].int64 ?? 1
+    return "run \(run["number"].int64 ?? 0)" + (attempt > 1 ? ", attempt \(attempt)" : "")
   }
 
   private func outcome(_ run: JSON) -> String {
