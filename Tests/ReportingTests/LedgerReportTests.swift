@@ -94,14 +94,18 @@ import Testing
   }
 
   /// report.md: said once, referred to often. The longest that is still ordinary: a first completion, two checks.
-  @Test func `an ordinary transfer takes a line of at most 500 bytes`() async throws {
+  @Test(arguments: [
+    [Verification("size", .server, .match), Verification("sha256", .manifest, .match)],
+    [Verification("size", .server, .match), Verification("sha256", .server, .unavailable)],
+  ])
+  func `an ordinary transfer takes a line of at most 500 bytes`(_ checks: [Verification]) async throws {
     for (state, isNew) in [(TransferState.completed, true), (.upToDate(nil), false)] {
       let job = try await SampleJob()
       var progress = TransferProgress()
       progress.size = 300
       progress.remote.etag = "\"" + String(repeating: "ab", count: 16) + "\""
       progress.digests = [.sha256: String(repeating: "0f", count: 32)]
-      progress.verification = [Verification("size", .server, .match)]
+      progress.verification = checks
       progress.movedBecause = isNew ? .new : nil
       (progress.chunksTotal, progress.chunksCompleted, progress.contiguousBytes) = (1, 1, 300)
       (progress.transferred, progress.reused) = isNew ? (300, 0) : (0, 300)
@@ -127,6 +131,9 @@ import Testing
       let json = try Document(out.bytes)
       #expect(json["capabilities", "c1", "protocol"].text == "http")
       #expect(json["transfers", 0, "bytes", "transferred"].int == (isNew ? 300 : 0))
+      // What proves it, or else what was compared.
+      let told = json["transfers", 0, "verification"].array.map { $0["check"].text ?? "" }
+      #expect(told == checks.filter { $0.result == .match }.suffix(1).map(\.check))
       #expect((json["transfers", 0, "created_at"].text == nil) == isNew)
     }
   }

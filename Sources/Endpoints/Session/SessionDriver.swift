@@ -9,8 +9,8 @@ package struct SessionDriver: EndpointDriver {
 
   package static let word = "session"
   package static let abilities = EndpointAbilities(
-    provesUploads: true, readsBack: true, mostConnections: 256, tells: [.contentType, .mtime],
-    keeps: [.contentType], datesStoring: true)
+    provesUploads: true, readsBack: true, digestsReplaceETags: true, mostConnections: 256,
+    tells: [.contentType, .mtime], keeps: [.contentType], datesStoring: true)
   package static let keys: KeyTable<Self> = [.choice("chunks", \.chunks)]
 
   /// The URL says it all.

@@ -42,7 +42,7 @@ package struct Evidence: Sendable, Hashable {
     }
   }
 
-  private static func proves(_ check: Verification) -> Bool {
+  static func proves(_ check: Verification) -> Bool {
     check.result == .match && check.check != "size" && check.check != "type"
   }
 }

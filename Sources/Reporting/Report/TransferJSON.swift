@@ -113,7 +113,7 @@ struct TransferJSON {
     add("contiguous_bytes", told(.integer(progress.contiguousBytes)))
     add("bytes", bytes(progress))
     add("digests", digests(progress.digests))
-    add("verification", .array(progress.verification.map(verification)))
+    add("verification", .array(checks(transfer, isOrdinary: isOrdinary).map(verification)))
     add("preserved", words(progress.attributes.preserved))
     add("lost", words(progress.attributes.lost))
     if transfer.settings.direction == .copy {
@@ -215,6 +215,16 @@ struct TransferJSON {
   /// What the source of a copy says of itself.
   private func sourceFacts(_ object: RemoteObject) -> JSON {
     ["version": .text(object.version), "etag": .text(object.etag), "digests": digests(object.digests)]
+  }
+
+  /// Of an ordinary download, what was compared: where a digest matched, not also the size that the server told.
+  private func checks(_ transfer: LedgerTransfer, isOrdinary: Bool) -> [Verification] {
+    let all = transfer.progress.verification
+    guard isOrdinary, transfer.settings.direction == .download else { return all }
+    let isProved = all.contains(where: Evidence.proves)
+    return all.filter { check in
+      check.result != .unavailable && !(isProved && check == Verification("size", .server, .match))
+    }
   }
 
   private func verification(_ check: Verification) -> JSON {
