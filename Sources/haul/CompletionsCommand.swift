@@ -12,6 +12,8 @@ struct CompletionsCommand: ParsableCommand {
   @Argument(help: "bash, zsh or fish.")
   var shell: Shell
 
+  @OptionGroup var common: CommonOptions
+
   enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
 
   func run() {

@@ -28,14 +28,15 @@ struct Haul: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Where whoever started haul ignores it, nobody could be told how a child ended.
     signal(SIGCHLD, SIG_DFL)
-    let first = CommandLine.arguments.dropFirst().first
-    if [RunCommand.configuration, VerifyCommand.configuration].contains(where: { $0.commandName == first }) {
+    let words = CommandWords.ordered(Array(CommandLine.arguments.dropFirst()))
+    let stoppable = [RunCommand.configuration, VerifyCommand.configuration]
+    if stoppable.contains(where: { $0.commandName == words.first }) {
       Signals.endAtOnce()
     }
     do {
-      try refuseUnknownHelp()
-      try refuseUnknownWords()
-      var command = try parseAsRoot()
+      try refuseUnknownHelp(words)
+      try refuseUnknownWords(words)
+      var command = try parseAsRoot(words)
       if var asynchronous = command as? any AsyncParsableCommand {
         try ThreadSupply.check()
         ThreadSupply.watch { CurrentProcess.exit($0) }
@@ -62,8 +63,7 @@ struct Haul: AsyncParsableCommand {
   }
 
   /// Says what was meant where the parser only says that it does not know a word.
-  private static func refuseUnknownWords() throws {
-    let words = CommandLine.arguments.dropFirst()
+  private static func refuseUnknownWords(_ words: [String]) throws {
     let names = configuration.subcommands.compactMap { $0.configuration.commandName }
     guard let first = words.first, !first.hasPrefix("-"), first != "help" else { return }
     guard names.contains(first) else {
@@ -80,8 +80,7 @@ struct Haul: AsyncParsableCommand {
   }
 
   /// `haul help WORD` shows the overview for any word otherwise, as if it had been understood.
-  private static func refuseUnknownHelp() throws {
-    let words = CommandLine.arguments.dropFirst()
+  private static func refuseUnknownHelp(_ words: [String]) throws {
     guard words.first == "help", let word = words.dropFirst().first, !word.hasPrefix("-"), word != "help"
     else {
       return
