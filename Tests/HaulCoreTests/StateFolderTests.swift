@@ -35,6 +35,17 @@ struct StateFolderTests {
     #expect(mode as? Int == 0o700)
   }
 
+  /// Nobody can tell which jobs it has: that is another fault than a name that no job has.
+  @Test func whatIsNoFolderHasNoJobsToName() throws {
+    let fixture = try CoreFixture()
+    let file = try fixture.scratch.write("file", "")
+    let environment = ProcessEnvironment([:], userHome: "/")
+    for (state, status) in [(StateFolder(path: file), ExitStatus.cannotCreate), (fixture.state, .noInput)] {
+      let end = #expect(throws: End.self) { try state.resolve("a", environment) }
+      #expect(end?.status == status)
+    }
+  }
+
   /// The token that the manifest refers to is used up.
   @Test func forgettingKeepsExchangedTokens() async throws {
     let fixture = try CoreFixture()

@@ -23,7 +23,7 @@ package struct StateFolder: Sendable {
     self.init(path: Paths.absolute(path))
   }
 
-  /// The state folder of commands that look at all jobs.
+  /// The state folder, where it can be told which jobs it has.
   ///
   /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read.
   package func checked() throws -> StateFolder {
@@ -160,7 +160,7 @@ package struct StateFolder: Sendable {
   /// The job that a command means: a manifest's path, or the name of a job that has state.
   package func resolve(_ argument: String, _ environment: ProcessEnvironment) throws -> String {
     let name = try jobName(of: argument, environment)
-    guard exists(name) else { throw absent(name) }
+    guard exists(name) else { throw try checked().absent(name) }
     return name
   }
 
@@ -169,7 +169,7 @@ package struct StateFolder: Sendable {
     let isName = !argument.contains("/") && !argument.hasPrefix(".") && !argument.isEmpty
     if isName, exists(argument) || hasState(of: argument) && !Files.isRegular(argument) { return argument }
     guard let bytes = try? Files.read(argument) else {
-      let known = everyJob
+      let known = try checked().everyJob
       throw End(
         .noInput, "there is no job and no manifest `\(argument)`",
         hint: known.isEmpty
