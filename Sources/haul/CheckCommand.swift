@@ -22,7 +22,7 @@ struct CheckCommand: AsyncParsableCommand {
     console.print(check.diagnostics)
     if common.json { try check.writeJSON(to: console.out) }
     if let end = check.end { throw end }
-    guard !common.json else { return }
+    guard !common.json, !common.quiet else { return }
     console.out(
       "`\(manifest)` is valid: \(check.transfers) \(check.transfers == 1 ? "transfer" : "transfers")\n")
   }

@@ -23,7 +23,7 @@ struct CommonOptions: ParsableArguments {
   @Flag(help: "No progress on standard error.")
   var noProgress = false
 
-  @Flag(help: "Nothing on standard error on success; on failure the summary alone.")
+  @Flag(help: "Nothing on success but what was asked for; on failure the summary alone.")
   var quiet = false
 
   func validate() throws {

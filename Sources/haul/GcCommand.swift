@@ -29,12 +29,14 @@ struct GcCommand: AsyncParsableCommand {
     let cleanup = StateCleanup(CurrentProcess.context, keeping: keep, isDryRun: dryRun)
     let states = try job.map { try state.states(ofNamed: $0, CurrentProcess.environment) } ?? state.everyState
     await common.sendOwedNotices(of: states)
+    // What a dry run says is all that it is asked for.
+    let isTold = !common.json && (dryRun || !common.quiet)
     let result = try await cleanup.run(states, sweeping: state) { item in
-      if !common.json { console.out(item.text(isDryRun: dryRun)) }
+      if isTold { console.out(item.text(isDryRun: dryRun)) }
     }
     if common.json {
       console.out(result.json(isDryRun: dryRun).text + "\n")
-    } else if result.isNothing {
+    } else if isTold, result.isNothing {
       console.out("nothing to remove\n")
     }
     if let end = result.end { throw end }

@@ -37,11 +37,8 @@ struct StatusCommand: AsyncParsableCommand {
       }
     } else {
       states = state.everyState
-      if states.isEmpty {
-        CurrentProcess.console.note("no job has state in `\(state.path)`")
-      } else {
-        try await status.show(all: states, isBrief: state.shard == nil)
-      }
+      if states.isEmpty { CurrentProcess.console.note("no job has state in `\(state.path)`") }
+      try await status.show(all: states, isBrief: state.shard == nil)
     }
     await common.sendOwedNotices(of: states)
   }

@@ -21,11 +21,13 @@ struct OutputTests {
     return (bench, depot)
   }
 
-  /// haul with its standard output on a device that is always full.
-  private func full(_ bench: Bench, _ arguments: [String]) async throws -> Finished {
+  /// haul with its standard output on a device that is always full, or otherwise redirected.
+  private func full(_ bench: Bench, _ arguments: [String], _ redirection: String = "> /dev/full") async throws
+    -> Finished
+  {
     let running = try Running(
       "/bin/sh",
-      ["-c", "exec \"$@\" > /dev/full", "sh", Programs.haul] + arguments + ["--state-dir", bench.state],
+      ["-c", "exec \"$@\" \(redirection)", "sh", Programs.haul] + arguments + ["--state-dir", bench.state],
       environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path)
     return try await running.wait()
   }
@@ -45,6 +47,39 @@ struct OutputTests {
     // The work itself was done, and is on record.
     #expect(try bench.isSame("a.bin", "a.bin"))
     #expect(try await bench.haul(["history", "full"]).status == 0)
+  }
+
+  /// What is printed goes nowhere then, least of all into what haul has opened in its place.
+  @Test func standardDescriptorsAreClosed() async throws {
+    let (bench, _) = try await bench("closed")
+    let run = try await full(bench, ["run", "job.yaml"], "<&- >&- 2>&-")
+    #expect(try run.status == 0 && bench.isSame("a.bin", "a.bin"))
+    for command in [["status"], ["history", "closed"], ["gc"]] {
+      let end = try await full(bench, command, "<&- >&-")
+      #expect(end.status == 73 && end.errors.contains("Bad file descriptor"), "\(command): \(end.errors)")
+    }
+  }
+
+  /// Of nothing the machine output is an empty list, and `--quiet` nothing at all.
+  @Test func nothingToTell() async throws {
+    let (bench, _) = try await bench("nothing")
+    let status = try await bench.haul(["status", "--json"])
+    #expect(try status.status == 0 && JSON.parse(status.output).array.isEmpty, "\(status.output)")
+    #expect(status.output.hasPrefix("["))
+    for command in [["check", "job.yaml"], ["gc"], ["run", "job.yaml"], ["gc", "nothing"]] {
+      let end = try await bench.haul(command + ["--quiet"])
+      #expect(end.status == 0 && (end.output + end.errors).isEmpty, "\(command): \(end.output)\(end.errors)")
+    }
+    #expect(try await bench.haul(["gc", "--dry-run", "--quiet"]).output == "nothing to remove\n")
+  }
+
+  @Test func commonOptionsMayComeFirst() async throws {
+    let (bench, _) = try await bench("first")
+    let check = try await bench.haul(["--json", "--log-format", "json", "check", "job.yaml"])
+    #expect(try check.status == 0 && JSON.parse(check.output)["ok"].bool == true, "\(check.errors)")
+    let unknown = try await bench.haul(["--quiet", "chek", "job.yaml"])
+    #expect(unknown.status == 64 && unknown.errors.contains("did you mean `check`?"), "\(unknown.errors)")
+    #expect(try await bench.haul(["completions", "bash", "--quiet"]).status == 0)
   }
 
   /// A report that can't be written is known before anything moves; one that fails at the end hides no summary.
