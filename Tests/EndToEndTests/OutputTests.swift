@@ -88,6 +88,10 @@ struct OutputTests {
     let folder = try await bench.haul(["run", "job.yaml", "--no-progress", "--report", bench.scratch.path])
     #expect(folder.status == 73 && folder.errors.contains("folder"), "\(folder.errors)")
     #expect(!bench.exists("a.bin"))
+    for option in ["--report", "--metrics", "--events"] {
+      #expect(try await bench.haul(["run", "job.yaml", "--no-progress", option, ""]).status == 73)
+      #expect(!bench.exists("a.bin"), "\(option)")
+    }
     let late = try await bench.haul(["run", "job.yaml", "--no-progress", "--report", "/dev/full"])
     #expect(late.status == 73 && late.errors.contains("1 transfer: 1 completed"), "\(late.errors)")
     #expect(late.errors.contains("make room"), "\(late.errors)")

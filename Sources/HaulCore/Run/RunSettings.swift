@@ -39,6 +39,8 @@ package struct RunSettings: Sendable {
   /// A report or an events file that can't be written is known before anything is moved.
   func checkWritable() throws {
     for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" {
+      // `--report "$FILE"` without the variable names nothing.
+      guard !path.isEmpty else { throw End(.cannotCreate, OutputFileError(path, errno: ENOENT).description) }
       let folder = PathParts(Paths.absolute(path)).parent
       let target = Files.exists(path) ? path : folder
       if Files.isFolder(path) {
