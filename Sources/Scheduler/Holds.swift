@@ -58,6 +58,12 @@ final class Holds {
     return group.hold?.reason == reason ? nil : release(group, from: reason)
   }
 
+  /// A user has decided about these: nobody waits for them any more.
+  func forget(_ seqs: Set<Int64>) {
+    for group in groups.all.values { group.held.removeAll(where: seqs.contains) }
+    cooldowns.forget(seqs)
+  }
+
   /// Somebody is held for a time that a run waits for.
   var areWaitedFor: Bool {
     // Whom a policy's hold keeps for longer than this run, such as its deadline, no server's cool-down is waited for.

@@ -37,6 +37,13 @@ struct RecordedCooldowns {
     return isFirst
   }
 
+  mutating func forget(_ seqs: Set<Int64>) {
+    for (who, all) in waiting {
+      let rest = all.filter { !seqs.contains($0) }
+      waiting[who] = rest.isEmpty ? nil : rest
+    }
+  }
+
   /// The groups of those that wait.
   var groups: Set<PolicyGroup.Key> { Set(waiting.keys.map(\.group)) }
 

@@ -219,6 +219,7 @@ package actor TransferEngine {
   /// - Returns: how many transfers it changed.
   package func apply(_ control: Control) async throws -> Int {
     var changed = 0
+    var atRest: Set<Int64> = []
     var last: Int64? = 0
     // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
     isApplying = true
@@ -237,11 +238,13 @@ package actor TransferEngine {
           control, to: transfer, context: maintenance)
         {
           changed += 1
+          atRest.insert(transfer.seq)
         }
       }
       last = next
     }
     try await context.run.writer.barrier()
+    holds.forget(atRest)
     queue.reset()
     signal.wake()
     return changed

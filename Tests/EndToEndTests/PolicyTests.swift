@@ -58,6 +58,19 @@ struct PolicyTests {
     #expect(try await waiting.wait().status == 75)
   }
 
+  /// A run that waits ends once nothing is left that it waits for.
+  @Test(arguments: [("cancel", 0 as Int32, "canceled"), ("pause", 75, "paused user")])
+  func aRunWaitsForNothingThatAUserTookOut(_ verb: String, _ status: Int32, _ state: String) async throws {
+    let (bench, _) = try await bench(
+      "{ timezone: UTC, window: [{ from: \(clock(60)), to: \(clock(120)) }] }")
+    let events = bench.scratch.path + "/events.jsonl"
+    let waiting = try bench.start(bench.runArguments(["--events", events]))
+    try await until("hold") { JSON.lines(events).contains { $0["event"].string == "policy_held" } }
+    #expect(try await bench.haul([verb, "timed"]).status == 0)
+    let run = try await HaulRun(try await waiting.wait(), reportPath: bench.reportPath)
+    #expect(run.status == status && run.state("a") == state && run.faults == "", "\(run.errors)")
+  }
+
   @Test func aRunGoesOnWhenItsWindowOpens() async throws {
     // The window opens with the next minute.
     let (bench, _) = try await bench("{ timezone: UTC, window: [{ from: \(clock(1)), to: \(clock(60)) }] }")

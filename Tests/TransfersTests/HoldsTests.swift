@@ -97,6 +97,20 @@ struct HoldsTests {
     #expect(words(holds.look()) == ["ended window [1]"] && !holds.areWaitedFor)
   }
 
+  /// Canceled, or paused by a user: the run does not wait for their window or their server.
+  @Test func whatAUserDecidesAboutIsNotWaitedFor() async throws {
+    let (bench, holds) = try await holds { $0.window = [TimeWindow(from: 23 * 60, to: 23 * 60 + 30)] }
+    for seq in [1, 2] as [Int64] { _ = try holds.hold(bench.transfer(seq)) { nil } }
+    holds.forget([1])
+    #expect(holds.areWaitedFor)
+    holds.forget([2])
+    #expect(!holds.areWaitedFor)
+    let (other, cooled) = try await self.holds(cooldowns: ["http://h": PlanBench.began + 30]) { _ in }
+    _ = try cooled.hold(other.transfer(1)) { "http://h" }
+    cooled.forget([1])
+    #expect(!cooled.areWaitedFor && cooled.pause == nil)
+  }
+
   @Test func anInterfaceComesAndGoes() async throws {
     let (bench, holds) = try await holds { $0.interface = "wwan" }
     #expect(try holds.hold(bench.transfer(1)) { nil } == nil)
