@@ -47,8 +47,11 @@ enum EndpointRule {
     let kind = fields.value("type", kind)
     let schemes = kind?.schemes ?? .web
     fields.require("url", hint: "url: \(schemes.example)")
-    let driver = kind?.read(fields)
-    let url = fields.value("url") { text throws(ValueFault) in try URLRule.base(text, schemes) }
+    var driver = kind?.read(fields)
+    let url = fields.value("url") { text throws(ValueFault) in
+      if text.hasSuffix("/") { driver?.noteTrailingSlash() }
+      return try URLRule.base(text, schemes)
+    }
     let authentication = AuthRule.read(fields)
     if let kind { SSHRule.check(authentication, isReachedBySSH: schemes == .sftp, kind.word, fields) }
     let headers = HeaderRule.read(fields, allowed: .settled)

@@ -40,6 +40,7 @@ struct TusTests {
     ("http://h/files/1", "http://h/files", "http://h/files/1"),
     ("/files/1", "http://h/files", "http://h/files/1"),
     ("files/1?k=v", "http://h/files", "http://h/files/1?k=v"),
+    ("1", "http://h/files/", "http://h/files/1"),
     ("//other/1", "http://h/files", "http://other/1"),
     ("https://h/files/1", "http://h/files", "https://h/files/1"),
     ("http://h/files/1", "https://h/files", nil),

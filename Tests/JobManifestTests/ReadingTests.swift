@@ -196,6 +196,22 @@ import Testing
     #expect(errors.first { $0.message.contains("chunksize") }?.hint == "did you mean `chunk_size`?")
   }
 
+  @Test(arguments: ["https://h/files", "https://h/files/", "https://h/"])
+  func `tus uploads are created at the URL as it is written`(_ written: String) throws {
+    let job = try Self.job(
+      """
+      !
+      version: 1
+      job: tus
+      endpoints: { t: { type: tus, url: "\(written)" } }
+      transfers: [{ id: a, upload: x, to: "t:x" }]
+      """)
+    let endpoint = try #require(job.endpoints["t"])
+    #expect(!endpoint.url.hasSuffix("/"))
+    let upload = try endpoint.driver.upload("x", at: try #require(WebURL(endpoint.url)))
+    #expect(upload.url.text == written)
+  }
+
   @Test func `too many aliases, and an expansion too large`() {
     let many = "x-a: &a 1\nx-b: [" + Array(repeating: "*a", count: 101).joined(separator: ", ") + "]\n"
     #expect(read(Broken.frame(many)).diagnostics.contains { $0.message == "more than 100 aliases" })

@@ -17,6 +17,9 @@ package protocol EndpointDriver: Sendable {
   /// With each key left out.
   init()
 
+  /// Notes that the manifest's URL ends in a slash, which `Endpoint.url` is without: only where requests go to the URL itself
+  /// does it make a difference.
+  mutating func noteTrailingSlash()
   /// - Throws: why an endpoint of this kind can't have this URL.
   static func check(url: String) throws(ValueFault)
   /// - Throws: why a transfer can't have this path on an endpoint.
@@ -68,6 +71,7 @@ package protocol EndpointDriver: Sendable {
 extension EndpointDriver {
   package static var schemes: URLRule.Schemes { .web }
   package static func hint(for word: String) -> String? { nil }
+  package mutating func noteTrailingSlash() {}
   package static func check(url: String) throws(ValueFault) {}
   package func check(path: String, _ direction: Direction) throws(ValueFault) {}
 

@@ -5,8 +5,12 @@ package import ManifestFields
 package struct TusDriver: EndpointDriver {
   /// What uploads are told besides `filename` and `filetype`.
   package var metadata: [String: String] = [:]
+  /// Uploads are created at a URL that ends in a slash, as tusd's does.
+  package private(set) var endsInSlash = false
 
   package init() {}
+
+  package mutating func noteTrailingSlash() { endsInSlash = true }
 
   package static let word = "tus"
   package static let abilities = EndpointAbilities(
@@ -42,6 +46,8 @@ package struct TusDriver: EndpointDriver {
   }
 
   package func upload(_ path: String, at url: WebURL) -> any UploadProtocol {
-    TusUpload(url: url, fileName: path, metadata: metadata)
+    var url = url
+    if endsInSlash, !url.path.hasSuffix("/") { url.path += "/" }
+    return TusUpload(url: url, fileName: path, metadata: metadata)
   }
 }
