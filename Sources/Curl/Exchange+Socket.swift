@@ -11,10 +11,22 @@ extension Exchange {
   /// Connected, or given a kept connection, and about to send.
   static let onReady: haul_curl_prereq = { context, address, _, port, localPort in
     guard let exchange = Exchange.from(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
-    if !exchange.isAdmitted(address, port: port) { return Int32(CURL_PREREQFUNC_ABORT) }
+    guard exchange.mayBegin(), exchange.isAdmitted(address, port: port) else {
+      return Int32(CURL_PREREQFUNC_ABORT)
+    }
     exchange.connected(port: localPort)
     exchange.watch.begin(Monotonic.now)
     return Int32(CURL_PREREQFUNC_OK)
+  }
+
+  /// libcurl sends a request again, on another connection, that a kept one gave no answer to. Where twice is not as good as
+  /// once (RFC 9110, 9.2.2), whoever sent it has to know of the first.
+  private func mayBegin() -> Bool {
+    guard watch.hasBegun, !receivedBytes, ["POST", "PATCH", "MOVE"].contains(request.method) else {
+      return true
+    }
+    failure = CurlError(kind: .emptyReply, message: "a kept connection ended before the answer came")
+    return false
   }
 
   private func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {

@@ -21,6 +21,29 @@ struct ConnectionTests {
     #expect(reused == 19)
   }
 
+  /// A server that has taken the request, and ends a kept connection before it answers.
+  @Test(arguments: [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("MOVE", false)])
+  func `what is not as good twice as once is not sent again unasked`(_ method: String, _ isRepeated: Bool)
+    async throws
+  {
+    let thread = try NetworkThread()
+    defer { thread.shutdown() }
+    let heads = Atomic<Int>(0)
+    let server = ScriptedServer { connection in
+      while connection.head() != nil {
+        guard heads.add(1, ordering: .relaxed).newValue != 2 else { return }
+        connection.response("ok")
+      }
+    }
+    defer { server.stop() }
+    _ = try await thread.perform(CurlRequest(url: server.url), sink: Collector())
+    let error = await failure { () async throws(CurlError) in
+      try await thread.perform(CurlRequest(method: method, url: server.url), sink: Collector())
+    }
+    #expect(error?.name == (isRepeated ? nil : "emptyReply"))
+    #expect(heads.load(ordering: .relaxed) == (isRepeated ? 3 : 2))
+  }
+
   @Test func `a request that failed leaves nothing for the next one`() async throws {
     let thread = try NetworkThread()
     defer { thread.shutdown() }
