@@ -70,6 +70,17 @@ struct UploadStepsTests {
     #expect(bench.context.uploads.chunkLimits["http://h"] == 700)
     let keys = Set(bench.transport.sent.map { $0.headers["Idempotency-Key"] })
     #expect(keys.count == 2, "a key belongs to one request")
+    #expect(bench.transport.sent.count == 2, "what was refused is not asked for again")
+  }
+
+  @Test(arguments: [(400, true), (413, true), (422, true), (401, false), (403, false), (500, false)])
+  func aRefusedSessionIsForgotten(_ status: Int, _ isForgotten: Bool) async throws {
+    let bench = try UploadBench(source: content) { _ in .status(status) }
+    let opening = SessionOpening(scope: bench.scope, source: try bench.sending())
+    let failure = try await UploadBench.failure { _ = try await opening.open(renewing: nil, lost: 0) }
+    #expect(failure != nil)
+    try await bench.context.run.writer.barrier()
+    #expect(try bench.context.run.ledger.intents(of: 1).isEmpty == isForgotten)
   }
 
   @Test func abandoning() async throws {

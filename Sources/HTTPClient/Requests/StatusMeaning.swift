@@ -17,6 +17,9 @@ extension Failure {
   /// Refused for whom it came from: a token or a right may have ended since.
   package var isOfCredentials: Bool { [401, 403, 407].contains(httpStatus ?? 0) }
 
+  /// Refused for what it is, now and at any time: it was never opened.
+  package var neverOpens: Bool { openedNothing && !isOfCredentials && !mayPass }
+
   /// The server may answer another time.
   package var mayPass: Bool { code.isRetryable && !isUnimplemented }
 }

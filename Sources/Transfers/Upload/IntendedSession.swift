@@ -47,8 +47,7 @@ package enum IntendedSession {
       }
     } catch let failure as Failure {
       if failure.class == .sessionGone { return .sessions([]) }
-      // Refused for what it is, it was never opened.
-      if failure.openedNothing, !failure.isOfCredentials, !failure.mayPass { return .sessions([]) }
+      if failure.neverOpens { return .sessions([]) }
       throw failure
     }
   }

@@ -50,8 +50,12 @@ struct SessionIntents {
 
   /// No session came of it. Only a first try says that none was opened.
   func settle(_ intent: SessionIntent, asked tries: Int, failure error: any Error) {
-    guard intent.askedAt != nil else { return }
     let failure = Failure(error)
+    guard intent.askedAt != nil else {
+      // Its key would be answered so once more.
+      if failure.neverOpens { forget(intent) }
+      return
+    }
     // Nothing was sent where no connection was made, or where others had found the host silent.
     if tries == 1, failure.openedNothing || failure.isUnconnected || failure.class == .deferred {
       forget(intent)

@@ -67,7 +67,10 @@ struct SessionOpening {
     let isReplayed: Bool
     do {
       var start = try await scope.sink.begin(source.request, renewing: old)
-      if case .limited(let limit, _) = start {
+      if case .limited(let limit, let failure) = start {
+        if let intent {
+          intents.settle(intent, asked: 1 + requester.tally.retries - retries, failure: failure)
+        }
         source.request.chunkSize = limit
         context.uploads.chunkLimits.note(scope.sink.origin, limit, size: source.request.size)
         source.request.key = isFoundAgain ? try key(lost) : nil
