@@ -15,6 +15,8 @@ final class FakeServer: Sendable {
     var givesDigests = true
     var givesLength = true
     var maxChunk: Int64?
+    /// The limit is told of chunks alone, and not when a session is opened.
+    var limitsChunksLate = false
     var opened = 0
     var deleted: [String] = []
     var expiresAt: Double?
@@ -84,7 +86,7 @@ final class FakeServer: Sendable {
       guard let name = members["fileName"] as? String, let size = members["fileSize"] as? Int,
         let chunk = members["chunkSize"] as? Int
       else { return .status(400) }
-      if let limit = state.maxChunk, chunk > limit {
+      if let limit = state.maxChunk, chunk > limit, !state.limitsChunksLate {
         return .status(413, [:], #"{"maxChunkSize":\#(limit)}"#)
       }
       state.opened += 1
@@ -110,6 +112,9 @@ final class FakeServer: Sendable {
       state.deleted.append(id)
       return .status(204)
     case ("PUT", "chunks"):
+      if let limit = state.maxChunk, sent.body.count > limit {
+        return .status(413, [:], #"{"code":"CHUNK_TOO_LARGE","maxChunkSize":\#(limit)}"#)
+      }
       guard let index = Int(parts[2]), sent.headers["X-Chunk-Hash"] == "sha256=" + sha256(sent.body) else {
         return .status(422, [:], #"{"code":"CHUNK_HASH_MISMATCH"}"#)
       }

@@ -152,6 +152,15 @@ struct UploadTests {
     #expect(puts(outcome).count == 8 && outcome.progress.chunksTotal == 8)
   }
 
+  /// A server that agrees to any size, and refuses the first chunk.
+  @Test func theLimitOfTheServerToldOfAChunk() async throws {
+    let late = FakeServer { ($0.maxChunk, $0.limitsChunksLate) = (700, true) }
+    let outcome = try await run(try rig { $0.policy.chunksInFlight = 1 }, late)
+    checkComplete(late, outcome)
+    #expect(puts(outcome).count == 1 + 8 && outcome.progress.chunksTotal == 8)
+    #expect(late.state.withLock { $0.deleted } == ["s1"], "the session of larger chunks is ended")
+  }
+
   @Test func theSourceChanges() async throws {
     let newer = pattern(4_200, seed: 4)
     for kept in [content.count, newer.count] {

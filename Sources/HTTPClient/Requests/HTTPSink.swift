@@ -259,6 +259,13 @@ final class HTTPSink: RemoteSink {
         refusals.isNew = true
         break
       }
+      if session != nil, case .failure(var failure) = verdict, let limit = remote.chunkLimit(response),
+        limit > 0, limit < Int64(chunk.range.count)
+      {
+        // Its session is of larger ones.
+        (failure.chunkLimit, failure.class) = (limit, .sessionGone)
+        return .failure(failure)
+      }
       guard remedy == .untried, let exchange = remote.remedy(for: response, now: now) else { break }
       _ = try await run(exchange)
       remedy = .made

@@ -11,6 +11,8 @@ package struct Failure: Error, Sendable, Hashable {
   package var retryAfter: Double?
   /// No connection was made, whatever was to be asked: the host is not there, rather than one of its files.
   package var isUnconnected = false
+  /// The largest chunks, in bytes, that a server takes which refused a larger one.
+  package var chunkLimit: Int64?
   /// The class that the failure's maker gave it, where the code does not say it.
   private var given: FailureClass?
 

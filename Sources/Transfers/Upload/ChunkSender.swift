@@ -153,6 +153,7 @@ struct ChunkSender {
     scope.record.note(.tried(tries))
     var discarded = sending.sent
     defer { scope.record.note(.discarded(discarded)) }
+    if let limit = failure.chunkLimit { source.limitChunks(to: limit) }
     guard failure.class != .sessionGone else { return .none }
     if let (part, receipt) = try await rescued(of: sending.chunk, failure, sending.mayHoldMore) {
       let (count, end) = (Int64(part.range.count), part.range.upperBound)

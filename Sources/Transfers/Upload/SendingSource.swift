@@ -131,6 +131,12 @@ final class SendingSource {
     scope.record.note(.chunked(request.chunkSize))
   }
 
+  /// No larger chunks from now on: a server takes none.
+  func limitChunks(to limit: Int64) {
+    request.chunkSize = min(request.chunkSize, limit)
+    scope.context.uploads.chunkLimits.note(scope.sink.origin, limit, size: request.size)
+  }
+
   private func describe() throws {
     request.size = file.facts.size
     request.fingerprint = file.facts.fingerprint

@@ -71,8 +71,7 @@ struct SessionOpening {
         if let intent {
           intents.settle(intent, asked: 1 + requester.tally.retries - retries, failure: failure)
         }
-        source.request.chunkSize = limit
-        context.uploads.chunkLimits.note(scope.sink.origin, limit, size: source.request.size)
+        source.limitChunks(to: limit)
         source.request.key = isFoundAgain ? try key(lost) : nil
         intent = try await intents.intend(source.request) ?? intent
         start = try await scope.sink.begin(source.request, renewing: old)

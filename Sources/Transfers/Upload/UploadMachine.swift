@@ -470,12 +470,15 @@ struct UploadMachine {
     losses.add()
     guard losses.count < limits.attempts else { return giveUp(failure) }
     let isDamaged = failure.code == .integrityMismatch
-    var actions = [
-      Action.warn(
-        isDamaged
-          ? "the server can't replace a part that it took damaged: a new upload is opened"
-          : "the server no longer knows the upload session: a new one is opened")
-    ]
+    let reason =
+      if let limit = failure.chunkLimit {
+        "the server takes chunks of \(limit) bytes at most: a new session is opened"
+      } else if isDamaged {
+        "the server can't replace a part that it took damaged: a new upload is opened"
+      } else {
+        "the server no longer knows the upload session: a new one is opened"
+      }
+    var actions = [Action.warn(reason)]
     var lost: RemoteSession?
     if !isDamaged, failure.isGoneThere, abilities.renewsSessions {
       lost = session
