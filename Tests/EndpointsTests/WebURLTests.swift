@@ -84,6 +84,8 @@ struct WebURLTests {
     #expect(Array(url.text.utf8) == Array("http://a/p?\u{301}sig=secret".utf8))
     #expect(WebURL("http://a/\u{301}b")?.host == "a")
     let base = try #require(WebURL("http://a/b/\u{301}c?q"))
+    #expect(base.resolving("g h/ü?q=a b")?.encodingRaw.text.hasSuffix("/g%20h/%C3%BC?q=a%20b") == true)
+    #expect(base.resolving("%20/%?a+b")?.encodingRaw.text.hasSuffix("/%20/%?a+b") == true)
     #expect(base.resolving("//\u{301}o/x") == WebURL("http://\u{301}o/x"))
     #expect(base.resolving("../\u{301}g")?.text == "http://a/\u{301}g")
     #expect(base.resolving("g?\u{301}y#\u{301}s")?.query == "\u{301}y")

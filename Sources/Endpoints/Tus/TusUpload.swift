@@ -80,7 +80,9 @@ package struct TusUpload: UploadProtocol {
     guard (200...299).contains(response.status) else {
       return .failure(refusal(response, doing: "create the upload", now: now))
     }
-    guard let location = response.headers["Location"], let place = response.url.resolving(location) else {
+    guard let location = response.headers["Location"],
+      let place = response.url.resolving(location)?.encodingRaw
+    else {
       return .failure(
         Failure(
           .protocolViolation, "\(response.url) created an upload without a Location",

@@ -160,6 +160,22 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
     return url
   }
 
+  /// The URL with blanks and what is not ASCII in its path and query percent-encoded: some servers redirect to names as
+  /// they are.
+  package var encodingRaw: WebURL {
+    var url = self
+    url.path = Self.encodingRaw(path)
+    url.query = query.map(Self.encodingRaw)
+    return url
+  }
+
+  private static func encodingRaw(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) else { return text }
+    return text.unicodeScalars.map { scalar in
+      scalar.value <= 0x20 || scalar.value >= 0x7F ? encode(String(scalar)) : String(scalar)
+    }.joined()
+  }
+
   /// Resolves a Location or the like against this URL (RFC 3986, 5.2); nil where it is not http(s).
   package func resolving(_ reference: String) -> WebURL? {
     guard !reference.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }

@@ -49,7 +49,7 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
           .policyDenied, "\(origin) redirects to something that is not http(s), or holds a user name",
           httpStatus: head.status)
       }
-      detour = .redirect(target)
+      detour = .redirect(target.encodingRaw)
       return
     case 401 where canRenew:
       detour = .renewal
