@@ -12,6 +12,7 @@ package struct ClientContext: Sendable {
   package let mask: SecretMask
   let secrets: SecretSource
   let authenticator: Authenticator
+  let looks = SharedLooks()
   /// What speaks SFTP.
   let sftp: any SFTPService
   /// Where bodies that do not pass through the transport wait for rate limits.

@@ -33,6 +33,25 @@ struct WebDAVTests {
     Wire.response(status, text, url: try url(place))
   }
 
+  /// One answer tells of all uploads to a folder; what it does not tell for certain is asked for by itself.
+  @Test func aFolderTellsOfManyUploads() throws {
+    let root = try Self.url("https://h/dav")
+    let request = try #require(WebDAVUpload(path: "in/a b.bin", root: root).lookAtFolder())
+    #expect(request.method == "PROPFIND" && request.headers["Depth"] == "1")
+    #expect(request.url.text == "https://h/dav/in/")
+    #expect(WebDAVUpload(path: "x", root: root).lookAtFolder()?.url.text == "https://h/dav/")
+    let answer = try Self.multi(
+      Self.item("/dav/in/", folder: true), Self.item("/dav/in/a%20b.bin", size: 3, etag: "W/&quot;t&quot;"),
+      Self.item("/dav/in/sub/", folder: true), Self.item("/dav/in/hidden", status: "403 Forbidden"))
+    func found(_ name: String) -> RemoteObject? {
+      WebDAVUpload(path: "in/" + name, root: root).foundInFolder(answer)?.object
+    }
+    #expect(found("a b.bin")?.size == 3 && found("a b.bin")?.etag == "\"t\"")
+    #expect(WebDAVUpload(path: "in/a b.bin", root: root).foundInFolder(answer)?.names == 3)
+    for name in ["b.bin", "sub", "hidden", "a%20b.bin"] { #expect(found(name) == nil, "\(name)") }
+    #expect(WebDAVUpload(path: "in/x", root: root).foundInFolder(try Self.status(404)) == nil)
+  }
+
   // MARK: Listings
 
   private func listing() throws -> WebDAVListing { WebDAVListing(root: try Self.url("https://h/dav")) }

@@ -51,6 +51,10 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   /// Looks at the finished file; nil where there is nothing to look at.
   func inspect(_ file: UploadedFile) -> Request?
   func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure>
+  /// Looks at all files of the destination's folder; nil where no request tells of more than one.
+  func lookAtFolder() -> Request?
+  /// What such an answer says of this file, and of how many names it tells; nil where it is of no use.
+  func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)?
   /// Checks of what was looked at that only the protocol can make: of a digest of digests, for instance.
   func checks(_ response: Response, source: UploadSource, chunks: [ChunkRecord]) -> [Verification]
 }
@@ -58,6 +62,8 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
 extension UploadProtocol {
   package var mayOutliveItsEnd: Bool { false }
   package func preparation() -> Request? { nil }
+  package func lookAtFolder() -> Request? { nil }
+  package func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)? { nil }
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }
   package func remedy(for response: Response, now: Double) -> (any Exchange)? { nil }
   package func reduced(_ source: UploadSource, after response: Response) -> UploadSource? { nil }

@@ -29,8 +29,13 @@ package struct WebDAVUpload: UploadProtocol {
   }
 
   private func temporary(_ session: RemoteSession) -> WebURL {
-    let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? ""
-    return root.appending(WebURL.encode(folder + session.id))
+    root.appending(WebURL.encode(names.folder + session.id))
+  }
+
+  /// The path's folder, with its slash, and its last name.
+  private var names: (folder: Substring, own: Substring) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path[...]) }
+    return (path[...slash], path[path.utf8.index(after: slash)...])
   }
 
   package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? { nil }
@@ -123,6 +128,19 @@ package struct WebDAVUpload: UploadProtocol {
     object(response, doing: "look at the upload", now)
   }
 
+  private var folder: WebURL { root.appending(WebURL.encode(String(names.folder))) }
+
+  package func lookAtFolder() -> Request? { MultiStatus.ask(folder, depth: 1) }
+
+  /// A name that the server writes in another way is not found, and asked for by itself.
+  package func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)? {
+    guard response.status == 207, let list = try? FolderNames(response, asked: folder) else { return nil }
+    let own = names.own
+    let there = list.files.first { $0.name.utf8.elementsEqual(own.utf8) }?.1
+    let isTold = there.map { !$0.isRefused && $0.size != nil } ?? false
+    return (isTold ? there.map(Self.object) : nil, list.files.count + list.folders.count)
+  }
+
   package func file(_ object: RemoteObject) -> UploadedFile {
     UploadedFile(remoteID: path, etag: object.etag, digests: object.digests)
   }
@@ -150,12 +168,16 @@ package struct WebDAVUpload: UploadProtocol {
     guard there.isFolder != true else {
       return .failure(Failure(.destinationExists, "\(response.url) is a folder, where a file is to be"))
     }
+    return .success(Self.object(there))
+  }
+
+  private static func object(_ there: MultiStatus.Resource) -> RemoteObject {
     var object = RemoteObject()
     object.size = there.size
-    object.etag = there.etag.map(Self.opaque)
+    object.etag = there.etag.map(opaque)
     object.lastModified = there.modified
     object.digests = there.digests
-    return .success(object)
+    return object
   }
 
   /// Without `W/`: servers call a tag weak for the second in which its file was written (Apache), and the same tag strong

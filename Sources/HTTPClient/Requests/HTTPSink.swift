@@ -47,13 +47,19 @@ final class HTTPSink: RemoteSink {
 
   nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
     guard let request = remote.look() ?? remote.inspect(file) else { return nil }
-    return found(try await requester.call(request, asksWhy: true))
+    return try await together { found(try await requester.call(request, asksWhy: true)) }
   }
 
   nonisolated(nonsending) func inspect(
     _ file: UploadedFile, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> FoundFile? {
     guard let request = remote.inspect(file) else { return nil }
+    return try await together { try await inspect(request, source, chunks) }
+  }
+
+  private nonisolated(nonsending) func inspect(
+    _ request: Request, _ source: UploadSource, _ chunks: [ChunkRecord]
+  ) async throws -> FoundFile {
     let response = try await requester.call(request)
     switch remote.inspected(response, now: now) {
     case .success(let object):
@@ -67,6 +73,35 @@ final class HTTPSink: RemoteSink {
       throw Failure(
         .notFound, "\(place) took the upload, and then answered that it does not have it",
         httpStatus: response.status)
+    }
+  }
+
+  /// Looks at the file by itself, or by one answer that tells of many, where others look at files of its folder at the same time.
+  private nonisolated(nonsending) func together(
+    _ alone: nonisolated(nonsending) () async throws -> FoundFile
+  ) async throws -> FoundFile {
+    guard let request = remote.lookAtFolder() else { return try await alone() }
+    let looks = requester.context.looks
+    let key = SharedLooks.Key(endpoint: requester.endpointName ?? "", folder: request.url.text)
+    switch await looks.turn(key) {
+    case .told(let response):
+      try Task.checkCancellation()
+      if let object = response.flatMap(remote.foundInFolder)?.object { return .object(object) }
+      return try await alone()
+    case .ask(hasOthers: false):
+      var isWorking = false
+      defer { looks.end(key, nil, names: nil, isWorking: isWorking) }
+      let found = try await alone()
+      isWorking = true
+      return found
+    case .ask(hasOthers: true):
+      // Each looks by itself where this fails.
+      let response = try? await requester.once(request)
+      let told = response.flatMap(remote.foundInFolder)
+      looks.end(key, told == nil ? nil : response, names: told?.names, isWorking: told != nil)
+      try Task.checkCancellation()
+      if let object = told?.object { return .object(object) }
+      return try await alone()
     }
   }
 

@@ -1,0 +1,77 @@
+import Endpoints
+import Locks
+
+/// Lets uploads that look at files of one folder at the same time ask once for all of them.
+///
+/// Who asks first asks for its own file. Those who come while its answer is on the way wait for it to end; then one of them asks for
+/// all, so that no answer is older than the wish for it.
+final class SharedLooks: Sendable {
+  struct Key: Sendable, Hashable {
+    let endpoint: String
+    let folder: String
+  }
+
+  enum Turn: Sendable {
+    /// To ask, for others too or not, and then to call `end`.
+    case ask(hasOthers: Bool)
+    /// Another one has asked; nil where its answer is of no use.
+    case told(Response?)
+  }
+
+  private typealias Waiter = CheckedContinuation<Turn, Never>
+
+  private struct Folder {
+    /// Whom the one who asks asks for as well.
+    var followers: [Waiter] = []
+    /// Those who came since it began.
+    var waiters: [Waiter] = []
+    /// Names that the last answer told of.
+    var names = 0
+    var isAsked = false
+  }
+
+  /// Names that an answer may have for each file that is asked for: more would cost more than a request each.
+  private static let worthwhile = 32
+
+  private let folders = Locked<[Key: Folder]>([:])
+
+  nonisolated(nonsending) func turn(_ key: Key) async -> Turn {
+    await withCheckedContinuation { continuation in
+      let begins = folders.withLock { folders -> Bool in
+        guard folders[key]?.isAsked == true else {
+          folders[key, default: Folder()].isAsked = true
+          return true
+        }
+        folders[key]?.waiters.append(continuation)
+        return false
+      }
+      if begins { continuation.resume(returning: .ask(hasOthers: false)) }
+    }
+  }
+
+  /// How many wait for the one who asks to end.
+  func waiting(_ key: Key) -> Int { folders.withLock { $0[key]?.waiters.count ?? 0 } }
+
+  /// - Parameters:
+  ///   - names: how many the answer tells of; nil where it tells of none.
+  ///   - isWorking: false where the server can't be asked now: nobody waits for the next one to find out.
+  func end(_ key: Key, _ response: Response?, names: Int?, isWorking: Bool) {
+    let turns = folders.withLock { folders -> [(Waiter, Turn)] in
+      guard var folder = folders[key] else { return [] }
+      var turns = folder.followers.map { ($0, Turn.told(response)) }
+      folder.names = names ?? folder.names
+      let isWorthIt = isWorking && folder.waiters.count * Self.worthwhile >= folder.names
+      if isWorthIt, let next = folder.waiters.first {
+        folder.followers = Array(folder.waiters.dropFirst())
+        turns.append((next, .ask(hasOthers: !folder.followers.isEmpty)))
+      } else {
+        turns += folder.waiters.map { ($0, .told(nil)) }
+        (folder.followers, folder.isAsked) = ([], false)
+      }
+      folder.waiters = []
+      folders[key] = folder
+      return turns
+    }
+    for (waiter, turn) in turns { waiter.resume(returning: turn) }
+  }
+}
