@@ -51,7 +51,7 @@ struct ListedWindowTests {
   }
 
   /// Few names are looked at one by one.
-  @Test(arguments: [(31, false), (32, true)]) func fewNames(_ count: Int, _ asks: Bool) {
+  @Test(arguments: [(11, false), (12, true)]) func fewNames(_ count: Int, _ asks: Bool) {
     var window = ListedWindow(Array(Self.names.prefix(count)))
     #expect((window.step("d/f100", since: 0) == ask("d/f10")) == asks)
     #expect(window.isOver != asks)

@@ -26,7 +26,7 @@ struct ListedWindow {
   }
 
   /// Names that make a window: a page costs a server, and at AWS its user, as much as a dozen looks.
-  static let least = 32
+  static let least = 12
   /// Names that a page is to tell of.
   private static let worthwhile = 8
   /// Names before the one asked for that a page begins with at most: they are asked for at the same time.
