@@ -54,7 +54,9 @@ struct OAuthTests {
       (200, "{}", .unauthorized, "no `access_token`"), (200, "<html>", .unauthorized, "no `access_token`"),
       (200, #"{"access_token":"a b"}"#, .unauthorized, "no header can carry"),
       (200, #"{"access_token":"a","token_type":"mac"}"#, .unauthorized, "mac"),
-      (302, "", .protocolViolation, "redirects"), (404, "", .notFound, "404"),
+      (302, "", .unauthorized, "redirects"), (404, "", .unauthorized, "404"),
+      (403, "no", .unauthorized, "403"),
+      (408, "", .serverError, "408"), (429, "", .rateLimited, "429"),
     ] {
       let verdict = TokenResponse.read(
         Wire.response(status, body, url: url), for: grant(.refreshToken), now: 0)

@@ -50,6 +50,10 @@ package struct TokenResponse: Sendable, Hashable {
     let what = "ask for a token (\(grant.grant.rawValue))"
     guard let error = members?["error"].string, !error.isEmpty else {
       var failure = HTTPFailure.of(Response(head: response.head, url: response.url), doing: what, now: now)
+      // It says nothing of the file that the token is for, and asking again may lock the account.
+      if (300..<500).contains(response.status), ![408, 425, 429].contains(response.status) {
+        failure.code = .unauthorized
+      }
       // A redirect would send the secrets on: the final address belongs into the manifest.
       if (300...399).contains(response.status) {
         failure.message += ": write the address it redirects to as `token_url`"
