@@ -69,7 +69,8 @@ final class SharedLooks: Sendable {
         (folder.followers, folder.isAsked) = ([], false)
       }
       folder.waiters = []
-      folders[key] = folder
+      // A million folders are not remembered: only how large one is that nobody asks for as a whole again.
+      folders[key] = folder.isAsked || folder.names > Self.worthwhile ? folder : nil
       return turns
     }
     for (waiter, turn) in turns { waiter.resume(returning: turn) }
