@@ -66,10 +66,10 @@ struct RetryPolicyTests {
   }
 
   /// What a server asks for is waited for, or, where it is too long, left to a pause; the last try is the last.
-  @Test func rests() {
+  @Test func cooldowns() {
     let wishes: [(Double, RetryPolicy.Step)] = [
       (0, .repeatRequest(after: 1)), (30, .repeatRequest(after: 31)), (80, .repeatRequest(after: 81)),
-      (80.5, .rest(80.5)), (86_400, .rest(86_400)),
+      (80.5, .coolDown(80.5)), (86_400, .coolDown(86_400)),
     ]
     for (wish, step) in wishes {
       let failure = Failure(.rateLimited, "", retryAfter: wish)

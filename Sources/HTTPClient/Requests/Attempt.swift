@@ -14,6 +14,6 @@ package enum Recovery<Value> {
   /// Some of it arrived: the count of tries begins anew with this one.
   case progress
   /// Some of it arrived, and what is left of it is another request.
-  case rest
+  case remainder
   case none
 }

@@ -204,7 +204,7 @@ package final class Requester {
         switch try await recover(failure, tries) {
         case .done(let value): return value
         case .again: continue
-        case .rest:
+        case .remainder:
           tries = 1
           try await take(
             retry.again(after: failure, tries: 0, random: context.clock.random()), after: failure)
@@ -245,18 +245,18 @@ package final class Requester {
   private nonisolated(nonsending) func take(_ step: RetryPolicy.Step, after failure: Failure) async throws {
     switch step {
     case .renewCredential, .giveUp: throw failure
-    case .rest(let seconds):
-      // A server that wants an hour's rest gets it: the transfer pauses, and the run goes on with the others.
-      noteRest(failure)
+    case .coolDown(let seconds):
+      // A server that wants an hour's cool-down gets it: the transfer pauses, and the run goes on with the others.
+      noteCooldown(failure)
       if let endpoint {
-        // For others it is a rest, whatever it was for this request.
-        let rest = failure.classed(.transient)
-        await context.admission.coolDown(.endpoint(endpoint.name), for: seconds, rest)
+        // For others it is a cool-down, whatever it was for this request.
+        let cooldown = failure.classed(.transient)
+        await context.admission.coolDown(.endpoint(endpoint.name), for: seconds, cooldown)
       }
       throw failure
     case .repeatRequest(let delay) where isCleanup: try await context.transport.sleep(seconds: delay)
     case .repeatRequest(let delay):
-      noteRest(failure)
+      noteCooldown(failure)
       tally.retries += 1
       retried(delay, failure)
       try await context.admission.pause(transfer, seconds: delay)
@@ -264,7 +264,7 @@ package final class Requester {
   }
 
   /// Records what a server asked for, so that a run that is started again keeps to it.
-  private func noteRest(_ failure: Failure) {
+  private func noteCooldown(_ failure: Failure) {
     guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
     context.noteCooldown(origin, context.clock.now() + wish)
   }

@@ -5,15 +5,15 @@ package struct RetryPolicy: Sendable, Hashable {
     case renewCredential
     /// After so many seconds.
     case repeatRequest(after: Double)
-    /// The server wants a longer rest, in seconds, than a request waits: the transfer pauses.
-    case rest(Double)
+    /// The server wants a longer cool-down, in seconds, than a request waits: the transfer pauses.
+    case coolDown(Double)
     case giveUp
   }
 
   /// Tries of one request, the first one included.
   package var attempts: Int
   package var backoff: Backoff
-  /// Nobody waits for the answer: a server that is silent is asked once, and a rest that it asks for is not waited for.
+  /// Nobody waits for the answer: a server that is silent is asked once, and a cool-down that it asks for is not waited for.
   package var isCleanup = false
 
   package init(_ policy: EffectivePolicy) {
@@ -46,7 +46,7 @@ package struct RetryPolicy: Sendable, Hashable {
   package func again(after failure: Failure, tries: Int, random: Double) -> Step {
     guard tries < attempts else { return .giveUp }
     let wish = isCleanup ? nil : failure.retryAfter
-    if let wish, wish > backoff.longestRest { return .rest(wish) }
+    if let wish, wish > backoff.longestRest { return .coolDown(wish) }
     return .repeatRequest(after: backoff.delay(afterAttempt: tries, retryAfter: wish, random: random))
   }
 

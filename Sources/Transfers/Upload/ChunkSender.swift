@@ -163,7 +163,7 @@ struct ChunkSender {
       keep(part, receipt, tries, completes: isWhole)
       if isWhole { return .done(nil) }
       sending.advance(to: end)
-      return .rest
+      return .remainder
     }
     if let damage = sending.damage, session != nil, failure.isOfWhatCantBeReplaced {
       throw damage.classed(.sessionGone)
