@@ -31,10 +31,10 @@ struct UploadMachine {
 
   /// How an upload comes by its session.
   enum Opening {
-    /// The recorded one is near its end.
-    case renewing(RemoteSession)
+    /// The recorded one is near its end; `isClosing` as of a `Pass`.
+    case renewing(RemoteSession, isClosing: Bool)
     /// `recorded` itself, or what has just taken its place.
-    case asking(RemoteSession, recorded: RemoteSession)
+    case asking(RemoteSession, recorded: RemoteSession, isClosing: Bool)
     /// It was about to be closed and is gone: the file may be there.
     case looking(RemoteSession, recorded: RemoteSession)
     /// One that holds what the gone one held, of which only the record tells.
@@ -149,8 +149,6 @@ struct UploadMachine {
   private var size: Int64 = 0
   private var abilities = UploadAbilities(resumes: false, order: .any, emptyFile: .noChunks)
   private var clock = SessionClock()
-  /// Of the session on record when the pass began.
-  private var isClosing = false
   private var losses = SessionLosses()
   private var (repairs, freshStarts) = (0, 0)
 
@@ -212,7 +210,7 @@ struct UploadMachine {
 
   private mutating func begin(_ pass: Pass, _ now: Double) -> [Action] {
     guard case .checking(let lost) = phase else { return confused() }
-    (size, abilities, isClosing) = (pass.size, pass.abilities, pass.isClosing)
+    (size, abilities) = (pass.size, pass.abilities)
     guard pass.needsSession else {
       let ends = pass.session == nil ? [] : [.abandon] + forget(.sessionGone)
       return ends + go(.sendingWhole, .sendWhole)
@@ -220,9 +218,10 @@ struct UploadMachine {
     if let recorded = pass.session, recorded.chunkSize > 0 {
       // The new session holds what the old one held, if the server knows how.
       if abilities.renewsSessions, let expiry = recorded.expiresAt, expiry - now < Self.margin {
-        return go(.opening(.renewing(recorded)), create(recorded))
+        return go(.opening(.renewing(recorded, isClosing: pass.isClosing)), create(recorded))
       }
-      return go(.opening(.asking(recorded, recorded: recorded)), .ask(recorded))
+      return go(
+        .opening(.asking(recorded, recorded: recorded, isClosing: pass.isClosing)), .ask(recorded))
     }
     return lost.map { go(.opening(.replacing), create($0)) } ?? openNew()
   }
@@ -238,7 +237,8 @@ struct UploadMachine {
 
   private mutating func opened(_ session: RemoteSession, isReplayed: Bool, _ now: Double) -> [Action] {
     switch phase {
-    case .opening(.renewing(let old)): return go(.opening(.asking(session, recorded: old)), .ask(session))
+    case .opening(.renewing(let old, let isClosing)):
+      return go(.opening(.asking(session, recorded: old, isClosing: isClosing)), .ask(session))
     case .opening(.succeeding): return go(.opening(.askingSuccessor(session)), .ask(session))
     case .opening(.replacing): return go(.opening(.askingReplacement(session)), .ask(session))
     case .opening(.new) where isReplayed:
@@ -253,13 +253,13 @@ struct UploadMachine {
 
   private mutating func told(_ word: Result<SessionHoldings, Failure>?, _ now: Double) -> [Action] {
     switch (phase, word) {
-    case (.opening(.asking(let session, _)), nil):
+    case (.opening(.asking(let session, _, _)), nil):
       // Nobody but us can say what arrived.
       return abilities.resumes ? takeOver(nil, session) : openNew()
-    case (.opening(.asking(let session, _)), .success(let holdings)?):
+    case (.opening(.asking(let session, _, _)), .success(let holdings)?):
       guard let file = holdings.finished else { return takeOver(holdings, session) }
       return [.requireProof(session)] + go(.proving, .prove(file))
-    case (.opening(.asking(let session, let recorded)), .failure(let failure)?):
+    case (.opening(.asking(let session, let recorded, let isClosing)), .failure(let failure)?):
       guard failure.class == .sessionGone else { return mend(failure, session) }
       // Stopped between the finalize and its record: the file may be there.
       if isClosing, session == recorded {
