@@ -75,7 +75,7 @@ package actor AdmissionQueue {
       permit = admitted
       tell()
     case .refuse(let failure):
-      settle()
+      update()
       throw failure
     case .wait(let until), .full(let until): permit = try await wait(request, until)
     }
@@ -94,7 +94,7 @@ package actor AdmissionQueue {
         lines[line, default: 0] += 1
         if Task.isCancelled { drop(id) }
         // What it waits for may have come before it was in the list.
-        settle()
+        update()
       }
     } onCancel: {
       Task { await self.drop(id) }
@@ -107,7 +107,7 @@ package actor AdmissionQueue {
     leaveLine(waiter)
     limiter.use(&waiter.request, nil)
     waiter.continuation.resume(throwing: CancellationError())
-    settle()
+    update()
   }
 
   /// The head of the response has come, which asks to wait for `retryAfter` seconds.
@@ -120,7 +120,7 @@ package actor AdmissionQueue {
   /// The host takes or sends a body. It may pass unless the host was silent for so long that others have the transfer's
   /// permit: then the request is to end, and to be made again, which waits for one.
   package func mayMove(_ permit: RequestPermit) -> Bool {
-    if limiter.connected(permit) { settle(mayBegin: true) }
+    if limiter.connected(permit) { update(mayBegin: true) }
     return limiter.resume(permit)
   }
 
@@ -153,7 +153,7 @@ package actor AdmissionQueue {
     let before = limiter.hostDecision(
       request.host, request.policy, requester: Self.newcomer, now: now())
     change(&limiter)
-    if case .waitForHost = before { settle(mayBegin: true) } else { settle() }
+    if case .waitForHost = before { update(mayBegin: true) } else { update() }
   }
 
   /// Admits who may go now, in the order of coming; but who has asked a host in vain comes after those who have not.
@@ -197,7 +197,7 @@ package actor AdmissionQueue {
   }
 
   /// Brings what changed to waiters, to those who hear news, and to whoever begins transfers.
-  private func settle(mayBegin: Bool = false) {
+  private func update(mayBegin: Bool = false) {
     var mayBegin = mayBegin
     repeat {
       if limiter.permits.takeFreed() { mayBegin = true }
@@ -223,7 +223,7 @@ package actor AdmissionQueue {
       try await sleep(max(0, time - now()))
       guard timers[host] == time else { return }
       timers[host] = nil
-      settle(mayBegin: true)
+      update(mayBegin: true)
     }
   }
 
@@ -231,7 +231,7 @@ package actor AdmissionQueue {
   private func watchSilence(of permit: RequestPermit) {
     Task {
       try await sleep(Self.patience)
-      if limiter.isSilent(to: permit) { settle(mayBegin: true) }
+      if limiter.isSilent(to: permit) { update(mayBegin: true) }
     }
   }
 
@@ -240,7 +240,7 @@ package actor AdmissionQueue {
       // None of them is this machine's own: one speaks for all.
       repeat { try await sleep(1) } while !limiter.unreachable.prefix(1).contains { hasNetwork?($0) ?? true }
       limiter.networkIsBack()
-      settle()
+      update()
     }
   }
 
@@ -288,19 +288,19 @@ package actor AdmissionQueue {
   /// The transfer is cancelled: what it still sends waits for no permit.
   package func cancel(_ transfer: TransferPermit) {
     limiter.permits.cancel(transfer.id)
-    settle()
+    update()
   }
 
   /// The transfer needs the network no more.
   package func end(_ transfer: TransferPermit) {
     limiter.permits.end(transfer.id)
-    settle()
+    update()
   }
 
   /// Waits before another try; others may have the transfer's permit meanwhile.
   package func pause(_ transfer: TransferPermit?, seconds: Double) async throws {
     limiter.permits.change(transfer?.id, from: nil, to: .suspended)
-    settle()
+    update()
     defer { limiter.permits.change(transfer?.id, from: .suspended, to: nil) }
     try await sleep(seconds)
   }

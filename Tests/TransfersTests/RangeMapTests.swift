@@ -73,9 +73,9 @@ struct RangeMapTests {
     #expect(map.take(size: 30, chunkSize: 10, workers: 8, longest: 16) == 13..<20)
     map.add(chunk(13..<20))
     map.giveBack(13..<20)
-    #expect(map.settle([chunk(20..<30)]) == [chunk(0..<10), chunk(10..<13)])
+    #expect(map.keep([chunk(20..<30)]) == [chunk(0..<10), chunk(10..<13)])
     #expect(map.have.ranges == [13..<30] && map.reused == 10 && map.arrived == 7 && map.records == 2)
-    #expect(map.unvouched.isEmpty && map.settle([]).isEmpty)
+    #expect(map.unvouched.isEmpty && map.keep([]).isEmpty)
     #expect(map.take(size: 30, chunkSize: 10, workers: 8, longest: 16) == 0..<10)
   }
 

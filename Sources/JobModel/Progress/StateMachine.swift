@@ -1,6 +1,6 @@
 /// What can happen to a transfer.
 package enum TransferEvent: Sendable, Hashable {
-  /// A slot is free and the transfer's turn has come.
+  /// A permit is free and the transfer's turn has come.
   case start
   case finish
   /// Nothing had to be moved.
@@ -8,7 +8,7 @@ package enum TransferEvent: Sendable, Hashable {
   case fail(ErrorCode)
   /// A completed file can't be brought to the disk.
   case lose(ErrorCode)
-  /// Something outside the transfer holds it: a signal, a window, a full disk.
+  /// Something outside the transfer holds it: a signal, its policy's hours, a full disk.
   case hold(TransferState.PauseReason)
   case await(TransferState.QueuedReason)
   case skip(TransferState.SkipReason)
@@ -27,7 +27,7 @@ package enum TransferEvent: Sendable, Hashable {
   case reopen
 }
 
-/// What the shell has to do when a transition is taken, after it is recorded.
+/// What the engine has to do when a transition is taken, after it is recorded.
 package enum TransferAction: Sendable, Hashable {
   /// Stop the requests in flight.
   case stopRequests

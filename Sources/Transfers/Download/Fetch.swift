@@ -344,7 +344,7 @@ struct Fetch {
   /// The part file holds these of the records that were taken up: the others are fetched again.
   mutating func vouched(_ good: [ChunkRecord]) {
     let records = map.unvouched
-    let lost = map.settle(good)
+    let lost = map.keep(good)
     guard !lost.isEmpty else { return }
     effects.append(.forget(lost))
     warn("\(lost.count) of \(records.count) recorded chunks are damaged on disk and fetched again")

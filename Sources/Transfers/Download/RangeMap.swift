@@ -24,7 +24,7 @@ struct RangeMap {
   /// The disk holds these of the records that were taken up.
   ///
   /// - Returns: those that it does not hold, which are missing from now on.
-  mutating func settle(_ good: [ChunkRecord]) -> [ChunkRecord] {
+  mutating func keep(_ good: [ChunkRecord]) -> [ChunkRecord] {
     let kept = Set(good.map(\.offset))
     let lost = unvouched.filter { !kept.contains($0.offset) }
     unvouched = []
