@@ -12,16 +12,21 @@ struct CopyLook {
   /// Asks what is there. A completion that the manifest's own digest vouches for needs no look at the source, and one whose
   /// source a listing tells as it is on record needs no request of its own.
   ///
-  /// - Returns: the object, and whether it is the one on record, of which nothing was asked.
-  nonisolated(nonsending) func find() async throws -> (object: RemoteObject, isRecorded: Bool) {
-    if let standing { return (standing, true) }
+  /// - Returns: the object, whether it is the one on record, of which nothing was asked, and its bytes where they came along.
+  nonisolated(nonsending) func find() async throws
+    -> (object: RemoteObject, isRecorded: Bool, whole: BufferedChunk?)
+  {
+    if let standing { return (standing, true, nil) }
     let progress = record.progress
     if progress.completedAt != nil, record.refresh == .changed, let known = progress.sourceObject,
       try await ListedLook(record, origin.requester, isOfCopiesSource: true).isAsRecorded(known)
     {
-      return (known, true)
+      return (known, true, nil)
     }
-    return (try await look(begun: progress.session == nil ? nil : progress.sourceObject), false)
+    if let read = try await WholeRead(origin: origin, scope: scope).take() {
+      return (read.object, false, read.chunk)
+    }
+    return (try await look(begun: progress.session == nil ? nil : progress.sourceObject), false, nil)
   }
 
   /// The object of a completion that needs no look at its source.

@@ -18,6 +18,8 @@ final class CopySource: SendingFile, SendingDigests {
   private(set) var object: RemoteObject
   /// The object is the one on record, and was not asked for in this attempt: its attributes are not known.
   private let isRecorded: Bool
+  /// All of it, where that came with the look at it, until it is sent.
+  private var whole: BufferedChunk?
   private var held: [Int: BufferedChunk] = [:]
   /// Digests of chunks that were read for them, and are not held.
   private var hashed: [Range<Int64>: [DigestAlgorithm: String]] = [:]
@@ -29,8 +31,12 @@ final class CopySource: SendingFile, SendingDigests {
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
   var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
-  init(_ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject, isRecorded: Bool) throws {
+  init(
+    _ origin: CopyOrigin, _ scope: UploadScope, _ object: RemoteObject, isRecorded: Bool,
+    whole: BufferedChunk? = nil
+  ) throws {
     (self.origin, self.scope, self.object, self.isRecorded) = (origin, scope, object, isRecorded)
+    self.whole = whole
     digests = try CopyDigests(of: object, origin, scope)
     stream = CopyStream(origin, scope)
     isStreamed = !isByService && (object.servesRanges == false || !object.isTied)
@@ -63,7 +69,7 @@ final class CopySource: SendingFile, SendingDigests {
 
   nonisolated(nonsending) func confirmEmptiness() async throws {
     // What the service copies is compared with what it was said to be.
-    if size == 0, !isByService { try await look.confirmEmptiness(of: object) }
+    if size == 0, !isByService, whole == nil { try await look.confirmEmptiness(of: object) }
   }
 
   /// The object with its attributes.
@@ -106,7 +112,7 @@ final class CopySource: SendingFile, SendingDigests {
   func cancel() {
     stream.cancel()
     digests.stop()
-    (held, hashed) = ([:], [:])
+    (whole, held, hashed) = (nil, [:], [:])
   }
 
   /// The work is over: lets go of whoever feeds it, which has it in turn.
@@ -169,6 +175,10 @@ final class CopySource: SendingFile, SendingDigests {
     let (range, budget, server) = (chunk.range, scope.context.uploads.budget, scope.sink.origin)
     guard !isByService, range.count <= budget.capacity, !range.isEmpty else { return }
     let isWhole = range == 0..<size
+    if isWhole, let whole {
+      self.whole = nil
+      return try await take(whole, chunk)
+    }
     // A pipe hashes all bytes, or those that are read twice: what else passes through one would go unproved.
     let canPass = isWhole || !isStreamed && !algorithms.isEmpty
     if let loan = try await budget.room(range.count, for: server, canDoWithout: canPass) {
@@ -190,10 +200,15 @@ final class CopySource: SendingFile, SendingDigests {
     let range = chunk.range
     let holding = scope.requester.transfer?.buffers.hold()
     try await fill(loan, range)
-    held[chunk.index] = BufferedChunk(start: range.lowerBound, loan: loan, holding: holding)
-    try await digests.add(loan, at: range.lowerBound)
+    try await take(BufferedChunk(start: range.lowerBound, loan: loan, holding: holding), chunk)
+  }
+
+  /// A chunk's bytes are here.
+  private nonisolated(nonsending) func take(_ bytes: BufferedChunk, _ chunk: UploadChunk) async throws {
+    held[chunk.index] = bytes
+    try await digests.add(bytes.loan, at: bytes.start)
     // The only request's bytes are compared before they go.
-    if range == 0..<size { try await checkWhole() }
+    if chunk.range == 0..<size { try await checkWhole() }
   }
 
   private nonisolated(nonsending) func fill(_ loan: BufferBudget.Loan, _ range: Range<Int64>) async throws {

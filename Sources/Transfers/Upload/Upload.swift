@@ -146,7 +146,7 @@ actor Upload {
 
   private func openRemote(_ origin: CopyOrigin) async throws -> SendingSource {
     if let obstacle = scope.settings.obstacle { throw obstacle.failure(record.transfer.source.text) }
-    let (object, isRecorded) = try await CopyLook(origin: origin, scope: scope).find()
+    let (object, isRecorded, whole) = try await CopyLook(origin: origin, scope: scope).find()
     if let service = origin.service, mayAskService,
       ServiceCopy(scope: scope, object: object).isWanted(service.traits.abilities)
     {
@@ -158,7 +158,7 @@ actor Upload {
     }
     // What a service copies by itself needs no room.
     shareBuffers(scope.copiedBy == .relay ? scope.sink.origin : nil)
-    let copy = try CopySource(origin, scope, object, isRecorded: isRecorded)
+    let copy = try CopySource(origin, scope, object, isRecorded: isRecorded, whole: whole)
     copy.feed = { range, pipe in
       // A task of this actor's own: what it reads may outlive the request that it is for.
       Task { await self.pour(range, pipe) }
