@@ -13,6 +13,7 @@ package struct ClientContext: Sendable {
   let secrets: SecretSource
   let authenticator: Authenticator
   let looks = SharedLooks()
+  let refusedClasses = RefusedClasses()
   /// What speaks SFTP.
   let sftp: any SFTPService
   /// Where bodies that do not pass through the transport wait for rate limits.

@@ -20,11 +20,13 @@ final class HTTPSink: RemoteSink {
   /// Those who wait while others ask for URLs.
   private var waiters: [CheckedContinuation<Void, Never>]?
   /// What the store has refused to keep of the source is left out from now on.
-  private var refusals = RefusedAttributes()
+  private var refusals: RefusedAttributes
 
   init(_ remote: any UploadProtocol, _ requester: Requester) {
     self.remote = remote
     self.requester = requester
+    refusals = RefusedAttributes(
+      classes: requester.context.refusedClasses, origin: remote.url.origin)
   }
 
   var traits: any UploadTraits { remote }
