@@ -85,7 +85,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .protocolViolation:
       "the protocol forbids this, or the server does not keep to it; the message says which"
     case .sessionExpired: "upload sessions end before the file is through; ask for a longer session time"
-    case .tlsFailed: "check the certificate or the host key, and this endpoint's `tls`, `host_key` or `known_hosts`"
+    case .tlsFailed: "check the certificate or host key, and `tls` or `known_hosts` of this endpoint"
     case .policyDenied: "the network policy forbids this; change the policy if it should be allowed"
     case .destinationExists: "move the file away, or use `if_exists: replace` or `keep`"
     case .permissionDenied: "give the user that runs haul the right to read or write there"
