@@ -28,8 +28,6 @@ package struct CircuitBreaker: Sendable {
   private var failures = 0
   /// Times in a row that the breaker opened: as far apart as one request's own tries, however many ask at once.
   package private(set) var openings = 0
-  /// Those of them that a run before left, without giving the host up: `retry.attempts` counts anew in each attempt.
-  private var openingsBefore = 0
   /// Transfers whose requests got no answer since the last answer, by their places in the plan.
   private var unanswered: Set<Int64> = []
   private var lastFailure: Failure?
@@ -42,7 +40,6 @@ package struct CircuitBreaker: Sendable {
   package init(openings: Int, wasGivenUp: Bool) {
     self.openings = openings
     self.wasGivenUp = wasGivenUp
-    if !wasGivenUp { openingsBefore = openings }
     if openings > 0 { state = .open(until: 0) }
   }
 
@@ -61,7 +58,7 @@ package struct CircuitBreaker: Sendable {
 
   /// Tried as often in a row, and as far apart, as the policy tries one request; few tries say little about a host.
   private func isGivenUp(_ policy: EffectivePolicy) -> Bool {
-    isOpen && openings - openingsBefore >= max(policy.retryAttempts, Self.threshold)
+    isOpen && openings >= max(policy.retryAttempts, Self.threshold)
   }
 
   /// A host that others gave up is given up for a transfer that has asked itself, and for all once several have: one
@@ -133,7 +130,6 @@ package struct CircuitBreaker: Sendable {
     let wasOpen = isOpen
     failures = 0
     openings = 0
-    openingsBefore = 0
     wasGivenUp = false
     if !unanswered.isEmpty { unanswered = [] }
     lastFailure = nil
