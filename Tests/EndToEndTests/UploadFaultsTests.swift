@@ -131,6 +131,22 @@ struct UploadFaultsTests {
     #expect(run.remarks.contains("131072"), "\(run.remarks)")
   }
 
+  /// Also where the whole file would have been one chunk.
+  @Test func smallerChunksThanTheFile() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench, options: ["--max-chunk", "128KiB"])
+    try bench.source("up.bin", size: 300_000, seed: 21)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: small
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [{ id: one, upload: up.bin, to: "depot:in/up.bin" }]
+      """)
+    #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+    #expect(run.remarks.contains("131072 bytes, as the server wants"), "\(run.remarks)")
+  }
+
   @Test func conflict() async throws {
     let (bench, _, run) = try await run([
       Self.chunkRule(#"{"status": 409, "code": "CHUNK_CONFLICT"}"#)

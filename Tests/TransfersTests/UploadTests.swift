@@ -68,6 +68,18 @@ struct UploadTests {
     }
   }
 
+  /// A chunk size that the server refuses gives way to the one that it names, which is told.
+  @Test(arguments: [1000, 100_000] as [Int64]) func aChunkSizeThatIsRefused(_ wanted: Int64) async throws {
+    let rig = try self.rig { $0.chunkSize = .bytes(wanted) }
+    let server = FakeServer { $0.maxChunk = 400 }
+    let outcome = try await run(rig, server)
+    checkComplete(server, outcome)
+    let told = outcome.events.compactMap { event -> String? in
+      if case .diagnostic(let diagnostic) = event { diagnostic.message } else { nil }
+    }
+    #expect(told == ["chunks are 400 bytes, as the server wants, in place of \(wanted)"])
+  }
+
   @Test func aLostAnswerIsAskedFor() async throws {
     let (rig, server) = (try rig { $0.policy.chunksInFlight = 1 }, FakeServer())
     let outcome = try await run(

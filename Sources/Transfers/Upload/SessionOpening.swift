@@ -63,6 +63,7 @@ struct SessionOpening {
     let facts = try await scope.sink.prepare(source.request)
     var intent = try await intents.intend(source.request)
     let retries = requester.tally.retries
+    let wanted = source.request.chunkSize
     var session: RemoteSession
     let isReplayed: Bool
     do {
@@ -92,7 +93,7 @@ struct SessionOpening {
     }
     session.facts[Self.said] = try said()
     session.facts[Self.anew] = scope.isAnew ? "1" : old?.facts[Self.anew]
-    noteSize(session, isFirst: old == nil)
+    noteSize(session, wanted: wanted, isFirst: old == nil)
     record.note(.opened(session, source.file.facts))
     UploadAttributes(scope: scope, source: source).noteRefused()
     record.save()
@@ -106,15 +107,14 @@ struct SessionOpening {
     return (session, isReplayed)
   }
 
-  /// The size that the server agreed to.
-  private func noteSize(_ session: RemoteSession, isFirst: Bool) {
-    let wanted = source.request.chunkSize
+  /// The size that the server agreed to, at once or after it refused the one that was `wanted`.
+  private func noteSize(_ session: RemoteSession, wanted: Int64, isFirst: Bool) {
     if isFirst, session.chunkSize < wanted {
       scope.context.uploads.chunkLimits.note(scope.sink.origin, session.chunkSize, size: source.request.size)
     }
     if scope.settings.chunkSize == .auto {
       scope.record.note(.chosen(chunk: session.chunkSize))
-    } else if session.chunkSize != wanted, isFirst, wanted < source.request.size {
+    } else if session.chunkSize != wanted, isFirst, min(session.chunkSize, wanted) < source.request.size {
       scope.record.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(wanted)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
