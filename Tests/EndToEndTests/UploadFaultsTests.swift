@@ -145,6 +145,7 @@ struct UploadFaultsTests {
       """)
     #expect(run.status == 0 && run.faults == "", "\(run.errors)")
     #expect(run.remarks.contains("131072 bytes, as the server wants"), "\(run.remarks)")
+    #expect(run["one"]["chunk_size"].int == 131_072)
   }
 
   @Test func conflict() async throws {

@@ -24,7 +24,7 @@ package enum ProgressEvent: Sendable, Hashable {
   case laidOut(chunks: Int)
   /// Chunks are of this size from now on, whatever the manifest says.
   case chunked(Int64)
-  /// `chunk_size: auto` comes to this, with the first chunk.
+  /// `chunk_size: auto` comes to this, with the first chunk; of an upload, what its session agreed to.
   case chosen(chunk: Int64)
   /// A transfer starts afresh only so often.
   case startedAfresh(times: Int)

@@ -4,7 +4,7 @@ package struct TransferProgress: Sendable, Hashable {
   package var size: Int64?
   /// In place of the manifest's: smaller, after a mismatch.
   package var chunkSize: Int64?
-  /// What `chunk_size: auto` came to when the first chunk began.
+  /// What `chunk_size: auto` came to when the first chunk began; of an upload's session, what was agreed to.
   package var automaticChunk: Int64?
   package var remote = RemoteObject()
   /// The protocol's own record of its open upload session.

@@ -174,7 +174,8 @@ struct TransferJSON {
     let used =
       progress.chunkSize ?? transfer.settings.chunkSize.bytes(of: size, chosen: progress.automaticChunk)
     guard let size, progress.chunksTotal > 0 else { return used }
-    return ChunkLayout(size: size, chunkSize: used).count == progress.chunksTotal ? used : nil
+    return [used, progress.automaticChunk].compactMap(\.self)
+      .first { ChunkLayout(size: size, chunkSize: $0).count == progress.chunksTotal }
   }
 
   private func chunks(_ progress: TransferProgress) -> JSON {

@@ -112,9 +112,10 @@ struct SessionOpening {
     if isFirst, session.chunkSize < wanted {
       scope.context.uploads.chunkLimits.note(scope.sink.origin, session.chunkSize, size: source.request.size)
     }
-    if scope.settings.chunkSize == .auto {
-      scope.record.note(.chosen(chunk: session.chunkSize))
-    } else if session.chunkSize != wanted, isFirst, min(session.chunkSize, wanted) < source.request.size {
+    if session.chunkSize > 0 { scope.record.note(.chosen(chunk: session.chunkSize)) }
+    if scope.settings.chunkSize != .auto, session.chunkSize != wanted, isFirst,
+      min(session.chunkSize, wanted) < source.request.size
+    {
       scope.record.warn(
         "chunks are \(session.chunkSize) bytes, as the server wants, in place of \(wanted)",
         hint: "set `chunk_size: \(session.chunkSize)` to say so yourself")
