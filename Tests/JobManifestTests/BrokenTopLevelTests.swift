@@ -115,7 +115,7 @@ import Testing
     Broken(
       text: "policies: { p: { window: [{ days: ▶[], from: 08:00, to: 19:00 }] } }", message: "names no day"),
     Broken(text: "policies: { p: { tls: { ca_file: ▶~/ca.pem } } }", message: "which haul does not expand"),
-    Broken(text: "policies: { p: { tls: { min_version: ▶1.20 } } }", message: "not a version of TLS"),
+    Broken(text: "policies: { p: { tls: { min_version: ▶1.4 } } }", message: "not a version of TLS"),
     Broken(text: "policies: { p: { budget: { bytes: 5GiB, per: ▶year } } }", message: "`year` is not known"),
     Broken(text: "policies: { p: { fail_fast: { share: ▶120% } } }", message: "not a share"),
     Broken(text: "policies: { p: { fail_fast: ▶{} } }", message: "neither `failures` nor `share`"),
