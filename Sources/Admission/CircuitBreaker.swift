@@ -36,9 +36,10 @@ package struct CircuitBreaker: Sendable {
 
   package init() {}
 
-  /// The breaker as a run left it a moment ago: one request finds out whether the host answers again, at once.
+  /// The breaker as a run left it a moment ago: one request finds out whether the host answers again, at once. Where the
+  /// host was not given up, tries and back-off count anew, as `retry` does in each attempt of a run.
   package init(openings: Int, wasGivenUp: Bool) {
-    self.openings = openings
+    self.openings = wasGivenUp ? openings : 0
     self.wasGivenUp = wasGivenUp
     if openings > 0 { state = .open(until: 0) }
   }

@@ -135,6 +135,22 @@ struct CircuitBreakerTests {
     #expect(decide(breaker, 800 + policy.retryMax) == .go)
   }
 
+  /// What a run before tried without giving the host up is no try of this run.
+  @Test func aRunCountsItsOwnTries() {
+    var breaker = CircuitBreaker(openings: 8, wasGivenUp: false)
+    for attempt in 1...policy.retryAttempts {
+      let now = Double(attempt) * 100
+      #expect(decide(breaker, now, 1) == .go)
+      _ = breaker.begin(attempt)
+      #expect(fail(&breaker, of: attempt, by: 1, now: now) != nil)
+      breaker.ended(attempt, now: now)
+    }
+    guard case .refuse = decide(breaker, 801, 1) else {
+      Issue.record("\(decide(breaker, 801, 1))")
+      return
+    }
+  }
+
   /// A request that a connection was made for may have failed for its URL: others are asked before the host counts as
   /// given up again, and their answers open it.
   @Test(arguments: [

@@ -140,8 +140,8 @@ struct LimiterTests {
     }
   }
 
-  /// A back-off that had not come to its end goes on where it was; a narrow window stays narrow.
-  @Test func aRunStartedAgainKeepsBackOffAndWindow() throws {
+  /// One request finds out whether the host is there; its back-off begins anew. A narrow window stays narrow.
+  @Test func aRunStartedAgainAsksOnceAndKeepsTheWindow() throws {
     var before = Case()
     let permits = try before.begun(8)
     #expect(before.response(permits[0], 503, 1) == [.slowed(window: 4, rest: 0, status: 503)])
@@ -152,8 +152,8 @@ struct LimiterTests {
     one.limiter.recall([Self.host: record])
     let permit = try one.send(0, 2)
     let opened = one.end(permit, silence, 0).last
-    #expect(opened?.change == .opened(1, rest: 2))
-    #expect(one.decision(0, 3) == .waitForHost(until: 2))
+    #expect(opened?.change == .opened(1, rest: 1))
+    #expect(one.decision(0, 3) == .waitForHost(until: 1))
     let probe = try one.send(2, 3)
     _ = one.response(probe, 404, 2)
     for _ in 0..<3 { _ = try one.send(2, 4) }
