@@ -175,6 +175,19 @@ struct FetchTests: FetchCase {
     #expect(fetch.takeRun(size: 105, active: 1) == 10..<20)
   }
 
+  /// A server that ignores ranges would begin to send everything for each.
+  @Test func whoPromisesNoRangesIsAskedForOneFirst() {
+    var fetch = fetch(object { $0.digests = [.md5: "00"] }, terms { $0.promisesRanges = false })
+    #expect(fetch.takeRun(size: 105, active: 0) == 0..<10)
+    #expect(fetch.takeRun(size: 105, active: 1) == nil)
+    let answer = Opening(.bytes(0..<10), seen: object { $0.servesRanges = true })
+    guard case .take(0..<10) = fetch.opened(answer, wanted: 0..<10) else {
+      Issue.record("the range was refused")
+      return
+    }
+    #expect(fetch.takeRun(size: 105, active: 1) != nil)
+  }
+
   /// Where nothing but an answer's own digest proves it, a run is a chunk, until a server has shown that it gives none.
   @Test func whatProvesItselfComesInChunks() {
     func first(_ fetch: Fetch) -> Range<Int64>? {

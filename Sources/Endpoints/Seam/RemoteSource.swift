@@ -15,6 +15,8 @@ package protocol RemoteSource {
   var promisedDigests: Set<DigestAlgorithm> { get }
   /// As of `DownloadTraits`.
   var firstRangeDescribes: Bool { get }
+  /// It gives any range that it is asked for.
+  var promisesRanges: Bool { get }
   /// The object's id in the report, where it has one.
   func remoteID(of object: RemoteObject) -> String?
   /// The object as it was first seen, to be read on although another has taken its name; nil where no versions are kept,
@@ -48,6 +50,7 @@ package protocol RemoteSource {
 
 extension RemoteSource {
   package var firstRangeDescribes: Bool { false }
+  package var promisesRanges: Bool { true }
   package nonisolated(nonsending) func probe(of known: RemoteObject) async throws -> RemoteObject {
     try await probe()
   }

@@ -16,6 +16,7 @@ struct HTTPSource: RemoteSource {
   var name: String { WebURL.decode(remote.url.path.split(separator: "/").last ?? "") }
   var promisedDigests: Set<DigestAlgorithm> { remote.promisedDigests }
   var firstRangeDescribes: Bool { remote.firstRangeDescribes }
+  var promisesRanges: Bool { remote.promisesRanges }
   func remoteID(of object: RemoteObject) -> String? { remote.remoteID(of: object) }
   func pinned(_ object: RemoteObject) -> RemoteObject? { remote.pinned(object) }
 

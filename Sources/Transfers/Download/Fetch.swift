@@ -46,6 +46,8 @@ struct Fetch {
     /// As of `RemoteSource`; false where the object is known to be empty, as it has no first byte.
     var firstRangeDescribes = false
     /// As of `RemoteSource`.
+    var promisesRanges = true
+    /// As of `RemoteSource`.
     var pinned: (RemoteObject) -> RemoteObject? = { _ in nil }
   }
 
@@ -125,11 +127,13 @@ struct Fetch {
   mutating func takeRun(size: Int64, active: Int) -> Range<Int64>? {
     let missing = Int((size - map.have.total + chunkSize - 1) / chunkSize)
     var most = max(1, min(terms.chunksInFlight, missing))
-    if busy > Self.saturation { most = 1 }
+    // Whether the server keeps to ranges is told by the first answer, which is used where it brings everything.
+    let isUntried = object.servesRanges == nil && !terms.promisesRanges && map.have.total == 0
+    if isUntried || busy > Self.saturation { most = 1 }
     guard active < most else { return nil }
     // An answer that its own digest proves is recorded at its end: were it longer than a chunk, a kill would cost more
     // than the chunks in flight.
-    let longest = provesRanges || isUnproved && hasRangeDigests ? 1 : Self.longestRun
+    let longest = isUntried || provesRanges || isUnproved && hasRangeDigests ? 1 : Self.longestRun
     return map.take(size: size, chunkSize: chunkSize, workers: most, longest: longest)
   }
 

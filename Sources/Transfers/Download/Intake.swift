@@ -39,6 +39,7 @@ final class Intake {
         // A store may keep its checksum from ranges (SeaweedFS): where one is demanded, it is asked for first.
         firstRangeDescribes: source.firstRangeDescribes && transfer.knownSize != 0
           && transfer.settings.verify != .required,
+        promisesRanges: source.promisesRanges,
         pinned: { source.pinned($0) }))
   }
 
