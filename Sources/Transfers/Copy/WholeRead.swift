@@ -47,10 +47,12 @@ private final class WholeReceiver: ByteReceiver {
   init(_ size: Int64, into loan: BufferBudget.Loan) { (self.size, self.loan) = (size, loan) }
 
   func open(_ opening: Opening) throws {
-    guard opening.extent == .whole(length: size), opening.seen.size == size else {
+    // Chunked coding tells no length beforehand.
+    guard case .whole(let length) = opening.extent, length ?? size == size else {
       throw RangeReceiver.Enough()
     }
     object = opening.seen
+    object?.size = size
   }
 
   func take(_ bytes: UnsafeRawBufferPointer) throws {
