@@ -36,7 +36,7 @@ package enum JobPlanner {
       planned.ordinal = ordinal
       try each(planned)
     }
-    unique.settle(needs: needs.rowNeeds)
+    unique.settle(needs: needs.rowNeeds, circling: needs.circling)
     if unique.hasSuspects {
       // A hash that came twice may be chance: a second pass compares the texts themselves.
       try pass(context, PlanFaults()) { planned, places, _ in

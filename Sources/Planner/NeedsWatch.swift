@@ -6,6 +6,9 @@ final class NeedsWatch {
   private var open: [(pattern: GlobPattern, place: TextPlace)] = []
   /// Hashes of the ids that rows need.
   private(set) var rowNeeds: Set<UInt64> = []
+  private var circle = NeedsCircle()
+  /// Hashes of the ids whose needs run in a circle.
+  var circling: Set<UInt64> { circle.members }
   private let rowTemplates: Set<String>
 
   init(job: Job) {
@@ -35,9 +38,9 @@ final class NeedsWatch {
       }
     }
     guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
-    for need in planned.settings.needs where !GlobPattern.isPattern(need) {
-      rowNeeds.insert(NameHash.of(need))
-    }
+    let hashes = planned.settings.needs.filter { !GlobPattern.isPattern($0) }.map { NameHash.of($0) }
+    rowNeeds.formUnion(hashes)
+    if !hashes.isEmpty { circle.note(NameHash.of(planned.id), needs: hashes) }
   }
 
   func report(to faults: PlanFaults) {

@@ -12,6 +12,7 @@ final class Uniqueness {
   private var suspectDestinations: Set<UInt64> = []
   private var suspectFolders: Set<UInt64> = []
   private var missingNeeds: Set<UInt64> = []
+  private var circling: Set<UInt64> = []
   private var firstIDs: [ByteText: SourceMark] = [:]
   private var firstDestinations: [ByteText: Seen] = [:]
   private var firstFiles: [ByteText: Seen] = [:]
@@ -42,8 +43,11 @@ final class Uniqueness {
     }
   }
 
-  /// - Parameter needs: hashes of ids that have to be among those noted.
-  func settle(needs: Set<UInt64>) {
+  /// - Parameters:
+  ///   - needs: hashes of ids that have to be among those noted.
+  ///   - circling: hashes of ids that wait for each other.
+  func settle(needs: Set<UInt64>, circling: Set<UInt64>) {
+    self.circling = circling
     (suspectIDs, missingNeeds) = ids.settle(looking: needs, limit: Self.limit)
     suspectDestinations = destinations.settle(looking: [], limit: Self.limit).repeated
     suspectFolders = files.shared(with: folders, limit: Self.limit)
@@ -51,6 +55,7 @@ final class Uniqueness {
 
   var hasSuspects: Bool {
     !suspectIDs.isEmpty || !suspectDestinations.isEmpty || !suspectFolders.isEmpty || !missingNeeds.isEmpty
+      || !circling.isEmpty
   }
 
   func confirm(_ planned: PlannedTransfer, _ places: any EntryPlaces, _ faults: PlanFaults) {
@@ -68,7 +73,12 @@ final class Uniqueness {
       confirm(key, NameHash.of(key), planned, places, faults)
       if planned.destination.isLocal { confirmFolders(key, planned, places, faults) }
     }
-    guard !missingNeeds.isEmpty, places.haveRowNeeds else { return }
+    guard !missingNeeds.isEmpty || !circling.isEmpty, places.haveRowNeeds else { return }
+    if circling.contains(NameHash.of(planned.id)) {
+      faults.error(
+        "`needs` runs in a circle: `\(planned.id)` waits in it, or behind it", at: places.id,
+        hint: "drop one of these needs")
+    }
     for need in planned.settings.needs where missingNeeds.contains(NameHash.of(need)) {
       faults.error(
         "`\(need)` in `needs` matches no transfer", at: places.id, hint: "name the id of a transfer")

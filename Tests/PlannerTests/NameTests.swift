@@ -116,6 +116,25 @@ import Testing
     #expect(!wrong.errors.isEmpty)
   }
 
+  /// Rows that wait for each other would be queued for ever, and so would those behind them.
+  @Test(
+    arguments: [
+      ("a,l/c\nb,l/a\nc,l/b\n", [2, 3, 4]), ("a,l/c\nb,x\nc,l/d\nd,l/d\n", [2, 4, 5]),
+      ("a,l/b\nb,l/c\nc,x\n", []),
+    ] as [(String, [Int])])
+  func needsOfRowsInACircle(_ rows: String, _ lines: [Int]) throws {
+    let fixture = try PlanFixture(["rows.csv": "k,after\n" + rows])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: x, download: "web:x", to: x }
+        - { id: l, for_each: { csv: rows.csv, key: "${each.k}" }, download: "web:${each.k}", to: "o/${each.k}", needs: ["${each.after}"] }
+      """)
+    let circles = lines.map { "jobs/rows.csv:\($0):1: error: `needs` runs in a circle" }
+    #expect(outcome.lines.count == circles.count, "\(outcome.lines)")
+    for (line, circle) in zip(outcome.lines, circles) { #expect(line.hasPrefix(circle)) }
+  }
+
   /// A store's keys: what can't be placed is a transfer that will fail, by itself.
   @Test func keysOfAStore() throws {
     let fixture = try PlanFixture()

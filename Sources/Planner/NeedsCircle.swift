@@ -1,0 +1,25 @@
+/// Needs that rows name, between ids that are known by their hashes.
+struct NeedsCircle {
+  private var needs: [UInt64: [UInt64]] = [:]
+
+  mutating func note(_ id: UInt64, needs more: [UInt64]) { needs[id, default: []] += more }
+
+  /// Ids that wait for each other, or behind such ones: none of them would ever have its turn.
+  var members: Set<UInt64> {
+    var open = needs.mapValues { $0.count { needs[$0] != nil } }
+    var waiting: [UInt64: [UInt64]] = [:]
+    for (id, all) in needs {
+      for need in all where needs[need] != nil { waiting[need, default: []].append(id) }
+    }
+    var ended = open.filter { $0.value == 0 }.map(\.key)
+    while let id = ended.popLast() {
+      open[id] = nil
+      for other in waiting[id] ?? [] {
+        guard let left = open[other] else { continue }
+        open[other] = left - 1
+        if left == 1 { ended.append(other) }
+      }
+    }
+    return Set(open.keys)
+  }
+}
