@@ -92,7 +92,7 @@ enum JobRule {
       ids.append((text, rule.scope.faults.sourceMark(id.mark)))
       written[text] = template?.needs ?? needs
       if let template {
-        known.append(.init(id: text, isFanOut: template.fanOut != .single))
+        known.append(.init(id: text, isFanOut: template.fanOut != .single, isDisabled: template.isDisabled))
       } else {
         // It may be a fan-out: nothing that names it is held against the others.
         known.append(.init(id: text, isFanOut: true))

@@ -7,6 +7,7 @@ struct NeedsRule {
   struct Known {
     var id: String
     var isFanOut: Bool
+    var isDisabled = false
   }
   let known: [Known]
   let scope: Scope
@@ -28,11 +29,13 @@ struct NeedsRule {
             hint: near.map { "did you mean `\($0)`?" } ?? "name the id of a transfer, or a glob of ids")
         }
         edges[item.id, default: []] += targets.map { ($0.id, need.mark) }
-        let whole = targets.filter { $0.isFanOut && pattern.matches($0.id) }.map {
+        // A disabled fan-out is one transfer, of its own id.
+        let disabled = targets.filter { $0.isFanOut && $0.isDisabled }.map { GlobPattern.escape($0.id) }
+        let whole = targets.filter { $0.isFanOut && !$0.isDisabled && pattern.matches($0.id) }.map {
           GlobPattern.escape($0.id) + "/**"
         }
-        let isWholeOnly = pattern.isLiteral && whole.count == targets.count
-        needs[item.id, default: []] += (isWholeOnly ? [] : [literal]) + whole
+        let isWholeOnly = pattern.isLiteral && whole.count + disabled.count == targets.count
+        needs[item.id, default: []] += (isWholeOnly ? [] : [literal]) + whole + disabled
       }
     }
     cycles(edges)

@@ -37,9 +37,7 @@ enum UniqueRule {
   }
 
   private static func destination(of template: TransferTemplate, scope: Scope) -> String? {
-    guard case .single = template.fanOut, template.settings.values.contains(where: \.isEnabled) else {
-      return nil
-    }
+    guard case .single = template.fanOut, !template.isDisabled else { return nil }
     let text = template.destination.text.text
     if text.references.contains(where: { $0.name == .uuid }) { return nil }
     var written = text.written

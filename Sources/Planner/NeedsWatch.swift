@@ -22,9 +22,11 @@ final class NeedsWatch {
         // An id of the manifest itself is there: only ids that rows and globs make are left to see.
         // What none of the manifest's transfers can be is told where the manifest is read.
         guard let pattern = try? GlobPattern(literal),
-          !job.templates.contains(where: { pattern.matches($0.id) }),
-          job.templates.contains(where: { $0.fanOut != .single && pattern.mayMatch(below: $0.id) })
+          !job.templates.contains(where: { pattern.matches($0.id) })
         else { continue }
+        let fanOuts = job.templates.filter { $0.fanOut != .single && pattern.mayMatch(below: $0.id) }
+        // What a disabled one would have been made of is not known.
+        guard !fanOuts.isEmpty, !fanOuts.contains(where: \.isDisabled) else { continue }
         open.append((pattern, TextPlace(need)))
       }
     }

@@ -16,8 +16,7 @@ final class TemplateExpansion {
   }
 
   func run(_ visit: Visit) throws {
-    guard template.settings.values.contains(where: \.isEnabled) else {
-      // Left out, visibly: one transfer under the template's own id, whatever it would have become.
+    guard !template.isDisabled else {
       let planned = PlannedTransfer(
         id: template.id, source: written(template.source), destination: written(template.destination),
         destinationIdentity: written(template.destination).text, settings: anySettings, expect: Expectation(),

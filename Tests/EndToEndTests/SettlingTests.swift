@@ -86,6 +86,8 @@ struct SettlingTests {
         - { id: third, download: "depot:a.bin", to: third.bin, needs: [hopeless] }
         - { id: off, download: "depot:a.bin", to: off.bin, enabled: false }
         - { id: needs-off, download: "depot:a.bin", to: needs-off.bin, needs: [off] }
+        - { id: all-off, upload: "none/*", to: "depot:none/", enabled: false }
+        - { id: needs-all-off, download: "depot:a.bin", to: needs-all-off.bin, needs: [all-off] }
       """)
     #expect(run.status == 1)
     #expect(run.faults == "")
@@ -93,7 +95,7 @@ struct SettlingTests {
     #expect(run.state("after") == "completed")
     #expect((run["after"]["started_at"].string ?? "") >= (run["first"]["ended_at"].string ?? "9"))
     #expect(run.state("absent") == "failed NOT_FOUND")
-    for id in ["hopeless", "third", "needs-off"] {
+    for id in ["hopeless", "third", "needs-off", "needs-all-off"] {
       #expect(run[id]["state"].string == "skipped", "\(id)")
       #expect(run[id]["error"]["code"].string == "NEEDS_FAILED", "\(id)")
       #expect(run[id]["reason"].string?.hasPrefix("needs:") == true, "\(id)")

@@ -93,6 +93,20 @@ import Testing
     #expect(listed.transfers.map(\.settings.obstacle) == [nil, .climbs] && listed.errors.isEmpty)
   }
 
+  @Test func `a disabled fan-out is needed by its own id`() throws {
+    let fixture = try PlanFixture(["m/a": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: off, for_each: { list: none }, download: "web:${each.line}", to: "${each.line}", enabled: false }
+        - { id: a, upload: m/a, to: "depot:a", needs: [off] }
+        - { id: b, upload: m/a, to: "depot:b", needs: ["off/x"] }
+        - { id: c, upload: m/a, to: "depot:c", needs: ["off/*"] }
+      """)
+    #expect(outcome.lines == [] && outcome.ids == ["off", "a", "b", "c"])
+    #expect(outcome.transfers.dropFirst().map(\.settings.needs) == [["off"], ["off"], ["off/*", "off"]])
+  }
+
   @Test func `a link does not lead a destination out`() throws {
     let fixture = try PlanFixture()
     defer { fixture.remove() }

@@ -49,6 +49,9 @@ package struct TransferTemplate: Sendable {
 }
 
 extension TransferTemplate {
+  /// Left out, visibly: one transfer of the template's own id, whatever it would have become.
+  package var isDisabled: Bool { !settings.values.contains(where: \.isEnabled) }
+
   /// Settings of requests to the source's endpoint.
   package func settings(ofSource name: String) -> TransferSettings? {
     direction == .copy ? sourceSettings[name] : settings[name]
