@@ -1,8 +1,16 @@
 /// Needs that rows name, between ids that are known by their hashes.
 struct NeedsCircle {
-  private var needs: [UInt64: [UInt64]] = [:]
+  /// Needs that are looked at: some hundred bytes each. A circle in a larger job is seen when nothing can go on.
+  private static let most = 100_000
 
-  mutating func note(_ id: UInt64, needs more: [UInt64]) { needs[id, default: []] += more }
+  private var needs: [UInt64: [UInt64]] = [:]
+  private var count = 0
+
+  mutating func note(_ id: UInt64, needs more: [UInt64]) {
+    count += more.count
+    guard count <= Self.most else { return needs = [:] }
+    needs[id, default: []] += more
+  }
 
   /// Ids that wait for each other, or behind such ones: none of them would ever have its turn.
   var members: Set<UInt64> {
