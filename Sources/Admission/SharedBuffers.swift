@@ -1,6 +1,6 @@
 internal import Locks
 
-/// The buffers of the run's one budget that a transfer holds.
+/// The buffers of the run's one budget that a transfer holds, and what else others wait for.
 package final class SharedBuffers: Sendable {
   private let count = Locked(0)
 

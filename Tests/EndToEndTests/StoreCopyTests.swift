@@ -104,4 +104,30 @@ struct StoreCopyTests {
     #expect(mended["all/7"]["moved_because"].string == "source_changed")
     #expect(try await other.sums(place + "/7") == store.sums(place + "/7"))
   }
+
+  /// Others get the place of the transfer that asks a silent store for a page, and then wait for the next page that it asks for: it
+  /// waits for none of them.
+  @Test func aListingThatComesLate() async throws {
+    let (bench, store, other) = (try Bench(), try Store.shared(.seaweedfs), try Store.shared(.juicefs))
+    _ = try await store.boto(
+      "for n in range(40): s3.put_object(Bucket='bkt', Key='\(place)/%d' % n, Body=b'x' * n)")
+    let proxy = try await StoreProxy(bench, store)
+    let yaml = job(
+      "\(store.endpoint(through: proxy)), to: \(other.endpoint())",
+      ["{ id: all, copy: \"s3:\(place)/\", to: \"to:\(place)/\", policy: { transfers: 2 } }"])
+    let run = try await bench.run(yaml, environment: Self.environment)
+    #expect(run.status == 0, "\(run.errors)")
+    // The first page makes the plan.
+    try proxy.set([#"{"method": "GET", "match": "list-type", "do": "hold", "skip": 1}"#])
+    let running = try bench.start(bench.runArguments(), environment: Self.environment)
+    while !proxy.visits.contains(where: { $0.hasPrefix("held") }) {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    // It is silent after half a second.
+    try await Task.sleep(for: .seconds(2))
+    try proxy.set([])
+    let again = try await HaulRun(running.wait(.seconds(120)), reportPath: bench.reportPath)
+    #expect(again.status == 0 && again.totals["up_to_date"].int == 40, "\(again.errors)")
+  }
 }

@@ -1,3 +1,4 @@
+import Admission
 import Endpoints
 import HTTPClient
 import JobLedger
@@ -44,7 +45,11 @@ struct ListedLook {
         path, row: record.transfer.seq, key, since: since, context.run.ledger)
       switch step {
       case .told(let answer): return answer
-      case .ask(let place): try await ask(listing, place, key)
+      case .ask(let place):
+        // Others hold their permits while they wait for the page: it waits for none of these.
+        let holding = requester.transfer?.buffers.hold()
+        try await ask(listing, place, key)
+        withExtendedLifetime(holding) {}
       }
     }
   }
