@@ -1,5 +1,6 @@
 import Endpoints
 import JobModel
+import Locks
 import Testing
 
 /// Credentials, redirects, headers: what surrounds every request.
@@ -101,6 +102,26 @@ struct RequestTests {
       .status(sent.method == "HEAD" ? 404 : 201)
     }
     #expect(lost.state == .failed && lost.code == .notFound)
+  }
+
+  /// A server that knows of it a moment later has it (`rclone serve webdav`, behind a MOVE).
+  @Test func anUploadThatIsSeenLateIsComplete() async throws {
+    let (rig, length) = (try Rig(.upload), String(content.count))
+    try rig.write("src", content)
+    let (puts, looks) = (Locked(0), Locked(0))
+    let late = try await rig.run(from: "src", to: "web:a", endpoint: auth) { sent in
+      guard sent.method == "HEAD" else {
+        puts.withLock { $0 += 1 }
+        return .status(201)
+      }
+      guard puts.withLock({ $0 > 0 }) else { return .status(404) }
+      let isFirst = looks.withLock { count in
+        count += 1
+        return count == 1
+      }
+      return isFirst ? .status(404) : .status(200, ["Content-Length": length])
+    }
+    #expect(late.state == .completed && puts.withLock { $0 } == 1 && looks.withLock { $0 } == 2)
   }
 
   @Test func namesInEndpointPathsAreEncoded() async throws {

@@ -1,3 +1,4 @@
+import Admission
 import Digests
 import Endpoints
 import JobModel
@@ -9,6 +10,8 @@ final class HTTPSink: RemoteSink {
   private static let longestReceipt = 1 << 20
   /// Rounds where a session may outlive its end.
   private static let ends = 3
+  /// Seconds until a file that was taken, and is not found, is looked for once more.
+  private static let moment = 1.0
 
   /// What a chunk lacked at its destination is made once.
   private enum Remedy { case untried, made, used }
@@ -62,7 +65,12 @@ final class HTTPSink: RemoteSink {
   private nonisolated(nonsending) func inspect(
     _ request: Request, _ source: UploadSource, _ chunks: [ChunkRecord]
   ) async throws -> FoundFile {
-    let response = try await requester.call(request)
+    var response = try await requester.call(request)
+    if response.status == 404 {
+      // What a server remembers of a folder may be a moment old: rclone's VFS, behind a MOVE.
+      try await requester.context.transport.sleep(seconds: Self.moment)
+      response = try await requester.call(request)
+    }
     switch remote.inspected(response, now: now) {
     case .success(let object):
       return .object(object, checks: remote.checks(response, source: source, chunks: chunks))
@@ -85,7 +93,12 @@ final class HTTPSink: RemoteSink {
     guard let request = remote.lookAtFolder() else { return try await alone() }
     let looks = requester.context.looks
     let key = SharedLooks.Key(endpoint: requester.endpointName ?? "", folder: request.url.text)
-    switch await looks.turn(key) {
+    let turn = await looks.turn(key)
+    // Others hold their permits while they wait for the answer: who asks waits for none of these.
+    var holding: SharedBuffers.Holding?
+    if case .ask = turn { holding = requester.transfer?.buffers.hold() }
+    defer { withExtendedLifetime(holding) {} }
+    switch turn {
     case .told(let response):
       try Task.checkCancellation()
       if let object = response.flatMap(remote.foundInFolder)?.object { return .object(object) }

@@ -136,7 +136,14 @@ struct UploadAttributes {
     let told = sent.filter { kept.preserved.intersection(destination.tells).contains($0.attribute) }
     let (stores, origin) = (scope.context.uploads.keeping, scope.sink.origin)
     // The first object that has a field tells whether the store keeps it; of an upload's type nobody asked.
-    if found == nil, !rule.isImplied, stores.isUnknown(told, at: origin) { found = await glance(told) }
+    if found == nil, !rule.isImplied, stores.isUnknown(told, at: origin) {
+      found = await glance(told)
+    } else if !rule.isImplied, told.contains(.tags), var object = found, object.attributes.tagCount == nil {
+      // It was looked at for its bytes' sake, and no number tells of tags.
+      if stores.isUnknown([.tags], at: origin) { await countTags(of: &object) }
+      found = object
+      lose(Set(stores.dropped(of: [.tags], at: origin).map(\.attribute)))
+    }
     if let found {
       lose(Set(missing(in: found).map(\.attribute)).intersection(destination.tells))
       if demanded.contains(.tags), found.attributes.tagCount == nil { try await proveTags(&kept) }
@@ -162,19 +169,24 @@ struct UploadAttributes {
         }
         return nil
       }
-      if fields.contains(.tags), object.attributes.tagCount == nil {
-        switch try await scope.sink.tags() {
-        case .success(let tags)?: object.attributes.tagCount = tags.count
-        // `rclone serve s3` answers with the object.
-        case .failure(let failure)? where failure.saysUnknown || failure.code == .protocolViolation:
-          object.attributes.tagCount = 0
-        case .failure(let failure)? where failure.code.isRetryable: break
-        // It tells no tags: each object would be asked for in vain.
-        default: scope.context.uploads.keeping.note([.tags], dropped: [], at: scope.sink.origin)
-        }
-      }
+      if fields.contains(.tags), object.attributes.tagCount == nil { await countTags(of: &object) }
       return object
     } catch { return nil }
+  }
+
+  /// Asks how many tags stand there now, where that is told; nothing where it is asked at a bad moment.
+  private nonisolated(nonsending) func countTags(of object: inout RemoteObject) async {
+    let answer: Result<[String: String], Failure>?
+    do { answer = try await scope.sink.tags() } catch { return }
+    switch answer {
+    case .success(let tags)?: object.attributes.tagCount = tags.count
+    // `rclone serve s3` answers with the object.
+    case .failure(let failure)? where failure.saysUnknown || failure.code == .protocolViolation:
+      object.attributes.tagCount = 0
+    case .failure(let failure)? where failure.code.isRetryable: break
+    // It tells no tags: each object would be asked for in vain.
+    default: scope.context.uploads.keeping.note([.tags], dropped: [], at: scope.sink.origin)
+    }
   }
 
   /// What was sent besides the bytes.
