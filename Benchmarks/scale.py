@@ -346,7 +346,7 @@ def kills(_, count=200, rate=13_000_000, each=60 << 20):
     sources = [stage.random_file(sent / f"up-{number}.bin", each) for number in range(3)]
     server = stage.depot(served)
     link = stage.far(server.port, 1, rate)
-    job = stage.Job("kills", f"endpoints: {{ there: {{ type: session, url: '{link.url}' }} }}\ntransfers:\n"
+    job = stage.Job("kills", f"endpoints: {{ there: {{ type: session, url: '{link.url}' }} }}\ndefaults: {{ chunk_size: 1MiB }}\ntransfers:\n"
                     + "".join(f"  - {{ id: d{n}, download: there:down-{n}.bin, to: down-{n}.bin }}\n"
                               f"  - {{ id: u{n}, upload: '{path}', to: 'there:up-{n}.bin' }}\n" for n, path in enumerate(sources)))
     killed = 0
@@ -354,7 +354,7 @@ def kills(_, count=200, rate=13_000_000, each=60 << 20):
         process = subprocess.Popen(job.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             # Past the count it may end.
-            status = process.wait(0.25 if killed < 4 * count else None)
+            status = process.wait(0.25 if killed < 2 * count else None)
             break
         except subprocess.TimeoutExpired:
             process.kill()

@@ -40,8 +40,9 @@ package actor TransferEngine {
   private let signal = WakeSignal()
   /// Why the run ended early; nil where it came to its end.
   package private(set) var stopped: StopCause?
-  /// So many may be in flight, and so many more may have their bytes and wait for a commit: each of these costs some 100 KiB.
-  private static let (mostInFlight, mostWaiting) = (256, 128)
+  /// So many may be in flight. Of others that have their bytes and wait for a commit, as many as these bounds and the sum of
+  /// both allow: each costs some 200 KiB.
+  private static let (mostInFlight, waiting, inAll) = (256, 32...128, 160)
 
   /// - Parameter limit: what `haul limit` said, if it holds.
   package init(
@@ -125,14 +126,18 @@ package actor TransferEngine {
   /// Somebody is held for a time that this run waits for.
   private var isWaiting: Bool { waits && (releasing > 0 || holds.areWaitedFor) }
 
+  /// How many transfers may be worked on now.
+  private var room: Int {
+    let inFlight = min(Self.mostInFlight, context.client.admission.assumeIsolated { $0.held })
+    let (least, most) = (Self.waiting.lowerBound, Self.waiting.upperBound)
+    return inFlight + max(least, min(most, Self.inAll - inFlight))
+  }
+
   /// Gives turns to queued transfers as far as the limits allow.
   private func fill() throws {
     heldInTurn = 0
     let blocked = needs.blocked
-    let admission = context.client.admission
-    while stopped == nil, !isApplying,
-      active.count < Self.mostWaiting + min(Self.mostInFlight, admission.assumeIsolated { $0.held })
-    {
+    while stopped == nil, !isApplying, active.count < room {
       let next = try queue.next(
         context.run.ledger, blocked: blocked,
         key: { transfer in
