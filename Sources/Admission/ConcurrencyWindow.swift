@@ -70,6 +70,8 @@ package struct ConcurrencyWindow: Sendable {
   private static let least = 4
   /// Seconds of a round: on a near host many requests, as a few say little; and where they differ, more of them.
   private static let (shortest, longest) = (0.05, 0.25)
+  /// As many requests at a time as a host needs whose answers take less than so many seconds: more of them cost memory.
+  private static let (mostNear, near) = (64, 0.08)
   private static let patience = 4
   private static let mostPatience = 64
 
@@ -169,6 +171,8 @@ package struct ConcurrencyWindow: Sendable {
 
   private mutating func tryAnother(_ rate: Rate) {
     let from = size
+    let isNear = Double(size) / rate.requests < Self.near
+    let ceiling = isNear ? max(size, min(ceiling, Self.mostNear)) : ceiling
     if triesLess, !isStarting {
       size = max(min(Self.start, from), Int(Double(from) / Self.step))
     } else {

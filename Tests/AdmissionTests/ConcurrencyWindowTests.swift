@@ -85,7 +85,7 @@ struct ConcurrencyWindowTests {
   @Test(arguments: UInt64(1)...12) func whatPaysALittleIsFound(_ seed: UInt64) {
     let server = Server(
       description: "a store beside it", ceiling: 256, requests: 3000, bytes: 16_384,
-      seconds: { (Double($0) + 6) / 1750 }, becomes: 16...256, slowdown: 1.15, noise: 0.9, seed: seed)
+      seconds: { (Double($0) + 6) / 1750 }, becomes: 16...64, slowdown: 1.15, noise: 0.9, seed: seed)
     itFindsWhatPays(server)
   }
 
