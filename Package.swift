@@ -161,7 +161,7 @@ let package = Package(
     program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
-    tests("AdmissionTests", ["Admission", "JobModel", "Locks"]),
+    tests("AdmissionTests", ["Admission", "JobModel", "Locks", "TestSupport"]),
     tests("CurlTests", ["Curl"]),
     tests(
       "DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),

@@ -140,12 +140,14 @@ def large(rounds, size=GIB):
     """One large object each way."""
     big = stage.random_file(stage.PLACE / "s3/big.bin", size)
     digest = stage.sha256(big)
-    store = Weed()
+    store, number = Weed(), itertools.count()
+    # Each to a key of its own: nobody finds it there already.
     up = compare("S3: upload-1GiB-1x", {
-        "haul": lambda: store.haul(f"  - id: big\n    upload: {big}\n    to: there:haul.bin\n    refresh: always\n"),
-        "s5cmd": lambda: store.s5cmd("cp", big, "s3://bkt/s5.bin"),
-        "rclone": lambda: store.rclone("copyto", big, "s3://bkt/rc.bin"),
+        "haul": lambda: store.haul(f"  - id: big\n    upload: {big}\n    to: there:haul-{next(number)}.bin\n"),
+        "s5cmd": lambda: store.s5cmd("cp", big, f"s3://bkt/s5-{next(number)}.bin"),
+        "rclone": lambda: store.rclone("copyto", big, f"s3://bkt/rc-{next(number)}.bin"),
     }, rounds)
+    store.s5cmd("cp", big, "s3://bkt/s5.bin")
 
     def checked(path, sample):
         if stage.sha256(path) != digest:
