@@ -199,7 +199,7 @@ let package = Package(
       "TransfersTests",
       [
         "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
-        "Maintenance", "SFTPClient", "Scheduler", "TestSupport", "Transfers",
+        "Locks", "Maintenance", "SFTPClient", "Scheduler", "TestSupport", "Transfers",
       ]),
     tests(
       "SchedulerTests",

@@ -138,7 +138,9 @@ struct UploadAttributes {
     // The first object that has a field tells whether the store keeps it; of an upload's type nobody asked.
     if found == nil, !rule.isImplied, stores.isUnknown(told, at: origin) {
       found = await glance(told)
-    } else if !rule.isImplied, told.contains(.tags), var object = found, object.attributes.tagCount == nil {
+    } else if !rule.isImplied, !demanded.contains(.tags), told.contains(.tags), var object = found,
+      object.attributes.tagCount == nil
+    {
       // It was looked at for its bytes' sake, and no number tells of tags.
       if stores.isUnknown([.tags], at: origin) { await countTags(of: &object) }
       found = object
