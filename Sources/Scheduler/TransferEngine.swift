@@ -42,7 +42,7 @@ package actor TransferEngine {
   package private(set) var stopped: StopCause?
   /// So many may be in flight. Of others that have their bytes and wait for a commit, as many as these bounds and the sum of
   /// both allow: each costs some 200 KiB.
-  private static let (mostInFlight, waiting, inAll) = (256, 32...128, 160)
+  private static let (mostInFlight, waitingBounds, mostInAll) = (256, 32...128, 160)
 
   /// - Parameter limit: what `haul limit` said, if it holds.
   package init(
@@ -129,8 +129,8 @@ package actor TransferEngine {
   /// How many transfers may be worked on now.
   private var room: Int {
     let inFlight = min(Self.mostInFlight, context.client.admission.assumeIsolated { $0.held })
-    let (least, most) = (Self.waiting.lowerBound, Self.waiting.upperBound)
-    return inFlight + max(least, min(most, Self.inAll - inFlight))
+    let (least, most) = (Self.waitingBounds.lowerBound, Self.waitingBounds.upperBound)
+    return inFlight + max(least, min(most, Self.mostInAll - inFlight))
   }
 
   /// Gives turns to queued transfers as far as the limits allow.

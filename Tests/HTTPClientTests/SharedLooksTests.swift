@@ -54,4 +54,12 @@ struct SharedLooksTests {
     #expect(await isFirst())
     #expect(try await three(try answer(), names: 10_000) == ["told 0", "told 0", "told 0"])
   }
+
+  /// An answer that is longer than is taken is not asked for again and again.
+  @Test func anAnswerOfNoUseIsAskedForOnce() async throws {
+    #expect(await isFirst())
+    #expect(try await three(nil, names: .max) == ["asked for all", "told 0", "told 0"])
+    #expect(await isFirst())
+    #expect(try await three(nil, names: .max) == ["told 0", "told 0", "told 0"])
+  }
 }

@@ -68,7 +68,7 @@ final class HTTPSink: RemoteSink {
     var response = try await requester.call(request)
     if response.status == 404 {
       // What a server remembers of a folder may be a moment old: rclone's VFS, behind a MOVE.
-      try await requester.context.transport.sleep(seconds: Self.moment)
+      try await requester.context.admission.pause(requester.transfer, seconds: Self.moment)
       response = try await requester.call(request)
     }
     switch remote.inspected(response, now: now) {
@@ -110,10 +110,10 @@ final class HTTPSink: RemoteSink {
       isWorking = true
       return found
     case .ask(hasOthers: true):
-      // Each looks by itself where this fails.
+      // Each looks by itself where this fails, and from then on: an answer may be longer than is taken.
       let response = try? await requester.once(request)
       let told = response.flatMap(remote.foundInFolder)
-      looks.end(key, told == nil ? nil : response, names: told?.names, isWorking: told != nil)
+      looks.end(key, told == nil ? nil : response, names: told?.names ?? .max, isWorking: told != nil)
       try Task.checkCancellation()
       if let object = told?.object { return .object(object) }
       return try await alone()

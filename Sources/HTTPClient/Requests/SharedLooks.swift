@@ -53,7 +53,7 @@ final class SharedLooks: Sendable {
   func waiting(_ key: Key) -> Int { folders.withLock { $0[key]?.waiters.count ?? 0 } }
 
   /// - Parameters:
-  ///   - names: how many the answer tells of; nil where it tells of none.
+  ///   - names: how many the answer tells of, `.max` where it is of no use; nil where the folder was not asked for.
   ///   - isWorking: false where the server can't be asked now: nobody waits for the next one to find out.
   func end(_ key: Key, _ response: Response?, names: Int?, isWorking: Bool) {
     let turns = folders.withLock { folders -> [(Waiter, Turn)] in

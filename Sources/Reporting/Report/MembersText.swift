@@ -29,7 +29,8 @@ struct MembersText {
     lines.append("  \(moved); \(Figures.count(Int(clamping: totals["requests"].int64 ?? 0), "request"))")
     if let path {
       let times = [run["started_at"], run["ended_at"]].compactMap(\.string).joined(separator: " to ")
-      lines.append("  \(times), exit code \(run["exit_code"].int64.map(String.init) ?? "unknown")")
+      let code = run["exit_code"].int64.map(String.init) ?? "unknown"
+      lines.append("  \(DisplayText.safe(times)), exit code \(code)")
       lines.append("  report \(DisplayText.safe(path))")
     }
     for cause in members["causes"].array ?? [] { lines.append("  " + words(cause)) }
