@@ -19,8 +19,8 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A layer that no transferred byte passes, or none that is not encrypted or asked for at far more cost: small instead of
-/// fast, so that haul stays below 25 MB.
+/// A layer that nothing passes of what is done for each file, or only what is encrypted or asked for at far more cost:
+/// small instead of fast, so that haul stays below 25 MB.
 func coldLayer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict + small)
 }
@@ -103,7 +103,7 @@ let package = Package(
     layer("Admission", ["JobModel", "Locks"]),
     coldLayer("TimeZones", ["JobModel", "Locks", "Posix"]),
     coldLayer("ManifestFields", ["JobModel", "YAML"]),
-    coldLayer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
+    layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
     coldLayer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
     layer("Planner", ["Digests", "Endpoints", "Gzip", "JobModel", "Posix"]),
 
@@ -125,7 +125,7 @@ let package = Package(
         "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
         "Transfers",
       ]),
-    coldLayer(
+    layer(
       "Scheduler",
       [
         "Admission", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "Locks", "Maintenance", "Transfers",

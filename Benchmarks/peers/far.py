@@ -6,7 +6,8 @@ usage: far.py TARGET_PORT DELAY_MS BYTES_PER_SECOND      prints `listening on PO
 
 Every piece leaves DELAY_MS after it has come in, and no earlier than the link, shared by all connections of that
 direction, has carried what came before it. What is under way is bounded by the link's bandwidth-delay product and one
-buffer, as on a real path, so that a sender is held back and does not fill the proxy's memory.
+buffer, as on a real path, so that a sender is held back and does not fill the proxy's memory. What waits for a
+connection that is gone takes none of the link's time.
 """
 import asyncio
 import signal
@@ -18,24 +19,49 @@ PIECE = 64 << 10
 class Link:
     def __init__(self, rate, delay):
         self.rate, self.delay, self.free, self.carried = rate, delay, 0.0, 0
+        self.turn = asyncio.Lock()
 
-    def due(self, count, now):
-        self.free = max(self.free, now) + count / self.rate
-        return self.free + self.delay
+    async def carry(self, count, since, is_gone):
+        """Waits until it has carried a piece that came in at `since`; when that arrives on the other side."""
+        async with self.turn:
+            if is_gone():
+                raise ConnectionError
+            # A sleep that is too long costs the link nothing: it counts from when it was free.
+            self.free = max(self.free, since) + count / self.rate
+            await asyncio.sleep(max(0.0, self.free - asyncio.get_running_loop().time()))
+            return self.free + self.delay
 
 
 async def relay(reader, writer, link):
     loop = asyncio.get_running_loop()
     room = max(4 * PIECE, int(link.rate * link.delay * 2) + 4 * PIECE)
-    waiting = asyncio.Queue()
+    waiting, under_way = asyncio.Queue(), asyncio.Queue()
     held, freed = 0, asyncio.Event()
 
+    async def take():
+        nonlocal held
+        while data := await reader.read(PIECE):
+            held += len(data)
+            waiting.put_nowait((loop.time(), data))
+            while held > room:
+                freed.clear()
+                await freed.wait()
+        waiting.put_nowait((loop.time(), b""))
+
     async def carry():
+        while True:
+            since, data = await waiting.get()
+            due = await link.carry(len(data), since, writer.transport.is_closing)
+            under_way.put_nowait((due, data))
+            if not data:
+                return
+
+    async def give():
         nonlocal held
         while True:
-            due, data = await waiting.get()
+            due, data = await under_way.get()
             await asyncio.sleep(max(0.0, due - loop.time()))
-            if data is None:
+            if not data:
                 break
             writer.write(data)
             await writer.drain()
@@ -45,21 +71,12 @@ async def relay(reader, writer, link):
         if writer.can_write_eof():
             writer.write_eof()
 
-    carrier = asyncio.create_task(carry())
     try:
-        while True:
-            data = await reader.read(PIECE)
-            if not data:
-                break
-            held += len(data)
-            waiting.put_nowait((link.due(len(data), loop.time()), data))
-            while held > room:
-                freed.clear()
-                await freed.wait()
-        waiting.put_nowait((loop.time() + link.delay, None))
-        await carrier
-    except (ConnectionError, OSError):
-        carrier.cancel()
+        async with asyncio.TaskGroup() as tasks:
+            for step in (take, carry, give):
+                tasks.create_task(step())
+    except* (ConnectionError, OSError):
+        pass
 
 
 async def main(target, delay, rate):
@@ -73,7 +90,15 @@ async def main(target, delay, rate):
         except OSError:
             writer.close()
             return
-        await asyncio.gather(relay(reader, back, up), relay(there, writer, down), return_exceptions=True)
+        async def one(reader, writer, link, *ends):
+            await relay(reader, writer, link)
+            # A side that is gone takes the other one with it; one that has only ended leaves it be.
+            for end in ends:
+                if end.transport.is_closing():
+                    for other in ends:
+                        other.close()
+
+        await asyncio.gather(one(reader, back, up, writer, back), one(there, writer, down, writer, back))
         for end in (writer, back):
             end.close()
 

@@ -15,23 +15,23 @@ package enum LedgerChange: Sendable {
   /// These are on the disk.
   case synced([UnsyncedCompletion])
   /// What stands at its destination is not what was completed there: nothing of it can be synced.
-  case gone(UnsyncedCompletion)
+  indirect case gone(UnsyncedCompletion)
   /// It can't be brought to the disk: its file's bytes are not to be trusted, whatever memory says.
-  case unsyncable(UnsyncedCompletion, TransferState, Failure, at: Double)
+  indirect case unsyncable(UnsyncedCompletion, TransferState, Failure, at: Double)
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
   /// The part file that holds a download's recorded chunks; forgotten with them.
-  case part(seq: Int64, PartRecord)
+  indirect case part(seq: Int64, PartRecord)
   /// A session is about to be opened, or was asked for again.
-  case intent(seq: Int64, SessionIntent)
+  indirect case intent(seq: Int64, SessionIntent)
   /// What was asked for is on record, or the server was asked what it opened.
-  case answered(seq: Int64, SessionIntent)
+  indirect case answered(seq: Int64, SessionIntent)
   case removed(seq: Int64)
   /// Nobody goes on with this session of a transfer; it stays on record, apart from the transfer, until it is ended.
-  case abandoned(seq: Int64, RemoteSession)
+  indirect case abandoned(seq: Int64, RemoteSession)
   /// The server no longer has an abandoned session.
-  case ended(seq: Int64, RemoteSession)
-  case diagnostic(run: Int, Diagnostic)
+  indirect case ended(seq: Int64, RemoteSession)
+  indirect case diagnostic(run: Int, Diagnostic)
   /// So many transfers have said what this diagnostic says, these first.
   indirect case diagnosticCount(run: Int, Diagnostic, message: String, count: Int, ids: [String])
   case events(run: Int, count: Int)
@@ -41,15 +41,15 @@ package enum LedgerChange: Sendable {
   /// When nothing moved in a run so far, and why.
   case pauses(run: Int, [RunPause])
   /// How the servers fare that are not asked as freely as the policies let.
-  case hosts([HostStanding])
+  indirect case hosts([HostStanding])
   /// More bytes that moved under a policy in a period of its budget.
   case spent(policy: String, period: String, bytes: Int64)
   /// A server asked for rest until a moment, seconds since 1970.
   case rest(origin: String, until: Double)
   /// What the next run is to know of a host; nil where nothing. At a moment, seconds since 1970.
-  case host(origin: String, HostRecord?, at: Double)
+  indirect case host(origin: String, HostRecord?, at: Double)
   /// Bytes per second on one connection, measured until a moment, seconds since 1970.
-  case rate(HostRate, Double, at: Double)
+  indirect case rate(HostRate, Double, at: Double)
   /// Requests at a time that `connections: auto` came to for a host, at a moment, seconds since 1970.
   case concurrency(origin: String, Int, at: Double)
 }

@@ -263,20 +263,20 @@ extension JobLedger {
     isRepeated: Bool = false
   ) throws -> [LedgerTransfer] {
     var texts = RepeatedTexts(hasFacts: withFacts)
-    var profiles: [Int64: SharedSettings] = [:]
+    var profiles: [Int64: CopyOnWrite<TransferSettings>] = [:]
     var found: [LedgerTransfer] = []
     let statement = isRepeated ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
     let rows = try Row.fetchCursor(statement, arguments: arguments)
     while let row = try rows.next() {
       let id: Int64 = row[0]
-      let settings: SharedSettings
+      let settings: CopyOnWrite<TransferSettings>
       if let known = profiles[id] {
         settings = known
       } else {
         let text =
           try String.fetchOne(
             db.cachedStatement(sql: "SELECT settings FROM profile WHERE id = ?"), arguments: [id]) ?? "{}"
-        settings = SharedSettings(SettingsRow.read(text))
+        settings = CopyOnWrite(wrappedValue: SettingsRow.read(text))
         profiles[id] = settings
       }
       found.append(LedgerTransfer(row, settings: settings, &texts))

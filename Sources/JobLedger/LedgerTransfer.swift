@@ -6,7 +6,8 @@ package struct LedgerTransfer: Sendable {
   package var seq: Int64
   package var id: String
   package var profile: Int64
-  private var shared: SharedSettings
+  /// Held once for all transfers of the profile.
+  package var shared: CopyOnWrite<TransferSettings>
   package var source: Place
   package var destination: Place
   package var takesSourceName: Bool
@@ -21,9 +22,9 @@ package struct LedgerTransfer: Sendable {
   package var hasChunks: Bool
   package var progress: TransferProgress
 
-  package var settings: TransferSettings {
-    _read { yield shared.value }
-    set { shared = SharedSettings(newValue) }
+  @inlinable package var settings: TransferSettings {
+    _read { yield shared.wrappedValue }
+    _modify { yield &shared.wrappedValue }
   }
 
   /// Where the bytes come from or go to; of a copy, where they go to.
@@ -43,7 +44,7 @@ package struct LedgerTransfer: Sendable {
     """
   static let join = "transfer t LEFT JOIN progress p ON p.transfer = t.seq"
 
-  init(_ row: Row, settings: SharedSettings, _ texts: inout RepeatedTexts) {
+  init(_ row: Row, settings: CopyOnWrite<TransferSettings>, _ texts: inout RepeatedTexts) {
     // By number: a name is looked up among all columns, each time.
     profile = row[0]
     seq = row[1]
@@ -61,11 +62,4 @@ package struct LedgerTransfer: Sendable {
     progress = ProgressRow.read(row, from: 14, &texts)
     if let text = row[13] as String? { progress.attributes = AttributesText.read(text) }
   }
-}
-
-/// The settings of a profile, held once for all of its transfers.
-final class SharedSettings: Sendable {
-  let value: TransferSettings
-
-  init(_ value: TransferSettings) { self.value = value }
 }

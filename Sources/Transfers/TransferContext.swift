@@ -5,7 +5,7 @@ import JobLedger
 package import JobModel
 
 /// What all transfers of a run share.
-package struct TransferContext: Sendable {
+package final class TransferContext: Sendable {
   package let client: ClientContext
   package let run: RunContext
   package let local: LocalContext

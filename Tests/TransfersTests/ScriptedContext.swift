@@ -8,7 +8,7 @@ import Transfers
 
 extension TransferContext {
   /// A run's over a scripted network; local paths and state are in `folder`.
-  init(
+  convenience init(
     _ transport: ScriptedTransport, _ writer: LedgerWriter, ledger: JobLedger, folder: Folder, run: Int = 1,
     id: String = "", boot: String = "boot", endpoints: [String: Endpoint] = [:], protected: Set<UInt64> = [],
     secrets: SecretSource = SecretSource { _ in Secret("token") },

@@ -294,7 +294,7 @@ package final class Requester {
     var hasLeft = false
     while true {
       // Before a secret is asked for, and after each redirect.
-      let target = try AdmittedURL(url, for: request.method, policy: settings.policy)
+      let target = try AdmittedURL(url, for: request.method, sharing: settings.sharedPolicy)
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
       let credential = await renewal.use()

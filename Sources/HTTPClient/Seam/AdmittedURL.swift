@@ -5,14 +5,22 @@ package import JobModel
 /// request before it is there.
 package struct AdmittedURL: Sendable {
   package let url: WebURL
-  package let policy: EffectivePolicy
+  package let sharedPolicy: CopyOnWrite<EffectivePolicy>
+  @inlinable package var policy: EffectivePolicy { _read { yield sharedPolicy.wrappedValue } }
 
   /// - Throws: `POLICY_DENIED`.
   package init(_ url: WebURL, for method: String, policy: EffectivePolicy) throws(Failure) {
-    if let objection = HostRules(policy).objection(to: url.host) {
+    try self.init(url, for: method, sharing: CopyOnWrite(wrappedValue: policy))
+  }
+
+  /// - Throws: `POLICY_DENIED`.
+  package init(
+    _ url: WebURL, for method: String, sharing policy: CopyOnWrite<EffectivePolicy>
+  ) throws(Failure) {
+    if let objection = HostRules(policy.wrappedValue).objection(to: url.host) {
       throw Failure(.policyDenied, "\(method) \(url): \(objection); nothing was sent")
     }
     self.url = url
-    self.policy = policy
+    sharedPolicy = policy
   }
 }

@@ -5,8 +5,7 @@ package struct TransferSettings: Sendable, Hashable {
   package var verify = VerifyLevel.available
   package var contentType: String?
   package var policyName: String?
-  /// All levels merged: transfer, endpoint, defaults, built in.
-  package var policy = EffectivePolicy()
+  package var sharedPolicy = CopyOnWrite(wrappedValue: EffectivePolicy())
   package var refresh = RefreshRule.changed
   package var ifExists = ExistsRule.replace
   /// Permission bits of a downloaded file; nil leaves them to the umask.
@@ -18,20 +17,26 @@ package struct TransferSettings: Sendable, Hashable {
   /// Of a copy: the headers of requests to its source, whose endpoint has its own.
   package var sourceHeaders: [HeaderSetting] = []
   /// Of a copy: the policy of requests to its source, with that endpoint's level in place of the destination's.
-  package var sourcePolicy: EffectivePolicy?
+  @CopyOnWriteOptional package var sourcePolicy: EffectivePolicy? = nil
   /// Ids, or globs of ids, that must be completed first.
   package var needs: [String] = []
   /// Which attributes go along.
   package var preserve: PreserveRule
   /// What the object is given beside them.
-  package var given = GivenAttributes()
+  @CopyOnWrite package var given = GivenAttributes()
   /// The request that ties the proved file to its record.
-  package var then: AttachTemplate?
+  @CopyOnWriteOptional package var then: AttachTemplate? = nil
   package var isEnabled = true
   package var allowsOutside = false
 
   /// What keeps the transfer from being carried out at all.
   package var obstacle: PlacementObstacle?
+
+  /// All levels merged: transfer, endpoint, defaults, built in.
+  @inlinable package var policy: EffectivePolicy {
+    _read { yield sharedPolicy.wrappedValue }
+    _modify { yield &sharedPolicy.wrappedValue }
+  }
 
   package init(direction: Verb) {
     self.direction = direction

@@ -6,9 +6,9 @@ package struct TransferProgress: Sendable, Hashable {
   package var chunkSize: Int64?
   /// What `chunk_size: auto` came to when the first chunk began; of an upload's session, what was agreed to.
   package var automaticChunk: Int64?
-  package var remote = RemoteObject()
+  package var sharedRemote = CopyOnWrite(wrappedValue: RemoteObject())
   /// The protocol's own record of its open upload session.
-  package var session: RemoteSession?
+  @CopyOnWriteOptional package var session: RemoteSession? = nil
   package var sessionState = SessionState.none
   package var remoteID: String?
   /// The file name that the server gave, sanitised, where the destination leaves the name open.
@@ -35,7 +35,7 @@ package struct TransferProgress: Sendable, Hashable {
   package var updatedAt: Double?
   /// Seconds of work in this run.
   package var duration: Double = 0
-  package var failure: Failure?
+  @CopyOnWriteOptional package var failure: Failure? = nil
   package var failedAt: Double?
   /// Fresh starts after a change or a mismatch, in this run.
   package var freshStarts = 0
@@ -50,15 +50,20 @@ package struct TransferProgress: Sendable, Hashable {
   /// Why it is moved in this run; nil where nothing has to be.
   package var movedBecause: MovedBecause?
   /// Of a copy: the object that its bytes are read from.
-  package var sourceObject: RemoteObject?
+  @CopyOnWriteOptional package var sourceObject: RemoteObject? = nil
   package var copiedBy: CopiedBy?
   package var attributes = KeptAttributes()
   /// The request that ties the file to its record; nil where none was to be made.
-  package var attach: AttachRecord?
+  @CopyOnWriteOptional package var attach: AttachRecord? = nil
   /// In place of a boot: the completion's sync failed, and memory may show bytes that the disk does not have.
   package static let noBoot = "lost"
 
   package init() {}
+
+  @inlinable package var remote: RemoteObject {
+    _read { yield sharedRemote.wrappedValue }
+    _modify { yield &sharedRemote.wrappedValue }
+  }
 
   /// All but the attach request is done.
   package var isAttaching: Bool { completedAt != nil && attach.map { $0.state != .attached } ?? false }

@@ -3,11 +3,17 @@ import HTTPClient
 import JobModel
 
 /// How a transfer's attach request gets to its receiver.
-struct AttachRoute {
+///
+/// Belongs to one transfer's actor.
+final class AttachRoute {
   let template: AttachTemplate
   /// Whose path it goes to, and whose credentials go along; nil where it goes to a URL.
   let endpoint: Endpoint?
   let requester: Requester
+
+  private init(template: AttachTemplate, endpoint: Endpoint?, requester: Requester) {
+    (self.template, self.endpoint, self.requester) = (template, endpoint, requester)
+  }
 
   /// - Parameter requester: makes what sends it, under these settings.
   /// - Returns: nil where the transfer has none.

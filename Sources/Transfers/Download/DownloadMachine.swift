@@ -24,7 +24,7 @@ struct DownloadMachine {
     /// nil: bytes are to be moved.
     case settled(TransferEnd?)
     /// An earlier attempt left these records, and their part file or not.
-    case resumed(TransferProgress, [ChunkRecord], hasPart: Bool)
+    indirect case resumed(TransferProgress, [ChunkRecord], hasPart: Bool)
     /// The part file was compared with what was taken up.
     case vouched
     case described(RemoteObject?)
