@@ -350,6 +350,7 @@ def kills(_, count=200, rate=13_000_000, each=60 << 20):
                     + "".join(f"  - {{ id: d{n}, download: there:down-{n}.bin, to: down-{n}.bin }}\n"
                               f"  - {{ id: u{n}, upload: '{path}', to: 'there:up-{n}.bin' }}\n" for n, path in enumerate(sources)))
     killed = 0
+    measure.settle()
     while True:
         process = subprocess.Popen(job.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

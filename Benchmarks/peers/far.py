@@ -90,15 +90,12 @@ async def main(target, delay, rate):
         except OSError:
             writer.close()
             return
-        async def one(reader, writer, link, *ends):
-            await relay(reader, writer, link)
-            # A side that is gone takes the other one with it; one that has only ended leaves it be.
-            for end in ends:
-                if end.transport.is_closing():
-                    for other in ends:
-                        other.close()
+        async def asks():
+            await relay(reader, back, up)
+            # Who asks ends its side only when it is gone: nothing more is carried for it.
+            writer.close()
 
-        await asyncio.gather(one(reader, back, up, writer, back), one(there, writer, down, writer, back))
+        await asyncio.gather(asks(), relay(there, writer, down))
         for end in (writer, back):
             end.close()
 

@@ -40,8 +40,10 @@ package final class JobLedger: Sendable {
       if stat(path, &status) == 0, status.st_size == 0 {
         throw LedgerError.unreadable(path: path, detail: "it is empty")
       }
-      let isOlder = try Self.inspect(path, commits: commits)
+      let (isOlder, inspected) = try Self.inspect(path, commits: commits)
       guard mayMigrate || !isOlder else { throw LedgerError.older(path: path) }
+      // Who opens the ledger while nobody has it open reads its whole log: once is enough.
+      if isOlder { try inspected.close() }
       pool = try DatabasePool(path: path, readers: 3) { reader in
         // Readers go from page to page, of a plan of any length: SQLite's 2 MiB for each would hold what none asks for again.
         try reader.execute(sql: "PRAGMA cache_size = -512")
@@ -50,7 +52,11 @@ package final class JobLedger: Sendable {
       try pool.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = \(isDraft ? "OFF" : "FULL")")
       }
-      if isOlder { try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) } }
+      if isOlder {
+        try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) }
+      } else {
+        try inspected.close()
+      }
       partKey =
         try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
         ?? ""
@@ -75,10 +81,12 @@ package final class JobLedger: Sendable {
   func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
     try guarded {
       let (value, commits) = try pool.write { db in
+        let before = db.totalChangesCount
         let value = try body(db)
-        return (value, try CommitTally.increment(db))
+        // What changes no row is no commit: SQLite writes nothing.
+        return (value, db.totalChangesCount == before ? nil : try CommitTally.increment(db))
       }
-      try tally.write(commits)
+      if let commits { try tally.write(commits) }
       return value
     }
   }
@@ -89,25 +97,25 @@ package final class JobLedger: Sendable {
 
   /// Refuses what can't be gone on from. Read-only: what is refused is left as it is, its log included.
   ///
-  /// - Returns: whether its tables are those of an older haul.
-  private static func inspect(_ path: String, commits: Int64?) throws -> Bool {
-    func look() throws -> (applied: Set<String>, held: Int64) {
+  /// - Returns: whether its tables are those of an older haul; the connection that told it.
+  private static func inspect(_ path: String, commits: Int64?) throws -> (isOlder: Bool, Database) {
+    func look() throws -> (applied: Set<String>, held: Int64, Database) {
       let db = try Database(path: path, .readOnly)
       return try db.transaction(.deferred) {
-        (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db))
+        (try Schema.migrator.appliedIdentifiers(db), commits == nil ? 0 : try CommitTally.count(db), db)
       }
     }
-    let (applied, held): (Set<String>, Int64)
+    let (applied, held, db): (Set<String>, Int64, Database)
     do {
-      (applied, held) = try look()
+      (applied, held, db) = try look()
     } catch let error as DatabaseError where error.extendedResultCode == .readOnlyRollback {
       // An older haul was killed while it changed the file to have a log: only a writer may play its journal back.
       try Database(path: path).close()
-      (applied, held) = try look()
+      (applied, held, db) = try look()
     }
     guard applied.isSubset(of: Set(Schema.migrator.migrations)) else { throw LedgerError.newer(path: path) }
     if let commits, held < commits { throw LedgerError.behind(path: path, commits: commits - held) }
-    return applied.count < Schema.migrator.migrations.count
+    return (applied.count < Schema.migrator.migrations.count, db)
   }
 
   /// Makes the tables in a file of another name first, and has it keep a log: under its own name, the file is never
@@ -157,7 +165,10 @@ extension JobLedger {
   package func setMeta(_ name: String, _ value: String) throws {
     try write { db in
       try db.execute(
-        sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        sql: """
+          INSERT INTO meta VALUES (?, ?)
+          ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value IS NOT excluded.value
+          """,
         arguments: [name, value])
     }
   }

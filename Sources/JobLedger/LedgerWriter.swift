@@ -121,11 +121,12 @@ package final class LedgerWriter: Sendable {
     var crowd = 0
     // Groups in a row that starts were left out of.
     var kept = 0
+    let began = DispatchTime.now()
     while true {
       wake.wait()
       // A little patience makes groups of what comes in quick succession; waiters end it.
       let idle = state.withLock { !$0.isUrgent && !$0.isClosing }
-      if idle { _ = wake.wait(timeout: .now() + .milliseconds(20)) }
+      if idle { _ = wake.wait(timeout: .now() + patience(since: began)) }
       gather(crowd)
       // What was said so far goes with this group.
       while wake.wait(timeout: .now()) == .success {}
@@ -156,6 +157,12 @@ package final class LedgerWriter: Sendable {
       }
       if isClosing { wake.signal() }
     }
+  }
+
+  /// Short at first: of a run that is killed soon, what waits for company is much of all that it did.
+  private func patience(since began: DispatchTime) -> DispatchTimeInterval {
+    let elapsed = DispatchTime.now().uptimeNanoseconds - began.uptimeNanoseconds
+    return .nanoseconds(Int(min(20_000_000, elapsed / 50)))
   }
 
   /// Waits for as many as came last time, while somebody could bring more.

@@ -142,6 +142,9 @@ package final class Database {
 
   /// Rows that the last statement changed.
   package var changesCount: Int { Int(sqlite3_changes64(handle.pointer)) }
+
+  /// Rows that were changed since the connection was opened.
+  package var totalChangesCount: Int64 { sqlite3_total_changes64(handle.pointer) }
 }
 
 package enum TransactionKind: Sendable {
