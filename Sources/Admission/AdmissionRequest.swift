@@ -10,7 +10,8 @@ package struct AdmissionRequest: Sendable {
 
   /// An origin: scheme, host and port.
   package let host: String
-  package let policy: EffectivePolicy
+  let sharedPolicy: CopyOnWrite<EffectivePolicy>
+  package var policy: EffectivePolicy { _read { yield sharedPolicy.wrappedValue } }
   /// Nil where no transfer asks, as for listings and tokens.
   package let transfer: TransferPermit?
   /// The rate limits that its bodies stand under.
@@ -21,9 +22,16 @@ package struct AdmissionRequest: Sendable {
   package init(
     _ host: String, _ policy: EffectivePolicy, _ transfer: TransferPermit? = nil, limits: [RateLimit] = []
   ) {
+    self.init(host, sharing: CopyOnWrite(wrappedValue: policy), transfer, limits: limits)
+  }
+
+  package init(
+    _ host: String, sharing policy: CopyOnWrite<EffectivePolicy>, _ transfer: TransferPermit?,
+    limits: [RateLimit]
+  ) {
     self.limits = limits
     self.host = host
-    self.policy = policy
+    sharedPolicy = policy
     self.transfer = transfer
   }
 

@@ -9,7 +9,7 @@ package struct Endpoint: Sendable {
   package var url: String
   package var authentication: Authentication
   /// What the endpoint's own `policy` and `tls` keys say, not yet merged with other levels.
-  package var policy: Policy
+  @CopyOnWrite package var policy: Policy
   package var policyName: String?
   package var headers: [HeaderSetting]
   /// What its own keys say of each object, by their names: values from the environment as they are written.
@@ -24,7 +24,7 @@ package struct Endpoint: Sendable {
     self.driver = driver
     self.url = url
     self.authentication = authentication
-    self.policy = policy
+    _policy = CopyOnWrite(wrappedValue: policy)
     self.policyName = policyName
     self.headers = headers
     self.objectWords = objectWords

@@ -27,7 +27,8 @@ package struct GatedTransport<Inner: Transport>: Transport {
     do {
       permit = try await admission.enter(
         AdmissionRequest(
-          request.url.origin, request.policy, request.transfer, limits: Self.limits(request)))
+          request.url.origin, sharing: request.target.sharedPolicy, request.transfer,
+          limits: Self.limits(request)))
     } catch let failure as Failure {
       throw TransportError(failure)
     }

@@ -118,6 +118,8 @@ struct UploadAttributes {
   /// - Parameter seen: what was looked at already; nil where nothing was.
   /// - Throws: `ATTRIBUTES_LOST` where one is not there that may not be lost.
   nonisolated(nonsending) func prove(_ file: UploadedFile, seen: RemoteObject?) async throws {
+    // Nearly all uploads: no more than a type goes along.
+    if rule.isImplied, scope.sink.refusedAttributes.isEmpty { return proveType(seen) }
     // After a kill nothing was decided in this attempt yet.
     if !rule.demanded.isEmpty, source.request.demanded.isEmpty { try await decide() }
     var kept = record.progress.attributes
@@ -157,6 +159,16 @@ struct UploadAttributes {
     }
     record.note(.attributes(kept))
     try AttributePlan.check(kept.lost, rule, "\(scope.sink.place) took the file, and dropped")
+  }
+
+  /// - Parameter seen: as of `prove`.
+  private func proveType(_ seen: RemoteObject?) {
+    guard let type = seen?.contentType, destination.tells.contains(.contentType),
+      !Self.isSameType(type, source.request.contentType)
+    else { return }
+    var kept = record.progress.attributes
+    kept.preserved.remove(.contentType)
+    record.note(.attributes(kept))
   }
 
   /// What stands there now, tags included; nil where that is not told. What fails here fails no transfer, and is not tried again.
@@ -257,10 +269,11 @@ struct UploadAttributes {
   }
 
   private static func isSameType(_ one: String, _ other: String) -> Bool {
-    func bare(_ type: String) -> String {
-      (type.split(separator: ";").first ?? "").trimmed(\.isWhitespace).lowercased()
+    func bare(_ type: String) -> some Sequence<UInt8> {
+      type.utf8.prefix { $0 != UInt8(ascii: ";") }.lazy.filter { $0 != 0x20 && $0 != 0x09 }
+        .map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }
     }
-    return bare(one) == bare(other)
+    return bare(one).elementsEqual(bare(other))
   }
 
   private nonisolated(nonsending) func proveTags(_ kept: inout KeptAttributes) async throws {
