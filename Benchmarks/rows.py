@@ -1,6 +1,7 @@
 """The rows of the table: each runs haul and its peers on the same work, checks the result, and gives its figures."""
 import itertools
 import os
+import sys
 
 import measure
 import stage
@@ -372,5 +373,38 @@ def as_it_comes(nginx, data, delay, rounds):
     return row
 
 
+def limited(rounds):
+    """Servers with limits of their own, as haul comes and with the best of some fixed numbers."""
+    rows = []
+    for limit, count, numbers, what in (
+            ("rate", 400, (1, 2, 4, 8), "10 requests a second, 429 for the others"),
+            ("connections", 1000, (4, 8, 16), "closes the 9th connection"),
+            ("slowing", 1000, (4, 8, 16), "slower beyond 8 at a time")):
+        listed = stage.fresh("limited") / "names.txt"
+        listed.write_text("".join(f"{number}\n" for number in range(count)))
+        seen = {}
+
+        def haul(number):
+            server = stage.Listening([sys.executable, stage.ROOT / "Benchmarks/peers/limited.py", limit])
+            fixed = f"defaults: {{ policy: {{ transfers: {number}, connections: {{ per_host: {number} }} }} }}\n" if number else ""
+            job = stage.Job("limited", f"{fixed}transfers:\n  - id: m\n    for_each: {{ list: {listed}, key: '${{each.line}}' }}\n"
+                                       f"    download: '{server.url}/${{each.line}}'\n    to: 'out/${{each.line}}'\n", keep=True)
+            # A fixed number may use up a transfer's tries.
+            sample = measure.run(job.command(), check=not number)
+            server.process.terminate()
+            seen.setdefault(number, []).append(int(server.process.stdout.readline().split()[1]))
+            return sample
+
+        samples = measure.alternate({number: (lambda n=number: haul(n)) for number in (0, *numbers)}, rounds)
+        row = Row(f"{count:,} × 4 KiB from a server: {what}")
+        for number, found in samples.items():
+            row.figure(f"{number} at a time" if number else "haul", found)
+            row.note(f"{number} at a time, requests" if number else "haul, requests", f"{max(seen[number]):,}")
+        row.at_most("wall / the best fixed number", median(samples[0]) / min(median(samples[n]) for n in numbers), 1.2)
+        row.at_most("requests / the least", max(seen[0]) / count, 1.2)
+        rows.append(row)
+    return rows
+
+
 ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "small-up": small_up,
-       "far": far_server}
+       "far": far_server, "limited": limited}

@@ -26,9 +26,12 @@ class Link:
         async with self.turn:
             if is_gone():
                 raise ConnectionError
-            # A sleep that is too long costs the link nothing: it counts from when it was free.
+            # A sleep that is too long costs the link nothing: it counts from when it was free. Nobody sleeps for less
+            # than a clock tick, which small pieces would each pay for.
             self.free = max(self.free, since) + count / self.rate
-            await asyncio.sleep(max(0.0, self.free - asyncio.get_running_loop().time()))
+            ahead = self.free - asyncio.get_running_loop().time()
+            if ahead > 0.002:
+                await asyncio.sleep(ahead)
             return self.free + self.delay
 
 
