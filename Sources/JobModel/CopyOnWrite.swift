@@ -24,12 +24,6 @@ package struct CopyOnWrite<Value: Sendable>: Sendable {
       yield &value
     }
   }
-
-  /// The value with what holds it, to be shared.
-  @inlinable package var projectedValue: CopyOnWrite {
-    get { self }
-    set { self = newValue }
-  }
 }
 
 extension CopyOnWrite: CustomStringConvertible {

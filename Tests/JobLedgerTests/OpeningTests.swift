@@ -17,6 +17,24 @@ struct OpeningTests {
     }
   }
 
+  /// A run that goes on says again what is on record: that costs no sync.
+  @Test func whatChangesNothingIsNoCommit() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    func written() -> [Data?] {
+      ["plan.commits", "plan.sqlite-wal"].map { FileManager.default.contents(atPath: folder.path + "/" + $0) }
+    }
+    try ledger.compile([Entry(id: "a")])
+    try ledger.setMeta("k", "v")
+    let before = written()
+    try ledger.setMeta("k", "v")
+    try ledger.settleInterrupted()
+    #expect(written() == before && before.allSatisfy { $0 != nil })
+    try ledger.setMeta("k", "w")
+    #expect(zip(written(), before).allSatisfy { $0 != $1 })
+    #expect(try ledger.meta("k") == "w")
+  }
+
   /// SQLite's message for a folder that takes no files is the same whatever the reason.
   @Test func whyItCanNotBeOpenedIsSaid() {
     let error = DatabaseError(.cannotOpen, "unable to open database file")
