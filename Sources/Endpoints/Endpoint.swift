@@ -24,7 +24,7 @@ package struct Endpoint: Sendable {
     self.driver = driver
     self.url = url
     self.authentication = authentication
-    _policy = CopyOnWrite(wrappedValue: policy)
+    self.policy = policy
     self.policyName = policyName
     self.headers = headers
     self.objectWords = objectWords

@@ -42,21 +42,17 @@ package final class JobLedger: Sendable {
       }
       let (isOlder, inspected) = try Self.inspect(path, commits: commits)
       guard mayMigrate || !isOlder else { throw LedgerError.older(path: path) }
-      // Who opens the ledger while nobody has it open reads its whole log: once is enough.
-      if isOlder { try inspected.close() }
       pool = try DatabasePool(path: path, readers: 3) { reader in
         // Readers go from page to page, of a plan of any length: SQLite's 2 MiB for each would hold what none asks for again.
         try reader.execute(sql: "PRAGMA cache_size = -512")
       }
+      // Not before: who opens a ledger that nobody has open reads its whole log.
+      try inspected.close()
       // An intended promotion must be on disk before its rename can be: NORMAL would not promise that.
       try pool.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = \(isDraft ? "OFF" : "FULL")")
       }
-      if isOlder {
-        try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) }
-      } else {
-        try inspected.close()
-      }
+      if isOlder { try pool.writeWithoutTransaction { db in try Schema.migrator.migrate(db) } }
       partKey =
         try pool.read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = 'part_key'") }
         ?? ""

@@ -1,10 +1,9 @@
 package import JobModel
 
-/// One thing to be recorded.
+/// One thing to be recorded. Changes are handed on from queue to queue: what is larger than the record of a chunk is kept
+/// apart.
 package enum LedgerChange: Sendable {
   case state(seq: Int64, TransferState)
-  /// Apart, as it is large and changes are handed on.
-  ///
   /// - Parameter isWhole: false where the facts in it are on record already (`TransferProgress.hasFacts`).
   indirect case progress(seq: Int64, TransferProgress, isWhole: Bool = true)
   case chunk(seq: Int64, ChunkRecord)
@@ -21,16 +20,16 @@ package enum LedgerChange: Sendable {
   /// Where a download's part file lies, apart from the job's folder.
   case fileSystems(seq: Int64, home: Int64, away: Int64)
   /// The part file that holds a download's recorded chunks; forgotten with them.
-  indirect case part(seq: Int64, PartRecord)
+  case part(seq: Int64, PartRecord)
   /// A session is about to be opened, or was asked for again.
   indirect case intent(seq: Int64, SessionIntent)
   /// What was asked for is on record, or the server was asked what it opened.
   indirect case answered(seq: Int64, SessionIntent)
   case removed(seq: Int64)
   /// Nobody goes on with this session of a transfer; it stays on record, apart from the transfer, until it is ended.
-  indirect case abandoned(seq: Int64, RemoteSession)
+  case abandoned(seq: Int64, RemoteSession)
   /// The server no longer has an abandoned session.
-  indirect case ended(seq: Int64, RemoteSession)
+  case ended(seq: Int64, RemoteSession)
   indirect case diagnostic(run: Int, Diagnostic)
   /// So many transfers have said what this diagnostic says, these first.
   indirect case diagnosticCount(run: Int, Diagnostic, message: String, count: Int, ids: [String])
@@ -41,15 +40,15 @@ package enum LedgerChange: Sendable {
   /// When nothing moved in a run so far, and why.
   case pauses(run: Int, [RunPause])
   /// How the servers fare that are not asked as freely as the policies let.
-  indirect case hosts([HostStanding])
+  case hosts([HostStanding])
   /// More bytes that moved under a policy in a period of its budget.
   case spent(policy: String, period: String, bytes: Int64)
   /// A server asked for rest until a moment, seconds since 1970.
   case rest(origin: String, until: Double)
   /// What the next run is to know of a host; nil where nothing. At a moment, seconds since 1970.
-  indirect case host(origin: String, HostRecord?, at: Double)
+  case host(origin: String, HostRecord?, at: Double)
   /// Bytes per second on one connection, measured until a moment, seconds since 1970.
-  indirect case rate(HostRate, Double, at: Double)
+  case rate(HostRate, Double, at: Double)
   /// Requests at a time that `connections: auto` came to for a host, at a moment, seconds since 1970.
   case concurrency(origin: String, Int, at: Double)
 }

@@ -7,7 +7,7 @@ package struct LedgerTransfer: Sendable {
   package var id: String
   package var profile: Int64
   /// Held once for all transfers of the profile.
-  package var shared: CopyOnWrite<TransferSettings>
+  @usableFromInline var sharedSettings: CopyOnWrite<TransferSettings>
   package var source: Place
   package var destination: Place
   package var takesSourceName: Bool
@@ -23,8 +23,8 @@ package struct LedgerTransfer: Sendable {
   package var progress: TransferProgress
 
   @inlinable package var settings: TransferSettings {
-    _read { yield shared.wrappedValue }
-    _modify { yield &shared.wrappedValue }
+    _read { yield sharedSettings.wrappedValue }
+    _modify { yield &sharedSettings.wrappedValue }
   }
 
   /// Where the bytes come from or go to; of a copy, where they go to.
@@ -49,7 +49,7 @@ package struct LedgerTransfer: Sendable {
     profile = row[0]
     seq = row[1]
     id = row[2]
-    shared = settings
+    sharedSettings = settings
     source = Place(row[3] as String)
     destination = Place(row[4] as String)
     takesSourceName = row[5]

@@ -31,6 +31,8 @@ package final class LedgerWriter: Sendable {
     var isBusy: @Sendable () -> Bool = { true }
   }
 
+  /// Seconds that what nobody waits for waits for company at most, and their share of the time since the beginning.
+  private static let (longestPatience, patience) = (0.02, 0.02)
   /// Seconds that waiters wait for company: a group costs a sync of the disk, however many share it.
   private static let longestGathering = 0.01
   /// Microseconds.
@@ -121,7 +123,7 @@ package final class LedgerWriter: Sendable {
     var crowd = 0
     // Groups in a row that starts were left out of.
     var kept = 0
-    let began = DispatchTime.now()
+    let began = SystemClock.uptime
     while true {
       wake.wait()
       // A little patience makes groups of what comes in quick succession; waiters end it.
@@ -160,9 +162,8 @@ package final class LedgerWriter: Sendable {
   }
 
   /// Short at first: of a run that is killed soon, what waits for company is much of all that it did.
-  private func patience(since began: DispatchTime) -> DispatchTimeInterval {
-    let elapsed = DispatchTime.now().uptimeNanoseconds - began.uptimeNanoseconds
-    return .nanoseconds(Int(min(20_000_000, elapsed / 50)))
+  private func patience(since began: Double) -> Double {
+    min(Self.longestPatience, (SystemClock.uptime - began) * Self.patience)
   }
 
   /// Waits for as many as came last time, while somebody could bring more.

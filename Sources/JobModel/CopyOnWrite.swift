@@ -1,5 +1,8 @@
 /// A large value that its copies share until one of them is changed: what hands it on pays for one reference, not for
 /// all that the value refers to.
+///
+/// What other targets read often has an `@inlinable` accessor of its own in place of the wrapper's, which they would call,
+/// and which copies.
 @propertyWrapper
 package struct CopyOnWrite<Value: Sendable>: Sendable {
   @usableFromInline

@@ -41,7 +41,7 @@ package actor TransferEngine {
   /// Why the run ended early; nil where it came to its end.
   package private(set) var stopped: StopCause?
   /// So many may be in flight. Of others that have their bytes and wait for a commit, as many as these bounds and the sum of
-  /// both allow: each costs some 200 KiB.
+  /// both allow: each costs memory.
   private static let (mostInFlight, waitingBounds, mostInAll) = (256, 32...128, 160)
 
   /// - Parameter limit: what `haul limit` said, if it holds.

@@ -5,6 +5,7 @@ package struct TransferSettings: Sendable, Hashable {
   package var verify = VerifyLevel.available
   package var contentType: String?
   package var policyName: String?
+  /// `policy`, to be handed on without a copy.
   package var sharedPolicy = CopyOnWrite(wrappedValue: EffectivePolicy())
   package var refresh = RefreshRule.changed
   package var ifExists = ExistsRule.replace

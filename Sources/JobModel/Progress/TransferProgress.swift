@@ -6,7 +6,7 @@ package struct TransferProgress: Sendable, Hashable {
   package var chunkSize: Int64?
   /// What `chunk_size: auto` came to when the first chunk began; of an upload's session, what was agreed to.
   package var automaticChunk: Int64?
-  package var sharedRemote = CopyOnWrite(wrappedValue: RemoteObject())
+  @usableFromInline var sharedRemote = CopyOnWrite(wrappedValue: RemoteObject())
   /// The protocol's own record of its open upload session.
   @CopyOnWriteOptional package var session: RemoteSession? = nil
   package var sessionState = SessionState.none
@@ -60,6 +60,7 @@ package struct TransferProgress: Sendable, Hashable {
 
   package init() {}
 
+  /// The object at the remote: of a download its source, of an upload what was made of it.
   @inlinable package var remote: RemoteObject {
     _read { yield sharedRemote.wrappedValue }
     _modify { yield &sharedRemote.wrappedValue }

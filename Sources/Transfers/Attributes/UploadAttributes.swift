@@ -161,6 +161,8 @@ struct UploadAttributes {
     try AttributePlan.check(kept.lost, rule, "\(scope.sink.place) took the file, and dropped")
   }
 
+  /// Notes that the content type was not kept where the destination tells of another one.
+  ///
   /// - Parameter seen: as of `prove`.
   private func proveType(_ seen: RemoteObject?) {
     guard let type = seen?.contentType, destination.tells.contains(.contentType),
