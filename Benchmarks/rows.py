@@ -116,7 +116,7 @@ def large_up(rounds):
     row.at_most("wall / C client", median(samples["haul"]) / median(samples["C client"]), 1.15)
     rss(row, samples["haul"])
     server.end()
-    return [row]
+    return row
 
 
 def depot_itself(rounds):
@@ -228,35 +228,59 @@ def small_down(rounds, count=10_000):
             row.at_most(f"CPU / {peer}", median(samples["haul"], "cpu") / median(samples[peer], "cpu"), limit)
         rss(row, samples["haul"])
         rows.append(row)
-    rows.append(shared(server, list(sums), rounds))
     server.end()
     return rows
 
 
-def shared(server, names, rounds):
-    """The same files shared among several haul processes: as many network threads, ledgers and all else, and nothing that
-    one would wait for the others with. More than this, several network threads of one process can't bring."""
-    def split(parts, wrapper=()):
-        jobs = []
-        for part in range(parts):
-            listed = stage.fresh("part", keep=True) / "names.txt"
-            listed.write_text("\n".join(names[part::parts]) + "\n")
-            jobs.append(stage.Job(f"part-{part}", f"defaults: {{ policy: {{ transfers: {16 // parts}, connections: {{ per_host: {16 // parts} }} }} }}\n"
-                                  f"transfers:\n  - id: m\n    for_each: {{ list: {listed}, key: '${{each.line}}' }}\n"
-                                  f"    download: '{server.url}/many/${{each.line}}'\n    to: 'out/${{each.line}}'\n", keep=True))
-        sample = measure.run(" & ".join(" ".join([*wrapper, *job.command()]) for job in jobs) + " & wait")
-        if sum(len(os.listdir(job.folder / "out")) for job in jobs) != len(names):
-            raise SystemExit(f"{parts} processes did not bring all {len(names)} files")
+def parts(rounds):
+    """One job in shards side by side, beside as many processes of curl that share its files: what several processes of
+    any program cost on this machine."""
+    return [parts_of("many", 10_000, 4096, rounds), parts_of("more", 1_000, 1 << 20, rounds)]
+
+
+def parts_of(folder, count, size, rounds):
+    data = stage.PLACE / "small"
+    names = list(stage.small_files(data / folder, count, size))
+    server = stage.Nginx(data)
+    listed = stage.fresh("names") / "names.txt"
+    listed.write_text("\n".join(names) + "\n")
+    keep = size < 1 << 20  # Thirty runs of a GiB would fill the disk.
+
+    def brought(kind, number, folders):
+        if sum(len(os.listdir(folder)) for folder in folders) != count:
+            raise SystemExit(f"{number} × {kind} did not bring all {count} files")
+
+    def shards(number):
+        job = stage.Job("parts", "defaults: { policy: { transfers: 16, connections: { per_host: 16 } } }\n"
+                        f"transfers:\n  - id: m\n    for_each: {{ list: {listed}, key: '${{each.line}}' }}\n"
+                        f"    download: '{server.url}/{folder}/${{each.line}}'\n    to: 'out/${{each.line}}'\n", keep=keep)
+        command = [str(stage.HAUL), "run", str(job.manifest), "--state-dir", str(job.state), "--no-progress"]
+        sample = measure.run(" & ".join(" ".join(command + (["--shard", f"{part}/{number}"] if number > 1 else []))
+                                        for part in range(1, number + 1)) + " & wait")
+        brought("haul", number, [job.folder / "out"])
         return sample
 
-    row = Row(f"{len(names):,} × 4 KiB down, shared among processes, to the end of each run")
-    samples = measure.alternate({
-        "1 process": lambda: split(1), "2 processes": lambda: split(2), "4 processes": lambda: split(4),
-        "1 process on one core": lambda: split(1, ("taskset", "-c", "0")),
-    }, rounds)
+    def curl(number):
+        folders = [stage.fresh(f"curl-{part}", keep=keep) for part in range(number)]
+        for part, place in enumerate(folders):
+            (place.parent / f"{place.name}.txt").write_text(
+                "".join(f"url={server.url}/{folder}/{name}\noutput={place}/{name}\n" for name in names[part::number]))
+        sample = measure.run(" & ".join(f"curl -s --parallel --parallel-max {16 // number} -K {place}.txt" for place in folders) + " & wait")
+        brought("curl", number, folders)
+        return sample
+
+    row = Row(f"{count:,} × {size >> 10} KiB down, in parts side by side, to the end of each run")
+    samples = measure.alternate({f"{kind}, {number} process{'es' if number > 1 else ''}": (lambda f=f, number=number: f(number))
+                                 for kind, f in (("haul", shards), ("curl --parallel", curl)) for number in (1, 2, 4)}, rounds)
     for name, found in samples.items():
         row.figure(name, found)
         row.figure(f"{name}, CPU", found, "cpu")
+    for number in (2, 4):
+        share, control = (median(samples[f"{kind}, {number} processes"], "cpu") / median(samples[f"{kind}, 1 process"], "cpu")
+                          for kind in ("haul", "curl --parallel"))
+        row.at_most(f"CPU of {number} parts / 1 process", share, 1.05)
+        row.note(f"curl's, {number} processes / 1", f"{control:.3f}")
+    server.end()
     return row
 
 
@@ -406,5 +430,5 @@ def limited(rounds):
     return rows
 
 
-ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "small-up": small_up,
+ALL = {"large-down": large_down, "large-up": large_up, "depot": depot_itself, "small-down": small_down, "parts": parts, "small-up": small_up,
        "far": far_server, "limited": limited}

@@ -66,9 +66,7 @@ final class PlanContext {
   let uuid: (String) -> String
   let lister: RemoteLister?
   let links: DestinationLinks
-  private let state: StateFolders?
-  /// Of the last destination that was asked for, as most rows share their folders.
-  private var stateFolder: (path: String, isHeld: Bool)?
+  private let state: StateFolderCheck?
   let scratch = TextScratch()
 
   init(
@@ -78,18 +76,14 @@ final class PlanContext {
     self.run = run
     self.uuid = uuid
     self.lister = lister
-    self.state = state
+    self.state = state.map(StateFolderCheck.init)
     links = DestinationLinks(below: job.directory)
   }
 
   /// Whether a local destination lies in a folder of haul's own state; a folder's path ends in `/`.
   func liesInState(_ path: String) -> Bool {
     guard let state else { return false }
-    let folder = path.utf8.lastIndex(of: 0x2F).map { String(path[...$0]) } ?? ""
-    if let stateFolder, ByteText(stateFolder.path) == ByteText(folder) { return stateFolder.isHeld }
-    let isHeld = state.hold(folder)
-    stateFolder = (folder, isHeld)
-    return isHeld
+    return state.holds(path.utf8.lastIndex(of: 0x2F).map { String(path[...$0]) } ?? "")
   }
 
   /// A local path as the file system takes it.

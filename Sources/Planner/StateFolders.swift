@@ -5,7 +5,8 @@ internal import JobModel
 package struct StateFolders: Sendable {
   /// Absolute, links resolved.
   private let folders: [String]
-  private let directory: String
+  /// The job's own folder.
+  let directory: String
 
   /// - Parameters:
   ///   - root: the folder of all jobs' state.
@@ -20,16 +21,17 @@ package struct StateFolders: Sendable {
       template.settings.values.contains(where: \.allowsOutside)
         || template.rowSettings.contains { $0.setting == .allowsOutside }
     }
-    guard leavesHome || folders.contains(where: { Self.lies($0, in: home) || Self.lies(home, in: $0) })
-    else { return nil }
+    guard leavesHome || meet(home) else { return nil }
   }
 
-  /// Whether a folder is one of them or lies below one; some system calls.
+  /// Whether a folder is one of them or lies below one.
   ///
-  /// - Parameter folder: ends in `/`: absolute, or below the job's folder, which is empty.
-  package func hold(_ folder: String) -> Bool {
-    let real = RealPath.of(RelativePath.isAbsolute(folder) ? folder : directory + "/" + folder)
-    return folders.contains { Self.lies(real, in: $0) }
+  /// - Parameter folder: absolute, links resolved.
+  func hold(_ folder: String) -> Bool { folders.contains { Self.lies(folder, in: $0) } }
+
+  /// Whether a folder lies below one of them, or one of them below it.
+  func meet(_ folder: String) -> Bool {
+    folders.contains { Self.lies(folder, in: $0) || Self.lies($0, in: folder) }
   }
 
   static func refusal(_ path: String) -> (message: String, hint: String) {

@@ -75,6 +75,60 @@ struct PlanDifferenceTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state + "/.plans").isEmpty)
   }
 
+  /// What is done is counted without its line: with the same outcome, whatever became of the file.
+  @Test func theTotalsAreThoseOfAllLines() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    let (kinds, count) = (["changed", "never", "always"], 300)
+    for index in 0..<count { try bench.serve("\(index)", size: index) }
+    try bench.writeJob(
+      "n\n" + (0..<count).map { "\($0)\n" }.joined(), as: "rows.csv")
+    try bench.writeJob(
+      """
+      version: 1
+      job: diff
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+
+      """
+        + kinds.map {
+          """
+            - id: \($0)
+              for_each: { csv: rows.csv, key: "${each.n}" }
+              download: "depot:${each.n}"
+              to: "\($0)/${each.n}"
+              refresh: \($0)
+              chunk_size: 64
+
+          """
+        }.joined())
+    #expect(try await bench.run().status == 0)
+    func totals(_ options: [String]) async throws -> ArraySlice<Substring> {
+      let end = try await bench.haul(["plan", "job.yaml"] + options)
+      #expect(end.status == 0, "\(end.errors)")
+      return end.output.split(separator: "\n").suffix(2)
+    }
+    func expect(upToDate: Int64) async throws {
+      let (few, all) = (try await totals([]), try await totals(["--all"]))
+      #expect(
+        few == all && few.first == "900 transfers: \(900 - upToDate) to run, \(upToDate) up to date", "\(few)"
+      )
+      #expect(try await plan(bench)["totals"]["actions"]["up_to_date"].int == upToDate)
+    }
+    try await expect(upToDate: 600)
+    let files = FileManager.default
+    for kind in kinds {
+      func path(_ name: Int) -> String { bench.job + "/\(kind)/\(name)" }
+      for name in [3, 110, 120, 130, 140] { try files.removeItem(atPath: path(name)) }
+      try Data(count: 7).write(to: URL(fileURLWithPath: path(110)))
+      try files.createSymbolicLink(atPath: path(120), withDestinationPath: "121")
+      try files.createDirectory(atPath: path(130), withIntermediateDirectories: true)
+      try files.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: path(150))
+    }
+    // `never` asks for a file, whatever is in it.
+    try await expect(upToDate: 600 - 6 - 3)
+  }
+
   @Test func itWorksWhileTheJobRuns() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench, faults: Depot.slow(50_000))

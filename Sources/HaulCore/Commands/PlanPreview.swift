@@ -61,7 +61,7 @@ struct PlanPreview: Sendable {
       let kept = recorded == nil ? KeptPlan(of: name, state) : nil
       let base = recorded ?? kept?.ledger
       if let mark, let base, try base.compiled(from: mark) != nil {
-        if let folders, try base.hasDestination(in: folders.hold) {
+        if let folders, try base.hasDestination(in: StateFolderCheck(folders).holds) {
           // What `run` has compiled holds these, too: each fails by itself there.
           let found = try PlanCompiler.check(job, run: values, sparing: folders).diagnostics
           guard found.allSatisfy({ $0.severity != .error }) else {
@@ -114,29 +114,46 @@ struct PlanPreview: Sendable {
     }
   }
 
-  /// Adds the plan to a text. Beyond the lines that it shows, transfers that nothing was begun for are only counted: a
-  /// million of them are not looked at one by one.
+  /// Adds the plan to a text. Of a million transfers few are looked at one by one: what is done is counted where its file
+  /// stands, and beyond the lines that are shown so is what nothing was begun for.
   func add(to text: PlanText) async throws {
     let view = try view()
     var last: Int64 = 0
     while true {
       let rows = try plan.outline(after: last, limit: Self.outline)
       guard let end = rows.last else { return }
+      // Where all is shown, nothing is only counted.
+      let isInPlace = text.showsAll || recorded == nil ? nil : try view.inPlace(rows, in: plan)
       var rest = rows[...]
       while let first = rest.first {
-        if text.isFull, let chunkSize = try chunkSize(ofNew: first, view) {
-          text.count(newOf: first.size, chunkSize: chunkSize)
+        if try count(first, in: text, view, isInPlace: isInPlace?[rest.startIndex] ?? false) {
           rest.removeFirst()
           continue
         }
         let isFull = text.isFull
-        let run = try rest.prefix(Self.page).prefix { try !isFull || chunkSize(ofNew: $0, view) == nil }
+        let end = try rest.indices.dropFirst().prefix(Self.page - 1).first {
+          try isInPlace?[$0] ?? false || isFull && chunkSize(ofNew: rest[$0], view) != nil
+        }
+        let run = rest[..<(end ?? min(rest.endIndex, rest.startIndex + Self.page))]
         let page = try plan.page(after: first.seq - 1, onlyTouched: false, limit: run.count)
         try await lines(of: page, view, nil) { try text.add($0) }
         rest = rest.dropFirst(run.count)
       }
       last = end.seq
     }
+  }
+
+  /// Counts a transfer that is not shown, where its row says what a run would do.
+  private func count(
+    _ row: TransferOutline, in text: PlanText, _ view: PlanView, isInPlace: Bool
+  ) throws -> Bool {
+    if text.isFull, let chunkSize = try chunkSize(ofNew: row, view) {
+      text.count(newOf: row.size, chunkSize: chunkSize)
+      return true
+    }
+    guard isInPlace, let settled = row.settled, isAsRecorded(row) else { return false }
+    text.count(upToDate: settled.size, chunkSize: settled.chunkSize)
+    return true
   }
 
   private static let page = 256
@@ -149,8 +166,11 @@ struct PlanPreview: Sendable {
 
   /// The chunk size of a transfer to run, of which nothing is on record; nil for those that have to be looked at.
   private func chunkSize(ofNew row: TransferOutline, _ view: PlanView) throws -> ChunkSize? {
-    let isAsRecorded = row.seq <= lastKnown && !adjusted.contains(row.seq)
-    return try row.isUntouched && (recorded == nil || isAsRecorded) ? view.chunkSize(of: row, in: plan) : nil
+    try row.isUntouched && (recorded == nil || isAsRecorded(row)) ? view.chunkSize(of: row, in: plan) : nil
+  }
+
+  private func isAsRecorded(_ row: TransferOutline) -> Bool {
+    row.seq <= lastKnown && !adjusted.contains(row.seq)
   }
 
   private func lines(

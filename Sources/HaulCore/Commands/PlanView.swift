@@ -1,6 +1,8 @@
+import Dispatch
 import JobLedger
 import JobModel
 import LocalFiles
+import Locks
 
 /// What lines of a plan are made with: the job's folder, what hosts were measured at, and settings by their profile.
 final class PlanView {
@@ -8,6 +10,8 @@ final class PlanView {
   let rates: [HostRate: Double]
   /// Chunk rules of profiles whose transfers need no look at anything; nil for the others.
   private var rules: [Int64: ChunkSize?] = [:]
+  /// Profiles of downloads that are up to date where their file is as it was left.
+  private var stands: [Int64: Bool] = [:]
 
   init(folder: Folder, rates: [HostRate: Double]) {
     self.folder = folder
@@ -27,5 +31,34 @@ final class PlanView {
     if rules.count >= 1024 { rules.removeAll() }
     rules[row.profile] = rule
     return rule
+  }
+
+  /// Which of these downloads are done and their files as they were left, so that they are up to date; not those where
+  /// that depends on more. A million looks at files take the time, so that all cores share them.
+  func inPlace(_ rows: [TransferOutline], in plan: JobLedger) throws -> [Bool] {
+    let asked = try rows.map { try stands($0.profile, in: plan) ? $0.settled : nil }
+    guard asked.contains(where: { $0 != nil }) else { return Array(repeating: false, count: rows.count) }
+    let (folder, share) = (folder, (rows.count + Self.shares - 1) / Self.shares)
+    let found = Locked(Array(repeating: [Bool](), count: Self.shares))
+    DispatchQueue.concurrentPerform(iterations: Self.shares) { part in
+      let answers = asked.dropFirst(part * share).prefix(share).map { settled in
+        guard let settled, let now = try? folder.facts(settled.path) else { return false }
+        return now.size == settled.fileSize && now.mtime == settled.mtime
+      }
+      found.withLock { $0[part] = answers }
+    }
+    return found.withLock { Array($0.joined()) }
+  }
+
+  private static let shares = 8
+
+  private func stands(_ profile: Int64, in plan: JobLedger) throws -> Bool {
+    if let known = stands[profile] { return known }
+    let settings = try plan.settings(of: profile)
+    let answer =
+      settings.map { $0.direction == .download && $0.then == nil && $0.refresh != .always } ?? false
+    if stands.count >= 1024 { stands.removeAll() }
+    stands[profile] = answer
+    return answer
   }
 }

@@ -92,6 +92,8 @@ package struct PlanTotals: Sendable, Hashable {
   /// A transfer to run, of which nothing is on record.
   mutating func add(newOf size: Int64?, chunks: Int?) { add(size, chunks, .transfer, .new, present: 0) }
 
+  mutating func add(upToDate size: Int64, chunks: Int) { add(size, chunks, .upToDate, .upToDate, present: 0) }
+
   private mutating func add(
     _ size: Int64?, _ chunks: Int?, _ action: PlanLine.Action, _ change: PlanLine.Change?, present: Int64
   ) {

@@ -6,7 +6,8 @@ package final class PlanText {
   static let limit = 200
   private let write: (String) throws -> Void
   private let paint: Paint
-  private let showsAll: Bool
+  /// Also what is up to date.
+  package let showsAll: Bool
   private let limits: JobLimits
   private var totals = PlanTotals()
   private var shown = 0
@@ -58,6 +59,11 @@ package final class PlanText {
     shown += 1
     let chunks = size.map { ChunkLayout(size: $0, chunkSize: chunkSize.bytes(of: $0, chosen: nil)).count }
     totals.add(newOf: size, chunks: chunks)
+  }
+
+  /// Counts a transfer that is up to date, which is not shown.
+  package func count(upToDate size: Int64, chunkSize: Int64) {
+    totals.add(upToDate: size, chunks: ChunkLayout(size: size, chunkSize: chunkSize).count)
   }
 
   /// - Parameter gone: what the manifest no longer has.
