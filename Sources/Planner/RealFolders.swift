@@ -26,11 +26,11 @@ final class RealFolders {
     return find(folder.utf8.last == 0x2F ? String(folder.dropLast()) : folder).path
   }
 
-  /// Whether a path has neither `.` nor `..` in it: those lead to where the links before them lead.
+  /// Whether no part of a path is empty or begins with a dot: `..` leads to where the links before it lead.
   static func isPlain(_ path: String) -> Bool {
     var isFirst = true
     for byte in path.utf8 {
-      if isFirst, byte == 0x2E { return false }
+      if isFirst, byte == 0x2E || byte == 0x2F { return false }
       isFirst = byte == 0x2F
     }
     return true

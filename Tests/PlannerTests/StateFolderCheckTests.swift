@@ -9,7 +9,8 @@ struct StateFolderCheckTests {
     ("new/a/", false), ("new/a/", false), ("new/b/c/", false), ("new/../state/own/", true),
     ("new/./x/", false),
     ("", false), ("state/", true), ("state/own/", true), ("state/own/new/deep/", true), ("stately/", false),
-    ("way/", true), ("way/new/", true), ("around/", false), ("around/state/own/", true), ("dangling/", false),
+    ("way/", true), ("way/new/", true), ("way//new/", true), ("new//x/", false), ("around/", false),
+    ("around/state/own/", true), ("dangling/", false),
     ("dangling/state/", true), ("there/d/", false), ("there/x/", false), ("there/d/x/y/", false),
     ("there/up/state/", true), ("there/d/../../state/", true), ("new/a/", false),
   ]
