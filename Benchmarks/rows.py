@@ -116,7 +116,7 @@ def large_up(rounds):
     row.at_most("wall / C client", median(samples["haul"]) / median(samples["C client"]), 1.15)
     rss(row, samples["haul"])
     server.end()
-    return row
+    return [row]
 
 
 def depot_itself(rounds):

@@ -105,7 +105,7 @@ def million(rounds, count=1_000_000):
     row.at_most("compile, s", median(first), 15)
     row.at_most("compile again, s", median(second), 3)
     plans.append(measure.run(job.command(verb="plan")))
-    row.figure("`haul plan` of the compiled plan, which looks at each transfer", plans)
+    row.figure("`haul plan` of the compiled plan", plans)
     rss(row, first + second + plans)
     database = job.state / "million/plan.sqlite"
     row.note("plan on disk", f"{database.stat().st_size / count:.0f} bytes a transfer")

@@ -9,17 +9,18 @@ package struct TransferOutline: Sendable {
   package var size: Int64?
   /// It waits for its first turn, and nothing is on record of it.
   package var isUntouched: Bool
-  /// A download that is done, and whose version is known; nil for all else.
+  /// Where it is done, and its source can be told from another version; nil for all else.
   package var settled: SettledOutline?
 }
 
-/// What a plan's totals need of a download that is done.
+/// What a plan's totals need of a transfer that is done.
 package struct SettledOutline: Sendable {
+  /// The destination.
   package var path: String
   /// Bytes.
   package var size: Int64
   package var chunkSize: Int64
-  /// The file as it was left: bytes, and nanoseconds since 1970.
+  /// A local destination as it was left: bytes, and nanoseconds since 1970.
   package var fileSize: Int64
   package var mtime: Int64
 }

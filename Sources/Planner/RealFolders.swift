@@ -12,7 +12,7 @@ final class RealFolders {
 
   private let directory: String
   private lazy var home = Found(path: RealPath.of(directory), isThere: true)
-  private var known: [String: Found] = [:]
+  private var known: [ByteText: Found] = [:]
   private static let mostKnown = 4096
   /// The last folder that was found not to be there, though the one above is; ends in `/`.
   private(set) var absent: String?
@@ -38,7 +38,7 @@ final class RealFolders {
 
   private func find(_ folder: String) -> Found {
     guard !folder.isEmpty else { return home }
-    if let found = known[folder] { return found }
+    if let found = known[ByteText(folder)] { return found }
     let slash = folder.utf8.lastIndex(of: 0x2F)
     let above = slash.map { find(String(folder[..<$0])) } ?? home
     let name = folder[(slash.map { folder.utf8.index(after: $0) } ?? folder.startIndex)...]
@@ -52,7 +52,7 @@ final class RealFolders {
       }
     if !found.isThere { absent = folder + "/" }
     if known.count == Self.mostKnown { known = [:] }
-    known[folder] = found
+    known[ByteText(folder)] = found
     return found
   }
 }

@@ -13,6 +13,8 @@ struct StateFolderCheckTests {
     ("around/state/own/", true), ("dangling/", false),
     ("dangling/state/", true), ("there/d/", false), ("there/x/", false), ("there/d/x/y/", false),
     ("there/up/state/", true), ("there/d/../../state/", true), ("new/a/", false),
+    // Names that differ in their bytes alone.
+    ("caf\u{e9}/x/", true), ("cafe\u{301}/x/", false),
   ]
 
   private func check(_ fixture: PlanFixture, state: String) throws -> StateFolderCheck {
@@ -25,10 +27,11 @@ struct StateFolderCheckTests {
   }
 
   @Test func linksAndFoldersToCome() throws {
-    let fixture = try PlanFixture(["state/own/plan.sqlite": "", "there/d/f": ""])
+    let fixture = try PlanFixture(["state/own/plan.sqlite": "", "there/d/f": "", "cafe\u{301}/f": ""])
     defer { fixture.remove() }
     for (link, target) in [
       ("way", "state/own"), ("around", "."), ("dangling", "nowhere/.."), ("there/up", ".."),
+      ("caf\u{e9}", "state/own"),
     ] {
       try FileManager.default.createSymbolicLink(
         atPath: fixture.folder.path + "/" + link, withDestinationPath: target)

@@ -123,7 +123,9 @@ struct PlanPreview: Sendable {
       let rows = try plan.outline(after: last, limit: Self.outline)
       guard let end = rows.last else { return }
       // Where all is shown, nothing is only counted.
-      let isInPlace = text.showsAll || recorded == nil ? nil : try view.inPlace(rows, in: plan)
+      let isInPlace =
+        text.showsAll || recorded == nil
+        ? nil : try view.inPlace(rows.map { isAsRecorded($0) ? $0 : nil }, in: plan)
       var rest = rows[...]
       while let first = rest.first {
         if try count(first, in: text, view, isInPlace: isInPlace?[rest.startIndex] ?? false) {
@@ -131,10 +133,10 @@ struct PlanPreview: Sendable {
           continue
         }
         let isFull = text.isFull
-        let end = try rest.indices.dropFirst().prefix(Self.page - 1).first {
+        let stop = try rest.indices.dropFirst().prefix(Self.page - 1).first {
           try isInPlace?[$0] ?? false || isFull && chunkSize(ofNew: rest[$0], view) != nil
         }
-        let run = rest[..<(end ?? min(rest.endIndex, rest.startIndex + Self.page))]
+        let run = rest[..<(stop ?? min(rest.endIndex, rest.startIndex + Self.page))]
         let page = try plan.page(after: first.seq - 1, onlyTouched: false, limit: run.count)
         try await lines(of: page, view, nil) { try text.add($0) }
         rest = rest.dropFirst(run.count)
@@ -151,7 +153,7 @@ struct PlanPreview: Sendable {
       text.count(newOf: row.size, chunkSize: chunkSize)
       return true
     }
-    guard isInPlace, let settled = row.settled, isAsRecorded(row) else { return false }
+    guard isInPlace, let settled = row.settled else { return false }
     text.count(upToDate: settled.size, chunkSize: settled.chunkSize)
     return true
   }

@@ -8,35 +8,34 @@ import Locks
 final class PlanView {
   let folder: Folder
   let rates: [HostRate: Double]
-  /// Chunk rules of profiles whose transfers need no look at anything; nil for the others.
-  private var rules: [Int64: ChunkSize?] = [:]
-  /// Profiles of downloads that are up to date where their file is as it was left.
-  private var stands: [Int64: Bool] = [:]
+  private var rules: [Int64: Rule] = [:]
+
+  /// What all transfers of a profile share.
+  private struct Rule {
+    /// Nil where what a run would do with a transfer that nothing was begun for depends on more than its row: a local file, a
+    /// host's rate.
+    var chunkSize: ChunkSize?
+    /// Downloads that are done are up to date where their files are as they were left.
+    var isProvedByFile: Bool
+  }
 
   init(folder: Folder, rates: [HostRate: Double]) {
     self.folder = folder
     self.rates = rates
   }
 
-  /// The chunk size of a transfer that nothing was begun for; nil where that, or what a run would do with it, depends on
-  /// more than its row: a local file, a host's rate.
+  /// The chunk size of a transfer that nothing was begun for; nil where it has to be looked at.
   func chunkSize(of row: TransferOutline, in plan: JobLedger) throws -> ChunkSize? {
-    if let known = rules[row.profile] { return known }
-    let settings = try plan.settings(of: row.profile)
-    let rule = settings.flatMap { settings -> ChunkSize? in
-      let isPlain = settings.direction == .download && settings.ifExists == .replace
-      return isPlain && (settings.chunkSize != .auto || rates.isEmpty) ? settings.chunkSize : nil
-    }
-    // Rows that each say something of their own must not fill the memory.
-    if rules.count >= 1024 { rules.removeAll() }
-    rules[row.profile] = rule
-    return rule
+    try rule(of: row.profile, in: plan).chunkSize
   }
 
-  /// Which of these downloads are done and their files as they were left, so that they are up to date; not those where
-  /// that depends on more. A million looks at files take the time, so that all cores share them.
-  func inPlace(_ rows: [TransferOutline], in plan: JobLedger) throws -> [Bool] {
-    let asked = try rows.map { try stands($0.profile, in: plan) ? $0.settled : nil }
+  /// Which of these transfers are downloads that are done and have their files as they were left, so that they are up to
+  /// date; false where that depends on more. The looks at a million files take the time, so that all cores share them.
+  func inPlace(_ rows: [TransferOutline?], in plan: JobLedger) throws -> [Bool] {
+    let asked = try rows.map { row -> SettledOutline? in
+      guard let row, let settled = row.settled else { return nil }
+      return try rule(of: row.profile, in: plan).isProvedByFile ? settled : nil
+    }
     guard asked.contains(where: { $0 != nil }) else { return Array(repeating: false, count: rows.count) }
     let (folder, share) = (folder, (rows.count + Self.shares - 1) / Self.shares)
     let found = Locked(Array(repeating: [Bool](), count: Self.shares))
@@ -52,13 +51,17 @@ final class PlanView {
 
   private static let shares = 8
 
-  private func stands(_ profile: Int64, in plan: JobLedger) throws -> Bool {
-    if let known = stands[profile] { return known }
-    let settings = try plan.settings(of: profile)
-    let answer =
-      settings.map { $0.direction == .download && $0.then == nil && $0.refresh != .always } ?? false
-    if stands.count >= 1024 { stands.removeAll() }
-    stands[profile] = answer
-    return answer
+  private func rule(of profile: Int64, in plan: JobLedger) throws -> Rule {
+    if let known = rules[profile] { return known }
+    var rule = Rule(chunkSize: nil, isProvedByFile: false)
+    if let settings = try plan.settings(of: profile), settings.direction == .download {
+      let isFixed = settings.chunkSize != .auto || rates.isEmpty
+      rule.chunkSize = settings.ifExists == .replace && isFixed ? settings.chunkSize : nil
+      rule.isProvedByFile = settings.then == nil && settings.refresh != .always
+    }
+    // Rows that each say something of their own must not fill the memory.
+    if rules.count >= 1024 { rules.removeAll() }
+    rules[profile] = rule
+    return rule
   }
 }
