@@ -50,10 +50,10 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
   /// Whether the caller runs on this thread. Not inlined: an async function must not keep the answer across a suspension.
   @inline(never) package var isCurrent: Bool { thread.load(ordering: .acquiring) == UInt(pthread_self()) }
 
-  /// Whether it works, or slept for less than half a millisecond: what it waits for comes from others.
-  package var isBusy: Bool {
+  /// Whether it works, or has slept for less than so many seconds: what it waits for comes from others.
+  package func wasBusy(_ seconds: Double) -> Bool {
     let since = asleepSince.load(ordering: .relaxed)
-    return since == 0 || Monotonic.now - Double(since) / 1e9 < 0.0005
+    return since == 0 || Monotonic.now - Double(since) / 1e9 < seconds
   }
 
   /// Runs the work on the thread: at once where the caller is there, else in its next turn.

@@ -28,7 +28,7 @@ package final class LedgerWriter: Sendable {
     var isClosing = false
     var hasEnded = false
     var error: (any Error)?
-    var isBusy: @Sendable () -> Bool = { true }
+    var isBusy: @Sendable (_ recently: Double) -> Bool = { _ in true }
   }
 
   /// Seconds that what nobody waits for waits for company at most, and their share of the time since the beginning.
@@ -37,6 +37,8 @@ package final class LedgerWriter: Sendable {
   private static let longestGathering = 0.01
   /// Microseconds.
   private static let gatheringStep: UInt32 = 500
+  /// Seconds.
+  private static let shortestIdling = 0.0005
   private static let mostKept = 2
   /// Seconds of making files before a group; who finds no time then waits for the next one.
   private static let longestMaking = 0.01
@@ -59,7 +61,11 @@ package final class LedgerWriter: Sendable {
   }
 
   /// Says who could bring waiters company: while they are not busy, and wait themselves, nobody waits for them.
-  package func gathers(while isBusy: @escaping @Sendable () -> Bool) { state.withLock { $0.isBusy = isBusy } }
+  ///
+  /// - Parameter isBusy: whether they are, or were some seconds ago.
+  package func gathers(while isBusy: @escaping @Sendable (_ recently: Double) -> Bool) {
+    state.withLock { $0.isBusy = isBusy }
+  }
 
   package func submit(_ change: LedgerChange) {
     let first = state.withLock { state in
@@ -121,6 +127,8 @@ package final class LedgerWriter: Sendable {
   private func run() {
     // How many waited for the last group: where many do, as many more come in a moment.
     var crowd = 0
+    // Seconds that the last group's commit took.
+    var cost = 0.0
     // Groups in a row that starts were left out of.
     var kept = 0
     let began = SystemClock.uptime
@@ -129,7 +137,7 @@ package final class LedgerWriter: Sendable {
       // A little patience makes groups of what comes in quick succession; waiters end it.
       let idle = state.withLock { !$0.isUrgent && !$0.isClosing }
       if idle { _ = wake.wait(timeout: .now() + patience(since: began)) }
-      gather(crowd)
+      gather(crowd, cost)
       // What was said so far goes with this group.
       while wake.wait(timeout: .now()) == .success {}
       let (made, waiters) = make(takeWaiters())
@@ -145,7 +153,7 @@ package final class LedgerWriter: Sendable {
         return (changes, state.isClosing)
       }
       if kept > 0 { wake.signal() }
-      commit(changes + made, waiters)
+      cost = commit(changes + made, waiters)
       if !changes.isEmpty || !made.isEmpty { crowd = waiters.count }
       // Closing waits for what was submitted while the last group was written.
       let isDone = state.withLock { state in
@@ -166,12 +174,12 @@ package final class LedgerWriter: Sendable {
     min(Self.longestPatience, (SystemClock.uptime - began) * Self.patience)
   }
 
-  /// Waits for as many as came last time, while somebody could bring more.
-  private func gather(_ crowd: Int) {
+  /// Waits for as many as came last time, or as long as a group costs, while somebody could bring more.
+  private func gather(_ crowd: Int, _ cost: Double) {
     guard crowd > 1 else { return }
     let isBusy = state.withLock { $0.isBusy }
-    let end = DispatchTime.now() + min(Self.longestGathering, Double(crowd) * 0.0005)
-    while DispatchTime.now() < end, isBusy() { usleep(Self.gatheringStep) }
+    let end = DispatchTime.now() + min(Self.longestGathering, max(Double(crowd) * 0.0005, cost))
+    while DispatchTime.now() < end, isBusy(max(Self.shortestIdling, cost)) { usleep(Self.gatheringStep) }
   }
 
   private func takeWaiters() -> [Waiter] {
@@ -219,7 +227,9 @@ package final class LedgerWriter: Sendable {
     return (changes, ready)
   }
 
-  private func commit(_ changes: [LedgerChange], _ waiters: [Waiter]) {
+  /// - Returns: seconds that the group took to be on disk.
+  private func commit(_ changes: [LedgerChange], _ waiters: [Waiter]) -> Double {
+    let began = SystemClock.uptime
     var failure = state.withLock { $0.error }
     if failure == nil, !changes.isEmpty {
       do {
@@ -233,6 +243,7 @@ package final class LedgerWriter: Sendable {
         onFailure(error)
       }
     }
+    let cost = SystemClock.uptime - began
     for waiter in waiters where !waiter.works { waiter.goOn(failure) }
     let end = DispatchTime.now() + Self.longestWork
     for waiter in waiters where waiter.works {
@@ -242,6 +253,7 @@ package final class LedgerWriter: Sendable {
         DispatchQueue.global().async { [failure] in waiter.goOn(failure) }
       }
     }
+    return cost
   }
 
   /// The changes of a group without those that a later one of the same transfer writes over.

@@ -41,7 +41,7 @@ struct EngineSetUp {
     let halves = job.templates.contains { $0.direction == .copy } ? 2 : 1
     let most = max(16, policies.values.reduce(0) { $0 + $1 }) * halves
     thread = try NetworkThread(limits: ConnectionLimits(total: most, perOrigin: most))
-    writer.gathers { [thread] in thread.isBusy }
+    writer.gathers { [thread] in thread.wasBusy($0) }
     let secrets = command.secrets.source
     let curl = CurlTransport(
       thread: thread, userAgent: "haul/\(ToolVersion.current)",
