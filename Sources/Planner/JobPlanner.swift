@@ -28,7 +28,7 @@ package enum JobPlanner {
     var ordinal: Int64 = 0
     try pass(context, faults) { planned, _, template in
       unique.note(planned)
-      needs.note(planned)
+      needs.note(planned, template: template)
       guard let part else { return try each(planned) }
       ordinal += 1
       guard part.holds(planned.id, template: template) else { return }

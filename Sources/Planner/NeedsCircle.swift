@@ -1,4 +1,4 @@
-/// Needs that rows name, between ids that are known by their hashes.
+/// What waits for what, where rows name their needs: transfers, known by the hashes of their ids, and whole fan-outs.
 struct NeedsCircle {
   /// Needs that are looked at: some hundred bytes each. A circle in a larger job is seen when nothing can go on.
   private static let most = 100_000
@@ -10,6 +10,11 @@ struct NeedsCircle {
     count += more.count
     guard count <= Self.most else { return needs = [:] }
     needs[id, default: []] += more
+  }
+
+  /// Says that all of a fan-out waits for one of its transfers, which has needs of its own.
+  mutating func note(_ id: UInt64, of fanOut: UInt64) {
+    if count <= Self.most { needs[fanOut, default: []].append(id) }
   }
 
   /// Ids that wait for each other, or behind such ones: none of them would ever have its turn.

@@ -10,6 +10,14 @@ final class NeedsWatch {
   /// Hashes of the ids whose needs run in a circle.
   var circling: Set<UInt64> { circle.members }
   private let rowTemplates: Set<String>
+  /// By template: what stands for it in the circle, all of a fan-out or the one transfer.
+  private let standIns: [UInt64]
+  /// The same, by the pattern that means all of a fan-out.
+  private var fanOuts: [String: UInt64] = [:]
+  /// By what the ids of a fan-out begin with: those whose needs no row decides.
+  private var plain: [(prefix: String, standIn: UInt64)] = []
+  /// Patterns that may match some transfers of rows, and who needs those.
+  private var parts: [(owner: UInt64, pattern: GlobPattern)] = []
 
   init(job: Job) {
     var rowTemplates: Set<String> = []
@@ -31,18 +39,55 @@ final class NeedsWatch {
       }
     }
     self.rowTemplates = rowTemplates
+    standIns = job.templates.map { NameHash.of($0.fanOut == .single ? $0.id : Self.all(of: $0)) }
+    if !rowTemplates.isEmpty { noteTemplates(of: job) }
   }
 
-  func note(_ planned: PlannedTransfer) {
+  /// What the manifest says without its rows is free of circles: with what rows say, it may not be.
+  private func noteTemplates(of job: Job) {
+    let templates = zip(job.templates, standIns).filter { !$0.0.isDisabled }
+    for (template, standIn) in templates where template.fanOut != .single {
+      fanOuts[Self.all(of: template)] = standIn
+      if !rowTemplates.contains(template.id) { plain.append((template.id + "/", standIn)) }
+    }
+    for (template, standIn) in templates {
+      for pattern in (template.settings.values.first?.needs ?? []).compactMap({ try? GlobPattern($0) }) {
+        for (other, target) in templates where other.id != template.id {
+          let (isSingle, isByRow) = (other.fanOut == .single, rowTemplates.contains(other.id))
+          if isSingle ? pattern.matches(other.id) : pattern.coversAll(below: other.id) {
+            circle.note(standIn, needs: [target])
+          } else if !isSingle, pattern.mayMatch(below: other.id) {
+            // All that rows without needs of their own wait for is what their fan-out waits for.
+            if isByRow { parts.append((standIn, pattern)) } else { circle.note(standIn, needs: [target]) }
+          }
+        }
+      }
+    }
+  }
+
+  private static func all(of template: TransferTemplate) -> String {
+    GlobPattern.escape(template.id) + "/**"
+  }
+
+  /// - Parameter template: the index of the template that the transfer was made of.
+  func note(_ planned: PlannedTransfer, template: Int) {
     if !open.isEmpty {
       open.removeAll { item in
         planned.id.hasPrefix(item.pattern.fixedPart) && item.pattern.matches(planned.id)
       }
     }
     guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
-    let hashes = planned.settings.needs.filter { !GlobPattern.isPattern($0) }.map { NameHash.of($0) }
+    let ids = planned.settings.needs.filter { !GlobPattern.isPattern($0) }
+    let hashes = ids.map { NameHash.of($0) }
     rowNeeds.formUnion(hashes)
-    if !hashes.isEmpty { circle.note(NameHash.of(planned.id), needs: hashes) }
+    let whole =
+      planned.settings.needs.compactMap { fanOuts[$0] }
+      + plain.filter { fanOut in ids.contains { $0.hasPrefix(fanOut.prefix) } }.map(\.standIn)
+    guard !hashes.isEmpty || !whole.isEmpty else { return }
+    let id = NameHash.of(planned.id)
+    circle.note(id, needs: hashes + whole)
+    circle.note(id, of: standIns[template])
+    for part in parts where part.pattern.matches(planned.id) { circle.note(id, of: part.owner) }
   }
 
   func report(to faults: PlanFaults) {

@@ -135,6 +135,27 @@ import Testing
     for (line, circle) in zip(outcome.lines, circles) { #expect(line.hasPrefix(circle)) }
   }
 
+  /// A single transfer that waits for rows, or another fan-out that does, closes a circle as well as a row.
+  @Test(
+    arguments: [
+      ("a,x\nb,y\n", "[l]", [2]), ("a,x\nb,y\n", "[\"l/a*\"]", [2]), ("a,x\nb,y\n", "[l/b]", []),
+      ("a,y\nb,x\nc,l/b\n", "[l/c]", [3, 4]), ("a,m/1\nb,y\n", "[y]", []), ("a,m/1\nb,y\n", "[l]", [2]),
+    ] as [(String, String, [Int])])
+  func needsInACircleAmongTemplates(_ rows: String, _ needsOfX: String, _ lines: [Int]) throws {
+    let fixture = try PlanFixture(["rows.csv": "k,after\n" + rows, "one.txt": "1\n"])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: x, download: "web:x", to: x, needs: \(needsOfX) }
+        - { id: y, download: "web:y", to: y }
+        - { id: m, for_each: { list: one.txt, key: "${each.line}" }, download: "web:${each.line}", to: "m/${each.line}", needs: [x] }
+        - { id: l, for_each: { csv: rows.csv, key: "${each.k}" }, download: "web:${each.k}", to: "o/${each.k}", needs: ["${each.after}"] }
+      """)
+    let circles = lines.map { "jobs/rows.csv:\($0):1: error: `needs` runs in a circle" }
+    #expect(outcome.lines.count == circles.count, "\(outcome.lines)")
+    for (line, circle) in zip(outcome.lines, circles) { #expect(line.hasPrefix(circle)) }
+  }
+
   /// A store's keys: what can't be placed is a transfer that will fail, by itself.
   @Test func keysOfAStore() throws {
     let fixture = try PlanFixture()
