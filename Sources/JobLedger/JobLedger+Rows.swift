@@ -18,6 +18,8 @@ extension JobLedger {
   package func renewURLs(_ rows: [RenewedRow]) throws {
     guard !rows.isEmpty else { return }
     try write { db in
+      // They are no longer what the rows said that the plan was compiled from.
+      try db.execute(sql: "DELETE FROM meta WHERE name = ?", arguments: [Self.rowsFrom])
       for row in rows {
         for (column, value) in [("source", row.source), ("destination", row.destination)]
         where value.utf8.contains(UInt8(ascii: "?")) {

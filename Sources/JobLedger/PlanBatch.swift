@@ -14,6 +14,7 @@ package struct PlanBatch: Sendable {
     var knownSize: Int64?
     var takesSourceName: Bool
     var ordinal: Int64?
+    var rowDigest: UInt64?
     /// Index in `settings`.
     var settings: Int
   }
@@ -26,7 +27,11 @@ package struct PlanBatch: Sendable {
   /// By row: the identity that the plan of the version before has it under, where that is another.
   private var former: [Int: [UInt8]] = [:]
 
-  package init() {}
+  /// Rows of files that are as they were, in place of transfers.
+  let kept: [RowMark]
+
+  package init() { kept = [] }
+  package init(kept: [RowMark]) { self.kept = kept }
 
   package var count: Int { rows.count }
 
@@ -58,7 +63,7 @@ package struct PlanBatch: Sendable {
       Row(
         id: id, source: source, destination: destination, expect: bytes.count, start: start,
         knownSize: transfer.knownSize, takesSourceName: transfer.takesSourceName, ordinal: transfer.ordinal,
-        settings: settings.count - 1))
+        rowDigest: transfer.rowDigest, settings: settings.count - 1))
   }
 
   func formerIdentity(_ index: Int) -> [UInt8]? { former[index] }

@@ -31,12 +31,14 @@ extension JobLedger {
   /// - Parameters:
   ///   - now: when it is compiled, seconds since 1970.
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
+  ///   - rows: the same without the files of rows, where their rows have digests.
   ///   - fill: called with a function that adds some transfers.
+  /// - Throws: `StaleRows`, beside what `fill` throws.
   package func compile(
-    at now: Double = SystemClock.now, from mark: () -> String? = { nil },
+    at now: Double = SystemClock.now, from mark: () -> String? = { nil }, rows: () -> String? = { nil },
     batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: mark) { writer in try fill { try writer.add($0) } }
+    try compile(at: now, from: mark, rows: rows) { writer in try fill { try writer.add($0) } }
   }
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
@@ -44,7 +46,7 @@ extension JobLedger {
     at now: Double = SystemClock.now,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: { nil }) { writer in
+    try compile(at: now, from: { nil }, rows: { nil }) { writer in
       try fill { transfer, identity in
         var one = PlanBatch()
         one.append(transfer, identity: identity)
@@ -54,7 +56,7 @@ extension JobLedger {
   }
 
   private func compile(
-    at now: Double, from mark: () -> String?, with fill: (PlanWriter) throws -> Void
+    at now: Double, from mark: () -> String?, rows: () -> String?, with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db, at: now)
@@ -66,7 +68,12 @@ extension JobLedger {
         sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
         arguments: [PlanIdentityForm.meta, PlanIdentityForm.current])
       // In the same transaction: a mark never speaks of another plan.
-      try db.execute(sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count')")
+      try db.execute(
+        sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count', ?)",
+        arguments: [Self.rowsFrom])
+      if let base = rows() {
+        try db.execute(sql: "INSERT INTO meta VALUES (?, ?)", arguments: [Self.rowsFrom, base])
+      }
       if let mark = mark() {
         try db.execute(
           sql: "INSERT INTO meta VALUES ('compiled_from', ?), ('compiled_count', ?)",
@@ -89,6 +96,9 @@ extension JobLedger {
   }
 }
 
+/// What was to be kept is not in the plan: all has to be compiled.
+package struct StaleRows: Error {}
+
 /// The state of one compile, inside its transaction.
 private final class PlanWriter {
   private let db: Database
@@ -100,6 +110,8 @@ private final class PlanWriter {
   private var profiles: [TransferSettings: Int64] = [:]
   /// By `PlannedTransfer.settingsGroup`.
   private var groups: [Int: Int64] = [:]
+  private let marks: RowMarkWriter
+  private var keepsRows = false
   private let insert: TransferInsert
   private let compare: Statement
   private let find: Statement
@@ -110,6 +122,7 @@ private final class PlanWriter {
     self.db = db
     isFirst = try Int.fetchOne(db, sql: "SELECT 1 FROM transfer LIMIT 1") == nil
     if !isFirst { try db.execute(sql: Schema.indexes) }
+    marks = try RowMarkWriter(db)
     insert = try TransferInsert(db, at: now)
     compare = try db.makeStatement(
       sql: """
@@ -131,10 +144,13 @@ private final class PlanWriter {
   }
 
   func add(_ batch: PlanBatch) throws {
+    try keep(batch.kept)
     let profiles = try batch.settings.map { try profile($0.value, group: $0.group) }
     if isFirst {
       try insert.insert(0..<batch.count, of: batch, profiles: profiles)
       change.added += batch.count
+      let first = db.lastInsertedRowID - Int64(batch.count) + 1
+      for index in 0..<batch.count { try mark(index, of: batch, as: first + Int64(index)) }
       return
     }
     var index = 0
@@ -144,10 +160,26 @@ private final class PlanWriter {
       if try !keep(index, of: batch, profiles) {
         try insert.insert(index..<index + 1, of: batch, profiles: profiles)
         seen.insert(db.lastInsertedRowID)
+        try mark(index, of: batch, as: db.lastInsertedRowID)
         change.added += 1
       }
       index += 1
     }
+  }
+
+  private func keep(_ rows: [RowMark]) throws {
+    guard let last = rows.last else { return }
+    for row in rows {
+      seen.insert(row.seq)
+      try marks.add(row)
+    }
+    change.kept += rows.count
+    expected = last.seq + 1
+    keepsRows = true
+  }
+
+  private func mark(_ index: Int, of batch: PlanBatch, as seq: Int64) throws {
+    if let digest = batch.rows[index].rowDigest { try marks.add(RowMark(digest: digest, seq: seq)) }
   }
 
   /// Passes over transfers that the plan has in this order and just as they are.
@@ -173,6 +205,7 @@ private final class PlanWriter {
         try binding.bind(row.ordinal, at: 9)
         guard try binding.hasRow() else { return }
         seen.insert(expected)
+        try mark(index, of: batch, as: expected)
         expected += 1
         change.kept += 1
         index += 1
@@ -194,6 +227,7 @@ private final class PlanWriter {
     let profile = profiles[new.settings]
     let seq: Int64 = row["seq"]
     seen.insert(seq)
+    try mark(index, of: batch, as: seq)
     expected = seq + 1
     let old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
     let sameExpect = row["expect"] as String? == expect
@@ -216,14 +250,19 @@ private final class PlanWriter {
     return true
   }
 
+  /// - Throws: `StaleRows`.
   func finish() throws -> PlanChange {
+    try marks.flush()
     if isFirst {
+      guard !keepsRows else { throw StaleRows() }
       try db.execute(sql: Schema.indexes)
       return change
     }
     var gone: [Int64] = []
     let rows = try Int64.fetchCursor(db, sql: "SELECT seq FROM transfer WHERE live = 1")
-    while let seq = try rows.next() { if !seen.contains(seq) { gone.append(seq) } }
+    var found = 0
+    while let seq = try rows.next() { if seen.contains(seq) { found += 1 } else { gone.append(seq) } }
+    if keepsRows, found != change.added + change.kept + change.adjusted { throw StaleRows() }
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
     if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }

@@ -128,6 +128,11 @@ enum Schema {
       try db.execute(sql: "ALTER TABLE transfer ADD COLUMN ordinal INTEGER CHECK (ordinal > 0)")
     }
     migrator.registerMigration("26 listings that are under way") { db in try db.execute(sql: listings) }
+    migrator.registerMigration("27 rows of files as they were compiled") { db in
+      // See `RowMarkWriter`.
+      try db.execute(
+        sql: "CREATE TABLE row_mark (number INTEGER PRIMARY KEY, marks BLOB NOT NULL) STRICT")
+    }
     return migrator
   }
 

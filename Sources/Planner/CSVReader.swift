@@ -15,7 +15,7 @@ final class CSVReader: RowReader {
 
   private let buffer: RowBuffer
   private let givenColumns: [String]?
-  private var width = 0
+  private var header: [String] = []
   private var bound: [Int] = []
   private var cells: [Cell] = []
   private var rowStart = 0
@@ -28,7 +28,7 @@ final class CSVReader: RowReader {
   }
 
   func bind(_ names: [String]) throws(RowFault) -> (missing: [String], known: [String]) {
-    var header = givenColumns ?? []
+    header = givenColumns ?? []
     if givenColumns == nil {
       guard try advance() else {
         throw RowFault(
@@ -49,16 +49,16 @@ final class CSVReader: RowReader {
         header.append(name)
       }
     }
-    width = header.count
     bound = names.map { header.firstIndex(of: $0) ?? 0 }
     return (names.filter { !header.contains($0) }, header)
   }
 
   func next() throws(RowFault) -> Bool {
     guard try advance() else { return false }
-    guard cells.count == width else {
+    guard cells.count == header.count else {
       throw fault(
-        "the row has \(cells.count) cells, and there are \(width) columns", at: rowStart, isFinal: false,
+        "the row has \(cells.count) cells, and there are \(header.count) columns", at: rowStart,
+        isFinal: false,
         hint: "a cell with a comma is quoted")
     }
     return true
@@ -71,6 +71,15 @@ final class CSVReader: RowReader {
     guard !cell.hasDoubledQuotes, cell.start < cell.end else { return false }
     bytes += buffer.bytes[cell.start..<cell.end]
     return true
+  }
+
+  func appendRow(to bytes: inout [UInt8]) -> Bool {
+    bytes += buffer.bytes[rowStart..<buffer.start]
+    return true
+  }
+
+  func appendHead(to bytes: inout [UInt8]) {
+    for name in header { bytes += name.utf8 + [0] }
   }
 
   func place(_ index: Int?) -> RowPlace {

@@ -43,6 +43,11 @@ final class JSONLinesReader: RowReader {
     }
   }
 
+  func appendRow(to bytes: inout [UInt8]) -> Bool {
+    bytes += buffer.bytes[current]
+    return true
+  }
+
   func place(_ index: Int?) -> RowPlace {
     let at = index.flatMap { values.isEmpty ? nil : values[$0]?.index } ?? current.lowerBound
     return buffer.place(of: at, from: current.lowerBound, line: line)

@@ -16,12 +16,15 @@ package enum JobPlanner {
   /// transfer's id. What `each` throws ends the expansion and is thrown on. Without a `lister` remote prefixes are
   /// taken as they are, and nothing is said of what lies below them. A destination in `state` is an error, but for those
   /// that a listing finds. With a `part`, `each` is called for its transfers alone, which have their ordinals then; the
-  /// diagnostics are those of the whole job all the same.
+  /// diagnostics are those of the whole job all the same. Rows that are `known` count, but nothing is planned for them:
+  /// whether others may stand beside them is left to the caller.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
-    state: StateFolders? = nil, part: PartRule? = nil, each: (PlannedTransfer) throws -> Void
+    state: StateFolders? = nil, part: PartRule? = nil, known: (any KnownRows)? = nil,
+    each: (PlannedTransfer) throws -> Void
   ) throws -> [Diagnostic] {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
+    context.known = known
     let faults = PlanFaults()
     let unique = Uniqueness()
     let needs = NeedsWatch(job: job)
@@ -38,6 +41,8 @@ package enum JobPlanner {
     }
     unique.settle(needs: needs.rowNeeds, circling: needs.circling)
     if unique.hasSuspects {
+      // Only the first pass hands on what is known.
+      context.known = nil
       // A hash that came twice may be chance: a second pass compares the texts themselves.
       try pass(context, PlanFaults()) { planned, places, _ in
         unique.confirm(planned, places, faults)
@@ -68,6 +73,7 @@ final class PlanContext {
   let links: DestinationLinks
   private let state: StateFolderCheck?
   let scratch = TextScratch()
+  var known: (any KnownRows)?
 
   init(
     job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?, state: StateFolders?

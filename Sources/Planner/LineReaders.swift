@@ -33,6 +33,11 @@ final class ListReader: RowReader {
     return true
   }
 
+  func appendRow(to bytes: inout [UInt8]) -> Bool {
+    bytes += buffer.bytes[current]
+    return true
+  }
+
   func place(_ index: Int?) -> RowPlace {
     buffer.place(of: current.lowerBound, from: current.lowerBound, line: line)
   }
@@ -101,6 +106,11 @@ final class ChecksumsReader: RowReader {
       }
     }
     return result
+  }
+
+  func appendRow(to bytes: inout [UInt8]) -> Bool {
+    bytes += buffer.bytes[current]
+    return true
   }
 
   func place(_ index: Int?) -> RowPlace {

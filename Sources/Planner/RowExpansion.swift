@@ -26,6 +26,8 @@ struct RowExpansion {
     let planner = expansion.planner(columns: columns)
     let places = planner.places(expansion, row: reader)
     var count = 0
+    var head = Array("\(expansion.index)".utf8) + [0]
+    reader.appendHead(to: &head)
     while let isRow = next(reader) {
       guard isRow else { continue }
       var entry = EntryPlanner.Entry.row
@@ -43,7 +45,9 @@ struct RowExpansion {
         }
       }
       count += 1
-      guard let planned = expansion.planned(planner, entry, row: reader) else { continue }
+      guard case .new(let digest) = try look(at: reader, behind: head) else { continue }
+      guard var planned = expansion.planned(planner, entry, row: reader) else { continue }
+      planned.rowDigest = digest
       try visit(planned, places)
     }
     if let message = listing?.folders.message { expansion.faults.warning(message, at: place) }
@@ -52,6 +56,19 @@ struct RowExpansion {
       let nothing = "`\(expansion.context.shown(source.path))` has no rows"
       expansion.empty(listing?.selection.emptiness(nothing) ?? nothing, rule, at: place)
     }
+  }
+
+  private enum Look {
+    case known
+    /// The digest is nil where nobody asks for it.
+    case new(digest: UInt64?)
+  }
+
+  private func look(at row: any RowReader, behind head: [UInt8]) throws -> Look {
+    guard let known = expansion.context.known else { return .new(digest: nil) }
+    var bytes = head
+    guard row.appendRow(to: &bytes) else { return .new(digest: nil) }
+    return try known.digest(of: bytes).map { .new(digest: $0) } ?? .known
   }
 
   private func open() throws -> any RowReader {

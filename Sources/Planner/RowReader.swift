@@ -10,6 +10,10 @@ protocol RowReader: AnyObject {
   func value(_ index: Int) throws(ValueFault) -> String
   /// Appends a bound column of the current row as it stands in the file; false where its value is to be read.
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool
+  /// Appends the current row's bytes; false where the row is not a piece of its file.
+  func appendRow(to bytes: inout [UInt8]) -> Bool
+  /// Appends what says what the rows' cells mean.
+  func appendHead(to bytes: inout [UInt8])
   /// The path of the file that the rows stand in, where it is another than the one that the manifest names.
   var file: String? { get }
   /// The current row's first line.
@@ -20,6 +24,8 @@ protocol RowReader: AnyObject {
 
 extension RowReader {
   var file: String? { nil }
+  func appendRow(to bytes: inout [UInt8]) -> Bool { false }
+  func appendHead(to bytes: inout [UInt8]) {}
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool { false }
 }
 

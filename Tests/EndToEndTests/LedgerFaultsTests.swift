@@ -150,7 +150,7 @@ struct LedgerFaultsTests {
         + " DROP INDEX progress_inode; DROP INDEX progress_begun; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
         + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent;"
         + " DROP TABLE host; DROP TABLE former_endpoint; DROP TABLE host_rate; DROP TABLE host_concurrency;"
-        + " DROP TABLE notice; DROP TABLE selected; DROP TABLE listed_name; DROP TABLE listing_part; DROP TABLE listing;"
+        + " DROP TABLE notice; DROP TABLE selected; DROP TABLE listed_name; DROP TABLE listing_part; DROP TABLE listing; DROP TABLE row_mark;"
         + [
           "diagnostic.count", "diagnostic.subjects", "run.is_over", "run.selection", "run.left_manifest",
           "run.totals", "run.pauses",

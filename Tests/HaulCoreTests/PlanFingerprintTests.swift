@@ -19,7 +19,8 @@ struct PlanFingerprintTests {
     let job = try #require(read.job)
     func of(_ overrides: [String: String], _ run: String) -> String? {
       PlanFingerprint.of(
-        job, file: file, read: read, overrides: overrides, run: RunValues(id: run, startedAt: 1_767_225_600))
+        job, file: file, read: read, overrides: overrides, run: RunValues(id: run, startedAt: 1_767_225_600))?
+        .whole
     }
     #expect(of([:], "R") != nil)
     #expect(of([:], "R") == of([:], "S"), "nothing of the plan depends on the run")
@@ -36,7 +37,7 @@ struct PlanFingerprintTests {
       let read = file.read(overrides: [:])
       return PlanFingerprint.of(
         try #require(read.job, "\(read.diagnostics)"), file: file, read: read, overrides: [:],
-        run: RunValues(id: "R", startedAt: 1_767_225_600))
+        run: RunValues(id: "R", startedAt: 1_767_225_600))?.whole
     }
     let first = try of("vars: { a: b }")
     #expect(try first != nil && first == of("vars: { a: b }") && first != of("vars: { a: c }"))
@@ -61,7 +62,8 @@ struct PlanFingerprintTests {
     let read = file.read(overrides: [:])
     let job = try #require(read.job, "\(read.diagnostics)")
     let both = ["R", "S"].map {
-      PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: $0, startedAt: 0))
+      PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: $0, startedAt: 0))?
+        .whole
     }
     #expect(both[0] != nil && both[0] != both[1])
   }
@@ -83,10 +85,39 @@ struct PlanFingerprintTests {
     let job = try #require(read.job, "\(read.diagnostics)")
     // A file that was written just now may change again, unseen.
     try await Task.sleep(for: .milliseconds(300))
-    let marks = [0.0, 0.0, 86_400.0].map {
+    let found = [0.0, 0.0, 86_400.0].map {
       PlanFingerprint.of(job, file: file, read: read, overrides: [:], run: RunValues(id: "R", startedAt: $0))
     }
+    #expect(found.allSatisfy { $0?.rows == nil })
+    let marks = found.map { $0?.whole }
     #expect(marks[0] != nil && marks[0] == marks[1] && (marks[0] != marks[2]) == isOfRun)
+  }
+
+  /// Rows may be compared with those of the last compile where each transfer follows from its own row.
+  @Test(
+    arguments: [
+      (#"{ id: a, for_each: { csv: rows.csv }, download: "web:${each.k}", to: "in/${each.k}" }"#, true),
+      (
+        #"{ id: a, for_each: { csv: rows.csv }, download: "web:${each.k}", to: "in/${each.k}", needs: [b] }"#,
+        false
+      ),
+    ])
+  func rowsThatFollowFromThemselves(_ transfer: String, _ isByRow: Bool) throws {
+    let fixture = try CoreFixture()
+    try fixture.scratch.write("rows.csv", "k\nx\n")
+    let file = try fixture.manifest(Self.job(transfer + "\n  - { id: b, download: \"web:b\", to: b }"))
+    let read = file.read(overrides: [:])
+    let job = try #require(read.job, "\(read.diagnostics)")
+    func of(_ shard: Shard? = nil) -> String? {
+      PlanFingerprint.of(
+        job, file: file, read: read, overrides: [:], run: RunValues(id: "R", startedAt: 0), shard: shard)?
+        .rows
+    }
+    let first = of()
+    #expect((first != nil) == isByRow)
+    #expect(try of(Shard("1/2")) == nil)
+    try fixture.scratch.write("rows.csv", "k\nx\ny\n")
+    #expect(of() == first)
   }
 
   @Test func aFileThatJustChangedIsNotSettled() throws {

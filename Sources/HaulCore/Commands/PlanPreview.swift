@@ -60,7 +60,7 @@ struct PlanPreview: Sendable {
       let folders = state.folders(for: job)
       let kept = recorded == nil ? KeptPlan(of: name, state) : nil
       let base = recorded ?? kept?.ledger
-      if let mark, let base, try base.compiled(from: mark) != nil {
+      if let compiledFrom = mark?.whole, let base, try base.compiled(from: compiledFrom) != nil {
         if let folders, try base.hasDestination(in: StateFolderCheck(folders).holds) {
           // What `run` has compiled holds these, too: each fails by itself there.
           let found = try PlanCompiler.check(job, run: values, sparing: folders).diagnostics
@@ -85,7 +85,7 @@ struct PlanPreview: Sendable {
           dependsOnEnvironment: !read.environment.isEmpty)
       }
       let compiled = try PlanCompiler.compile(
-        job, run: values, mark: recorded == nil ? mark : nil, former: former, into: draft.ledger,
+        job, run: values, mark: mark, isKept: recorded == nil, former: former, into: draft.ledger,
         lister: lister, sparing: folders, part: state.shard.map { PartRule(job, $0) })
       if recorded == nil { try draft.ledger.forgetRetired() }
       return PlanPreview(

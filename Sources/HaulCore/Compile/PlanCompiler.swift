@@ -19,30 +19,36 @@ enum PlanCompiler {
     var missingCount: Int
   }
 
-  /// Transfers that are handed on at a time.
-  private static let batch = 128
-
   /// Missing sources are named up to this many, and counted beyond.
   static let missingLimit = 100
 
   /// - Throws: `Faulty`; `LedgerError`; `Failure` where a remote prefix can't be listed.
   /// - Parameters:
-  ///   - mark: what the plan is compiled from (`PlanFingerprint`); nil where that can't be told.
+  ///   - mark: what the plan is compiled from; nil where that can't be told.
+  ///   - isKept: whether the ledger may say that it is compiled from that.
   ///   - state: folders in which a destination is an error; nil where that is left to its transfer.
   ///   - part: which transfers are kept, where that is not all.
   static func compile(
-    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?,
+    _ job: Job, run: RunValues, mark: PlanFingerprint?, isKept: Bool = true, former: FormerIdentity?,
     into ledger: JobLedger, lister: PrefixLister?, sparing state: StateFolders? = nil, part: PartRule? = nil
   ) throws -> Compiled {
-    if let mark, let kept = try ledger.compiled(from: mark) {
+    if isKept, let mark = mark?.whole, let kept = try ledger.compiled(from: mark) {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
     // Before the transaction that the plan is written in: a kill keeps what was listed.
     try lister?.listAll(job, run: run)
+    func compile(comparing: Bool) throws -> Compiled {
+      try Self.compile(
+        job, run: run, mark: mark, isKept: isKept, former: former, listed: lister, into: ledger,
+        sparing: state, part: part, comparing: comparing)
+    }
     do {
-      return try compile(
-        job, run: run, mark: mark, former: former, listed: lister, into: ledger, sparing: state,
-        part: part)
+      if former == nil, let rows = mark?.rows, try ledger.hasRows(from: rows),
+        try state.map({ try !ledger.hasDestination(in: StateFolderCheck($0).holds) }) ?? true
+      {
+        do { return try compile(comparing: true) } catch is ComparedRows.Unlike {} catch is StaleRows {}
+      }
+      return try compile(comparing: false)
     } catch let faulty as Faulty {
       // What the fault lies in may be mended there: the next compile looks again.
       try ledger.forgetListings()
@@ -51,17 +57,30 @@ enum PlanCompiler {
   }
 
   private static func compile(
-    _ job: Job, run: RunValues, mark: String?, former: FormerIdentity?, listed lister: PrefixLister?,
-    into ledger: JobLedger, sparing state: StateFolders?, part: PartRule?
+    _ job: Job, run: RunValues, mark: PlanFingerprint?, isKept: Bool, former: FormerIdentity?,
+    listed lister: PrefixLister?, into ledger: JobLedger, sparing state: StateFolders?, part: PartRule?,
+    comparing: Bool
   ) throws -> Compiled {
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     let change = try ledger.compile(
-      from: { compiled.diagnostics.isEmpty ? mark : nil },
+      from: { isKept && compiled.diagnostics.isEmpty ? mark?.whole : nil },
+      rows: { isKept && compiled.diagnostics.isEmpty ? mark?.rows : nil },
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
         compiled = try BoundedChannel<PlanBatch>.run(
           make: { give in
-            try expand(job, run: run, former: former, lister: lister, sparing: state, part: part, give)
+            try withoutActuallyEscaping(give) { (give) throws -> Compiled in
+              let feed = PlanFeed(give)
+              guard mark?.rows != nil else {
+                return try expand(
+                  job, run: run, former: former, lister: lister, sparing: state, part: part, nil, feed)
+              }
+              let rows = try ComparedRows(comparing ? { try ledger.rowMarks($0) } : nil) { try feed.keep($0) }
+              let compiled = try expand(
+                job, run: run, former: former, lister: lister, sparing: state, part: part, rows, feed)
+              try rows.settle(in: ledger, compiled.diagnostics)
+              return compiled
+            }
           }, use: add)
         if compiled.diagnostics.contains(where: { $0.severity == .error }) {
           throw Faulty(diagnostics: compiled.diagnostics)
@@ -73,26 +92,24 @@ enum PlanCompiler {
 
   private static func expand(
     _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?, sparing state: StateFolders?,
-    part: PartRule?, _ give: (PlanBatch) throws -> Void
+    part: PartRule?, _ rows: ComparedRows?, _ feed: PlanFeed
   ) throws -> Compiled {
     let identity = try TransferKey(job)
     let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
-    var batch = PlanBatch()
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(
-      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state, part: part
+      job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state, part: part,
+      known: rows
     ) { transfer in
       if isMissing(transfer) {
         compiled.missingCount += 1
         if compiled.missing.count < missingLimit { compiled.missing.append(transfer.id) }
       }
+      try rows?.note(transfer)
       let known = former?.holds(for: transfer) == true ? oldIdentity?.of(transfer) : nil
-      batch.append(transfer, identity: identity.of(transfer), former: known)
-      guard batch.count >= Self.batch else { return }
-      try give(batch)
-      batch = PlanBatch()
+      try feed.add(transfer, identity: identity.of(transfer), former: known)
     }
-    try give(batch)
+    try feed.end()
     return compiled
   }
 

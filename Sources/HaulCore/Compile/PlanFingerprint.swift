@@ -5,9 +5,14 @@ import JobManifest
 import JobModel
 import Posix
 
-/// A digest of everything that a plan is compiled from. Where the plan at hand has the same one, compiling again would
-/// change nothing, and a million rows are not read.
-enum PlanFingerprint {
+/// Digests of everything that a plan is compiled from.
+struct PlanFingerprint {
+  /// Where the plan at hand has the same one, compiling again would change nothing, and a million rows are not read. Nil
+  /// where a file was written so lately that it may change again unseen.
+  let whole: String?
+  /// The same without the files of rows, where a row that is as it was is the transfer that it was, whatever others say.
+  let rows: String?
+
   /// A file that changed less than this before it was read may change again within one tick of its clock, unseen;
   /// in seconds.
   private static let clockTick = 0.1
@@ -16,7 +21,7 @@ enum PlanFingerprint {
   static func of(
     _ job: Job, file: ManifestFile, read: ManifestResult, overrides: [String: String], run: RunValues,
     shard: Shard? = nil
-  ) -> String? {
+  ) -> PlanFingerprint? {
     guard read.diagnostics.isEmpty else { return nil }
     var parts = [
       ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
@@ -27,6 +32,7 @@ enum PlanFingerprint {
       parts += [file.path, sha256]
     }
     parts += pairs(overrides) + pairs(read.environment)
+    var files: [String]? = []
     for template in job.templates {
       guard template.direction.readsRemote else { return nil }
       switch template.fanOut {
@@ -34,13 +40,24 @@ enum PlanFingerprint {
       case .glob, .prefix: return nil
       case .rows(let source, _):
         let path = source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path
-        guard let rows = identity(path, settled: true) else { return nil }
-        parts += [path, rows]
+        parts.append(path)
+        if let rows = identity(path, settled: true) { files?.append(rows) } else { files = nil }
         if source.filter.bounds?.countsBack == true { parts.append("\(run.startedAt)") }
       }
       if usesRun(template) { parts += [run.id, run.date] }
     }
-    return try? Digest.hex(of: Array(parts.joined(separator: "\0").utf8), .sha256)
+    func digest(_ parts: [String]) -> String? {
+      try? Digest.hex(of: Array(parts.joined(separator: "\0").utf8), .sha256)
+    }
+    return PlanFingerprint(
+      whole: files.flatMap { digest(parts + $0) },
+      rows: shard == nil && job.templates.allSatisfy(isByRow) ? digest(["rows"] + parts) : nil)
+  }
+
+  /// Whether each of its transfers follows from its own row alone.
+  private static func isByRow(_ template: TransferTemplate) -> Bool {
+    guard case .rows(let source, _) = template.fanOut else { return template.needs.isEmpty }
+    return template.needs.isEmpty && source.format != .inventory && source.filter.bounds == nil
   }
 
   private static func usesRun(_ template: TransferTemplate) -> Bool {

@@ -52,7 +52,7 @@ struct JobOpening: Sendable {
       if isNew, let job = read.job {
         let values = RunValues(id: "", startedAt: now)
         if let mark = PlanFingerprint.of(
-          job, file: file, read: read, overrides: given, run: values, shard: state.shard)
+          job, file: file, read: read, overrides: given, run: values, shard: state.shard)?.whole
         {
           KeptPlan.move(of: name, from: mark, to: state.folder(name), state)
         }

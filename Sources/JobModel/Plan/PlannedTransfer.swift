@@ -18,6 +18,8 @@ package struct PlannedTransfer: Sendable, Hashable {
   package var settingsGroup: Int?
   /// Its place in the plan of the whole job, from 1 on; nil unless only a part is planned.
   package var ordinal: Int64?
+  /// Of the row of a file that it is made of; nil where nobody wants to know the row again.
+  package var rowDigest: UInt64?
 
   package init(
     id: String, source: Place, destination: Place, destinationIdentity: String, settings: TransferSettings,
