@@ -309,6 +309,17 @@ extension JobLedger {
     }
   }
 
+  /// Queues what was skipped because of a need again: that may be had now.
+  package func requeueSkippedForNeeds() throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'queued', reason = NULL
+          WHERE state = 'skipped' AND reason LIKE 'needs:%' AND live = 1
+          """)
+    }
+  }
+
   /// Gives all queued transfers that have no reason yet this one.
   package func holdQueued(reason state: TransferState) throws {
     try write { db in

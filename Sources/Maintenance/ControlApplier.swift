@@ -43,6 +43,7 @@ package enum ControlApplier {
       last = next
     }
     try await context.run.writer.barrier()
+    if case .retry = control.event, changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
     return changed
   }
 }

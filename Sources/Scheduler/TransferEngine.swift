@@ -28,8 +28,8 @@ package actor TransferEngine {
   private var queue: TurnQueue
   /// Every transfer that works on, with or without the network.
   private var active: [Int64: RunningTransfer] = [:]
-  /// Needs may have been met by what has ended.
-  private var needsMayBeMet = false
+  /// What has needs may have its turn now, or may not any more: nobody has one before that is settled.
+  private var needsMayHaveChanged = false
   /// Transfers that were held in this turn of the loop.
   private var heldInTurn = 0
   /// How many groups of held transfers are on their way back into the queue.
@@ -92,6 +92,7 @@ package actor TransferEngine {
     var hasRequeued = false
     while stopped == nil {
       if let tickFault { throw tickFault }
+      while needsMayHaveChanged { try await settleNeeds() }
       try fill()
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
@@ -113,7 +114,6 @@ package actor TransferEngine {
         }
       }
       await signal.wait()
-      if needsMayBeMet { try await settleNeeds() }
     }
     while !active.isEmpty { await signal.wait() }
     groups.save()
@@ -249,7 +249,9 @@ package actor TransferEngine {
       last = next
     }
     try await context.run.writer.barrier()
+    if case .retry = control.event, changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
     holds.forget(atRest)
+    needsMayHaveChanged = true
     queue.reset()
     signal.wake()
     return changed
@@ -257,7 +259,9 @@ package actor TransferEngine {
 
   private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
     active[transfer.seq] = nil
-    if needs.waits(for: transfer.id) { needsMayBeMet = true }
+    if needs.waits(for: transfer.id) { needsMayHaveChanged = true }
+    // Begun anew behind the queue's cursor.
+    if case .queued = state { queue.reset() }
     context.board.leave(transfer.seq)
     if let group = groups[groups.key(of: transfer)] {
       count(state, group)
@@ -277,7 +281,7 @@ package actor TransferEngine {
   /// - Returns: whether somebody may have a turn now who could not before.
   @discardableResult
   private func settleNeeds() async throws -> Bool {
-    needsMayBeMet = false
+    needsMayHaveChanged = false
     try await context.run.writer.barrier()
     let outcome = try needs.settle(context.run.ledger, now: context.client.clock.now())
     if outcome.isNews { queue.reset() }
@@ -323,6 +327,7 @@ package actor TransferEngine {
       try context.run.ledger.requeue(seqs, pausedFor: reason)
     } catch { tickFault = error }
     releasing -= 1
+    needsMayHaveChanged = true
     queue.reset()
     signal.wake()
   }
