@@ -21,6 +21,8 @@ final class EntryPlanner {
   private let rowSettings: [(setting: ScalarSetting, text: CompiledText)]
   private let rowHeaders: [(name: String, text: CompiledText)]
   private let rowNeeds: [CompiledText]
+  /// Ids that stand for all transfers of a fan-out.
+  private let fanOuts: Set<String>
   private let rowAttributes: [(item: AttributeTemplate, text: CompiledText)]
   private let then: AttachFilling?
   private let usesSource: Bool
@@ -54,6 +56,9 @@ final class EntryPlanner {
     }
     rowAttributes = template.attributes.map { ($0, CompiledText($0.value, columns: columns)) }
     rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
+    fanOuts = Set(
+      rowNeeds.isEmpty
+        ? [] : context.job.templates.filter { $0.fanOut != .single && !$0.isDisabled }.map(\.id))
     then = template.then.flatMap { $0.common == nil ? AttachFilling($0, columns: columns, context) : nil }
     usesSource = destination.usesSource
     let names = template.settings.keys.sorted()
@@ -263,7 +268,10 @@ final class EntryPlanner {
       }
     }
     if let then { settings = settings.attaching(try then.filled(values)) }
-    for need in rowNeeds { settings.needs.append(try values.need(need)) }
+    for need in rowNeeds {
+      let need = try values.need(need)
+      settings.needs.append(fanOuts.contains(need) ? GlobPattern.escape(need) + "/**" : need)
+    }
   }
 
   private static func constant(_ texts: [(key: ExpectationKey, text: CompiledText)]) -> Expectation? {

@@ -7,11 +7,13 @@ final class JSONLinesReader: RowReader {
   private var current = 0..<0
   private(set) var line = 0
   private var values: [JSONLine.Value?] = []
+  private(set) var unseen: [String] = []
 
   init(_ buffer: RowBuffer) { self.buffer = buffer }
 
   func bind(_ names: [String]) -> (missing: [String], known: [String]) {
     self.names = names
+    unseen = names
     return ([], names)
   }
 
@@ -24,6 +26,9 @@ final class JSONLinesReader: RowReader {
     var parser = JSONLine(buffer.bytes[current], wanted: names)
     do throws(JSONReader.Fault) {
       values = try parser.object()
+      if !unseen.isEmpty {
+        for (name, value) in zip(names, values) where value != nil { unseen.removeAll { $0 == name } }
+      }
     } catch {
       throw RowFault(
         message: error.message, hint: "each line is one JSON object",

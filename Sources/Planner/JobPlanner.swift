@@ -26,7 +26,7 @@ package enum JobPlanner {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     context.known = known
     let faults = PlanFaults()
-    let unique = Uniqueness()
+    let unique = Uniqueness(DestinationKeys(job.endpoints))
     let needs = NeedsWatch(job: job)
     var ordinal: Int64 = 0
     try pass(context, faults) { planned, _, template in

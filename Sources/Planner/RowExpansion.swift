@@ -50,6 +50,10 @@ struct RowExpansion {
       planned.rowDigest = digest
       try visit(planned, places)
     }
+    // One that a row may lack has something in its place.
+    let unseen =
+      count == 0 ? [] : reader.unseen.filter { name in references(to: name).contains { $0.fallback == nil } }
+    report(missing: unseen) { _ in "no row has it" }
     if let message = listing?.folders.message { expansion.faults.warning(message, at: place) }
     listing?.selection.report(expansion.faults)
     if count == 0, expansion.faults.errorCount == 0 {
@@ -109,26 +113,35 @@ struct RowExpansion {
   private func bind(_ reader: any RowReader, _ columns: [String]) throws -> Bool {
     do throws(RowFault) {
       let names = try reader.bind(columns)
-      // Each once, where it is named first.
-      var missing = names.missing
-      for text in texts() {
-        for reference in text.text.references {
-          guard case .column(let name) = reference.name, let index = missing.firstIndex(of: name) else {
-            continue
-          }
-          missing.remove(at: index)
-          let near = NearMiss.of(name, among: names.known)
-          expansion.faults.error(
-            "`\(expansion.context.shown(source.path))` has no column `\(name)`", at: TextPlace(text),
-            hint: near.map { "did you mean `${each.\($0)}`?" }
-              ?? Self.hint(names.known))
-        }
+      report(missing: names.missing) { name in
+        NearMiss.of(name, among: names.known).map { "did you mean `${each.\($0)}`?" }
+          ?? Self.hint(names.known)
       }
       return names.missing.isEmpty
     } catch {
       report(error, in: reader)
       return false
     }
+  }
+
+  /// Each once, where it is named first.
+  private func report(missing: [String], hint: (String) -> String) {
+    var missing = missing
+    for text in texts() {
+      for reference in text.text.references {
+        guard case .column(let name) = reference.name, let index = missing.firstIndex(of: name) else {
+          continue
+        }
+        missing.remove(at: index)
+        expansion.faults.error(
+          "`\(expansion.context.shown(source.path))` has no column `\(name)`", at: TextPlace(text),
+          hint: hint(name))
+      }
+    }
+  }
+
+  private func references(to name: String) -> [InterpolatedText.Reference] {
+    texts().flatMap { $0.text.references.filter { $0.name == .column(name) } }
   }
 
   private static func hint(_ known: [String]) -> String {

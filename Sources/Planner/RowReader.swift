@@ -10,6 +10,8 @@ protocol RowReader: AnyObject {
   func value(_ index: Int) throws(ValueFault) -> String
   /// Appends a bound column of the current row as it stands in the file; false where its value is to be read.
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool
+  /// Bound columns that no row so far has, where the rows say what columns there are.
+  var unseen: [String] { get }
   /// Appends the current row's bytes; false where the row is not a piece of its file.
   func appendRow(to bytes: inout [UInt8]) -> Bool
   /// Appends what says what the rows' cells mean.
@@ -24,6 +26,7 @@ protocol RowReader: AnyObject {
 
 extension RowReader {
   var file: String? { nil }
+  var unseen: [String] { [] }
   func appendRow(to bytes: inout [UInt8]) -> Bool { false }
   func appendHead(to bytes: inout [UInt8]) {}
   func append(_ index: Int, to bytes: inout [UInt8]) -> Bool { false }

@@ -2,6 +2,7 @@ internal import JobModel
 
 /// Finds ids and destinations that come twice, and destinations that are a folder of others.
 final class Uniqueness {
+  private let keys: DestinationKeys
   private let ids = HashLog()
   private let destinations = HashLog()
   private let files = HashLog()
@@ -28,9 +29,11 @@ final class Uniqueness {
     let isListed: Bool
   }
 
+  init(_ keys: DestinationKeys) { self.keys = keys }
+
   func note(_ planned: PlannedTransfer) {
     ids.note(NameHash.of(planned.id))
-    guard let key = Self.key(planned) else { return }
+    guard let key = key(planned) else { return }
     let hash = NameHash.of(key)
     destinations.note(hash)
     guard planned.destination.isLocal else { return }
@@ -69,7 +72,7 @@ final class Uniqueness {
         firstIDs[ByteText(planned.id)] = place.mark
       }
     }
-    if let key = Self.key(planned) {
+    if let key = key(planned) {
       confirm(key, NameHash.of(key), planned, places, faults)
       if planned.destination.isLocal { confirmFolders(key, planned, places, faults) }
     }
@@ -94,13 +97,16 @@ final class Uniqueness {
       firstDestinations[ByteText(key)] = seen(planned, places)
       return
     }
+    let shown = Masked.text(planned.destination.text)
     guard !first.isListed, !places.areListed else {
-      return faults.warning(
-        "`\(first.id)` and `\(planned.id)` have one destination, `\(Masked.text(key))`: one of them will fail",
-        at: place, hint: "leave one of them out with `exclude`")
+      let message = "`\(first.id)` and `\(planned.id)` have one destination, `\(shown)`"
+      let hint = "leave one of them out with `exclude`"
+      // Only who writes into a folder is told who else does.
+      guard planned.destination.isLocal else { return faults.error(message, at: place, hint: hint) }
+      return faults.warning(message + ": one of them will fail", at: place, hint: hint)
     }
     faults.error(
-      "`\(Masked.text(key))` is the destination of another transfer too, of \(first.mark.text)", at: place,
+      "`\(shown)` is the destination of another transfer too, of \(first.mark.text)", at: place,
       hint: "give one of them another `to`")
   }
 
@@ -152,8 +158,8 @@ final class Uniqueness {
   }
 
   /// Nil where the name is not known yet, and for what is not carried out.
-  private static func key(_ planned: PlannedTransfer) -> String? {
+  private func key(_ planned: PlannedTransfer) -> String? {
     planned.takesSourceName || !planned.settings.isEnabled || planned.settings.obstacle != nil
-      ? nil : planned.destination.text
+      ? nil : keys.of(planned.destination)
   }
 }

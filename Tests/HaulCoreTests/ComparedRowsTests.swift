@@ -146,7 +146,7 @@ struct ComparedRowsTests {
     table.lines.append("c")
     try bench.write(table)
     var (planned, kept): ([String], Int) = ([], 0)
-    let rows = try ComparedRows(ledger.rowMarks) { _ in kept += 1 }
+    let rows = try ComparedRows(bench.job, ledger.rowMarks) { _ in kept += 1 }
     let faults = try JobPlanner.expand(bench.job, run: bench.values, uuid: { $0 }, known: rows) {
       planned.append($0.id)
     }

@@ -140,6 +140,7 @@ import Testing
     arguments: [
       ("a,x\nb,y\n", "[l]", [2]), ("a,x\nb,y\n", "[\"l/a*\"]", [2]), ("a,x\nb,y\n", "[l/b]", []),
       ("a,y\nb,x\nc,l/b\n", "[l/c]", [3, 4]), ("a,m/1\nb,y\n", "[y]", []), ("a,m/1\nb,y\n", "[l]", [2]),
+      ("a,m\nb,y\n", "[l/a]", [2]), ("a,m\nb,y\n", "[l/b]", []),
     ] as [(String, String, [Int])])
   func needsInACircleAmongTemplates(_ rows: String, _ needsOfX: String, _ lines: [Int]) throws {
     let fixture = try PlanFixture(["rows.csv": "k,after\n" + rows, "one.txt": "1\n"])

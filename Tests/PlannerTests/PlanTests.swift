@@ -53,6 +53,47 @@ import Testing
       ])
   }
 
+  /// What is one file under several spellings has one writer: what two listings, or two names of a store, come to as well.
+  @Test func `one place under several names`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    let head = """
+      version: 1
+      job: test
+      endpoints:
+        store: { type: s3, url: "http://127.0.0.1:1", bucket: b, auth: none }
+        d: { type: webdav, url: "http://127.0.0.1:2/dav" }
+        e: { type: webdav, url: "http://127.0.0.1:2/" }
+        f: { type: webdav, url: "http://127.0.0.1:3/dav" }
+        s: { type: s3, url: "http://127.0.0.1:2", bucket: b, auth: none }
+      transfers:
+
+      """
+    let places = [
+      ("d:u/f", "d:u//f", true), ("d:/u/f", "d:u/f", true), ("d:u/f", "e:dav/u/f", true),
+      ("d:u/f", "f:u/f", false), ("s:u/f", "s:u//f", false), ("s:u/f", "store:u/f", false),
+      ("d:u/f", "d:u/F", false),
+    ]
+    for (one, other, isOne) in places {
+      let outcome = try fixture.plan(
+        "  - { id: a, copy: \"http://127.0.0.1:9/x\", to: \"\(one)\" }\n"
+          + "  - { id: b, copy: \"http://127.0.0.1:9/y\", to: \"\(other)\" }", head: head)
+      let faults = outcome.errors.map(\.message)
+      let fault = "`\(other)` is the destination of another transfer too, of jobs/job.yaml:10:48"
+      #expect(faults == (isOne ? [fault] : []), "\(one) \(other) \(outcome.lines)")
+    }
+    for (to, isOne) in [("d:m/", true), ("s:m/", true), ("in/", false)] {
+      let verb = isOne ? "copy" : "download"
+      let outcome = try fixture.plan(
+        "  - { id: a, \(verb): \"store:p/\", to: \"\(to)\" }\n"
+          + "  - { id: b, \(verb): \"store:q/\", to: \"\(to)\" }", head: head
+      ) { _, _, _, entry in try entry(ListedPage.Entry(path: "x", size: 1)) }
+      #expect(
+        outcome.errors.map(\.message) == (isOne ? ["`a/x` and `b/x` have one destination, `\(to)x`"] : []))
+      #expect(outcome.diagnostics.count == 1, "\(outcome.lines)")
+    }
+  }
+
   private static let store = """
     version: 1
     job: test

@@ -135,6 +135,20 @@ import Testing
     #expect(outcome.transfers[0].settingsGroup == outcome.transfers[1].settingsGroup)
   }
 
+  /// What is expected by a column that no row has would be expected of none.
+  @Test func `a column that no row has`() throws {
+    let fixture = try PlanFixture(["f.jsonl": "{\"p\": \"a\", \"sha256\": null}\n{\"p\": \"b\"}\n"])
+    defer { fixture.remove() }
+    for (column, isThere) in [("sha25", false), ("sha25|default()", true), ("sha256", true)] {
+      let outcome = try fixture.plan(
+        """
+          - { id: j, for_each: { jsonl: f.jsonl }, download: "web:${each.p}", to: "j/${each.p}", expect: { sha256: "${each.\(column)}" } }
+        """)
+      let fault = "jobs/job.yaml:7:108: error: `jobs/f.jsonl` has no column `sha25`"
+      #expect(outcome.lines == (isThere ? [] : [fault]), "\(column)")
+    }
+  }
+
   @Test func `a signed URL of a row is no identity and is not shown`() throws {
     let fixture = try PlanFixture([
       "u.csv": "u,t\n\"https://h/a?sig=se,cret\",../x\nhttps://h/b?sig=other,b\n"

@@ -9,7 +9,8 @@ package struct SFTPDriver: EndpointDriver {
 
   package static let word = "sftp"
   package static let abilities = EndpointAbilities(
-    lists: true, readsBack: true, tells: [.mtime, .mode], keeps: [.mtime, .mode])
+    lists: true, readsBack: true, tells: [.mtime, .mode], keeps: [.mtime, .mode],
+    joinsSlashes: true)
   package static let schemes = URLRule.Schemes.sftp
   package static let keys: KeyTable<Self> = [
     .file("known_hosts", \.trust.knownHosts).described(

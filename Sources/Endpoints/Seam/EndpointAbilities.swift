@@ -27,6 +27,8 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var keeps: Set<Attribute> = []
   /// Its Last-Modified is when an object was stored, whatever the time of the file is that it was made of.
   package var datesStoring = false
+  /// `//` in a path is one `/`, as in a file system.
+  package var joinsSlashes = false
   /// Keys of a transfer that give an object something, and that it takes.
   package var takes: Set<GivenKey> = []
 
@@ -35,7 +37,7 @@ package struct EndpointAbilities: Sendable, Hashable {
     hasInventories: Bool = false, provesUploads: Bool = false, readsBack: Bool = false,
     digestsReplaceETags: Bool = false,
     mostConnections: Int = 64, tells: Set<Attribute> = [], keeps: Set<Attribute> = [],
-    datesStoring: Bool = false, takes: Set<GivenKey> = []
+    datesStoring: Bool = false, joinsSlashes: Bool = false, takes: Set<GivenKey> = []
   ) {
     self.refused = refused
     self.lists = lists
@@ -48,6 +50,7 @@ package struct EndpointAbilities: Sendable, Hashable {
     self.tells = tells
     self.keeps = keeps
     self.datesStoring = datesStoring
+    self.joinsSlashes = joinsSlashes
     self.takes = takes
   }
 

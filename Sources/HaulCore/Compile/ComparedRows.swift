@@ -1,4 +1,5 @@
 import Digests
+import Endpoints
 import JobLedger
 import JobModel
 import Planner
@@ -22,9 +23,12 @@ final class ComparedRows: KnownRows {
 
   private(set) var kept = RowSet()
   private var ids: [String] = []
-  private var clash = NameClash()
+  private var clash: NameClash
 
-  init(_ marks: ((_ block: Int64) throws -> [RowMark])?, keep: @escaping (RowMark) throws -> Void) throws {
+  init(
+    _ job: Job, _ marks: ((_ block: Int64) throws -> [RowMark])?, keep: @escaping (RowMark) throws -> Void
+  ) throws {
+    clash = NameClash(DestinationKeys(job.endpoints))
     digest = try RepeatedDigest(.sha256)
     self.marks = marks
     self.keep = keep
@@ -51,7 +55,7 @@ final class ComparedRows: KnownRows {
     guard marks != nil else { return }
     guard ids.count < Self.most else { throw Unlike() }
     ids.append(planned.id)
-    clash.note(planned.destination.text)
+    clash.note(planned.destination)
   }
 
   /// - Throws: `Unlike` where a fault was found, which is told by a compile of all, and where an id or a destination that
@@ -60,7 +64,7 @@ final class ComparedRows: KnownRows {
     guard marks != nil else { return }
     guard diagnostics.allSatisfy({ $0.severity != .error }) else { throw Unlike() }
     guard !ids.isEmpty else { return }
-    if try ledger.clashes(ids, in: kept, where: clash.meets) { throw Unlike() }
+    if try ledger.clashes(ids, in: kept, where: { clash.meets(Place($0)) }) { throw Unlike() }
   }
 
   private func read(_ marks: (Int64) throws -> [RowMark]) throws {

@@ -75,7 +75,9 @@ enum PlanCompiler {
                 return try expand(
                   job, run: run, former: former, lister: lister, sparing: state, part: part, nil, feed)
               }
-              let rows = try ComparedRows(comparing ? { try ledger.rowMarks($0) } : nil) { try feed.keep($0) }
+              let rows = try ComparedRows(job, comparing ? { try ledger.rowMarks($0) } : nil) {
+                try feed.keep($0)
+              }
               let compiled = try expand(
                 job, run: run, former: former, lister: lister, sparing: state, part: part, rows, feed)
               try rows.settle(in: ledger, compiled.diagnostics)
