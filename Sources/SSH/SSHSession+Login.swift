@@ -56,9 +56,10 @@ extension SSHSession {
     }
     switch code {
     case 0: return true
-    case LIBSSH2_ERROR_AUTHENTICATION_FAILED, LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED: return false
-    case LIBSSH2_ERROR_SOCKET_DISCONNECT, LIBSSH2_ERROR_SOCKET_RECV, LIBSSH2_ERROR_SOCKET_SEND:
-      throw SSHFault.broken(message)
+    case LIBSSH2_ERROR_AUTHENTICATION_FAILED, LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED,
+      LIBSSH2_ERROR_SOCKET_DISCONNECT,
+      LIBSSH2_ERROR_SOCKET_RECV, LIBSSH2_ERROR_SOCKET_SEND:
+      return try accepted(code)
     default: throw SSHFault.keyUnusable(message)
     }
   }
@@ -85,6 +86,8 @@ extension SSHSession {
     case 0: return true
     case LIBSSH2_ERROR_SOCKET_DISCONNECT, LIBSSH2_ERROR_SOCKET_RECV, LIBSSH2_ERROR_SOCKET_SEND:
       throw SSHFault.broken(message)
+    // What libssh2 says as well where no answer came.
+    case LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED where isClosed: throw SSHFault.broken(message)
     default: return false
     }
   }

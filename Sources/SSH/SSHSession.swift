@@ -77,15 +77,17 @@ final class SSHSession {
           libssh2_channel_process_startup(
             channel, "subsystem", 9, subsystem, UInt32(subsystem.utf8.count))
         }
-        guard code == 0 else { throw SSHFault.noSubsystem(message) }
+        guard code == 0 else { throw noChannel }
         return opened
       }
       guard libssh2_session_last_errno(handle) == LIBSSH2_ERROR_EAGAIN else {
-        throw SSHFault.noSubsystem(message)
+        throw noChannel
       }
       try wait(.channel, until: deadline, timeout)
     }
   }
+
+  private var noChannel: SSHFault { isClosed ? .broken(message) : .noSubsystem(message) }
 
   // MARK: Waiting
 
@@ -116,6 +118,13 @@ final class SSHSession {
   /// A packet of ours is only partly sent.
   var isSendBlocked: Bool {
     libssh2_session_block_directions(handle) & LIBSSH2_SESSION_BLOCK_OUTBOUND != 0
+  }
+
+  /// The server has ended the connection, or was ended: many codes of libssh2's do not tell that from a refusal.
+  var isClosed: Bool {
+    var byte: UInt8 = 0
+    let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
   }
 
   /// Libssh2's words for the last failure.

@@ -342,6 +342,25 @@ struct SFTPTests {
     #expect(run.state("up") == "paused retries TIMEOUT", "\(run.errors)")
   }
 
+  /// A connection that breaks amid the greeting, the login or the start of the subsystem is no refusal.
+  @Test func connectionsThatBreakBeforeTheyAreThere() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    let relay = try await CuttingRelay(bench, to: server.port, step: 150)
+    try bench.source("a.bin", size: 5000)
+    let endpoint = server.endpoint(keys: "host_key: \"\(try server.fingerprint())\"")
+      .replacing(":\(server.port)", with: ":\(relay.port)")
+    let manifest = job(
+      endpoint, "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { retry: { attempts: 1 } } }")
+    var states: [String] = []
+    while states.last != "completed", states.count < 60 {
+      let run = try await bench.run(manifest)
+      states.append(run.state("up"))
+      #expect(run.state("up") == "completed" || run.status == 75, "cut \(states.count): \(run.errors)")
+    }
+    #expect(states.count > 10 && states.last == "completed", "\(states)")
+  }
+
   /// A server that breaks down, and has not kept all that it acknowledged: the file has its size, and a hole.
   @Test func whatABrokenServerForgotIsSentAgain() async throws {
     let bench = try Bench()
