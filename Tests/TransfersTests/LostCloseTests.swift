@@ -14,6 +14,8 @@ struct LostCloseTests {
     var parts: [Int: [UInt8]] = [:]
     var file: [UInt8]?
     var etag = ""
+    /// HEAD tells the file's CRC-64/NVME.
+    var tellsChecksum = false
 
     mutating func response(_ sent: Sent) -> Reply {
       let query = sent.url.query ?? ""
@@ -29,7 +31,16 @@ struct LostCloseTests {
         return .status(200, [:], "<R><ETag>\(etag)</ETag></R>")
       case "HEAD":
         guard let file else { return .status(404) }
-        return .status(200, ["Content-Length": "\(file.count)", "ETag": etag])
+        var headers: HeaderList = ["Content-Length": "\(file.count)", "ETag": etag]
+        if tellsChecksum, let sum = try? Digest.bytes(of: file, .crc64nvme) {
+          headers.append("x-amz-checksum-crc64nvme", Base64.encode(sum))
+        }
+        return .status(200, headers)
+      case "GET" where file == nil && !parts.isEmpty:
+        let list = parts.map { number, body in
+          "<Part><PartNumber>\(number + 1)</PartNumber><ETag>\"\(Self.md5(body))\"</ETag><Size>\(body.count)</Size></Part>"
+        }
+        return .status(200, [:], "<R><IsTruncated>false</IsTruncated>\(list.joined())</R>")
       default: return .status(404, [:], "<Error><Code>NoSuchUpload</Code></Error>")
       }
     }
@@ -65,5 +76,57 @@ struct LostCloseTests {
     #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
     #expect(puts == 0, "nothing is sent again")
     #expect(next.progress.verification.contains(Verification("md5-of-parts", .server, .match)))
+  }
+
+  /// A part that only the store's list told of is on record like the others.
+  @Test func aRegainedPartIsOnRecord() async throws {
+    let rig = try Rig(.upload, chunkSize: 5 << 20) { $0.policy.chunksInFlight = 1 }
+    try rig.write("src", content)
+    let store = Mutex(Store())
+    let response: @Sendable (Sent) -> Reply = { sent in
+      var reply = store.withLock { $0.response(sent) }
+      // An attempt that is stopped reads no body to its end.
+      if sent.method == "PUT" { reply.body = Array("stored".utf8) }
+      return reply
+    }
+    func run(stopAt: Int? = nil) async throws -> Rig.Outcome {
+      try await rig.run(from: "src", to: "store:a.bin", stopAt: stopAt, response: response)
+    }
+    // The store takes the first part, and then the file, and neither answer is on record.
+    #expect(try await run(stopAt: 3).sent.map(\.method) == ["HEAD", "POST", "PUT"])
+    #expect(try rig.ledger().chunks(of: 1).allSatisfy { $0.receipt == nil })
+    let closed = try await run(stopAt: 3)
+    #expect(closed.sent.map(\.method) == ["GET", "PUT", "POST"] && closed.state == .paused(.interrupted))
+    #expect(store.withLock { $0.file } == content)
+    let next = try await run()
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    #expect(!next.sent.contains { $0.method == "PUT" }, "\(next.sent.map(\.method))")
+  }
+
+  /// What was copied in parts is compared with what the store tells, by the digests on record.
+  @Test func theRecordsOfACopyMakeItsDigest() async throws {
+    let source = CopyStore()
+    try source.put("a", content)
+    func run(_ rig: Rig, stopAt: Int? = nil, _ response: @escaping @Sendable (Sent) -> Reply) async throws
+      -> Rig.Outcome
+    {
+      try await rig.run(from: "other:a", to: "store:a.bin", stopAt: stopAt) {
+        $0.url.host == "o" ? source.response($0) : response($0)
+      }
+    }
+    func rig() throws -> Rig { try Rig(.copy, chunkSize: 5 << 20) { $0.policy.chunksInFlight = 1 } }
+    let (one, other) = (try rig(), try rig())
+    let first = Mutex(Store(tellsChecksum: true))
+    let whole = try await run(one) { sent in first.withLock { $0.response(sent) } }
+    #expect(whole.state == .completed && first.withLock { $0.file } == content)
+    let closing = try #require(whole.sent.last { $0.method == "POST" })
+    let store = Mutex(Store(tellsChecksum: true))
+    let killed = try await run(other, stopAt: closing.number) { sent in store.withLock { $0.response(sent) } }
+    #expect(killed.progress.sessionState == .finalizing && killed.progress.completedAt == nil)
+    #expect(store.withLock { $0.file } == content)
+    let next = try await run(other) { sent in store.withLock { $0.response(sent) } }
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    #expect(!next.sent.contains { $0.method == "PUT" })
+    #expect(next.progress.verification.contains(Verification("crc64nvme", .server, .match)))
   }
 }

@@ -91,4 +91,32 @@ struct StoreCopyTests {
     #expect(end.state == .completed, "\(String(describing: end.progress.failure))")
     #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
   }
+
+  /// Killed behind the only request, whose store tells another digest than its source: it is not taken for a stranger's.
+  @Test(arguments: [ExistsRule.keep, .fail], [false, true])
+  func theOnlyRequestsAnswerIsLost(_ exists: ExistsRule, isStrangers: Bool) async throws {
+    let (source, store, other) = (CopyStore(), CopyStore(), pattern(1_000, seed: 2))
+    try source.put("a", content)
+    func run(_ rig: Rig, to store: CopyStore, stopAt: Int? = nil) async throws -> Rig.Outcome {
+      try await rig.run(from: "other:a", to: "store:c", stopAt: stopAt) { sent in
+        var reply = (sent.url.host == "o" ? source : store).response(sent)
+        // An attempt that is stopped reads no body to its end.
+        if sent.method == "PUT" { reply.body = Array("stored".utf8) }
+        return reply
+      }
+    }
+    let whole = try await run(try rig { $0.ifExists = exists }, to: CopyStore())
+    let put = try #require(whole.sent.first { $0.method == "PUT" })
+    let rig = try rig { $0.ifExists = exists }
+    let killed = try await run(rig, to: store, stopAt: put.number)
+    #expect(killed.progress.sessionState == .finalizing && killed.progress.completedAt == nil)
+    #expect(store.bytes("c") == content)
+    if isStrangers { try store.put("c", other, checksum: .crc64nvme) }
+    let next = try await run(rig, to: store)
+    #expect(!next.sent.contains { $0.method == "PUT" })
+    #expect(store.bytes("c") == (isStrangers ? other : content))
+    guard !isStrangers else { return #expect(next.state != .completed) }
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    #expect(next.progress.verification.contains(Verification("crc64nvme", .server, .match)))
+  }
 }

@@ -14,6 +14,8 @@ final class CopyDigests {
   private var passing: PassingDigest?
   /// Those that the sink holds: their checksums make the whole's.
   private var chunks: () -> [ChunkRecord] = { [] }
+  /// Of a reading of all of it for them.
+  private var read: [DigestAlgorithm: String] = [:]
 
   init(of object: RemoteObject, _ origin: CopyOrigin, _ scope: UploadScope) throws {
     (self.object, self.origin, self.scope) = (object, origin, scope)
@@ -28,6 +30,7 @@ final class CopyDigests {
   /// All of it passes from here on.
   func restart() throws {
     stop()
+    read = [:]
     guard !isByService, scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return }
     let wanted = Set(scope.expect.digests.keys).union(object.digests.keys).union([.sha256])
       .union(scope.traits.abilities(of: size).fileDigests)
@@ -50,6 +53,11 @@ final class CopyDigests {
     guard let passing, held.sorted.contains(where: { $0.range.upperBound > passing.position }) else { return }
     stop()
   }
+
+  /// Nothing passes any more: these are all chunks that the sink was sent.
+  func recall(_ sent: [ChunkRecord]) { chunks = { sent } }
+
+  func learn(_ found: [DigestAlgorithm: String]) { read.merge(found) { $1 } }
 
   /// A chunk is here.
   nonisolated(nonsending) func add(_ loan: BufferBudget.Loan, at offset: Int64) async throws {
@@ -94,7 +102,9 @@ final class CopyDigests {
   // MARK: What is known
 
   /// Digests of the bytes that have passed, all of them.
-  private var passed: [DigestAlgorithm: String] { passing?.finish(size: size) ?? joined }
+  private var passed: [DigestAlgorithm: String] {
+    (passing?.finish(size: size) ?? joined).merging(read) { own, _ in own }
+  }
 
   /// The digest of the whole that the chunks' make.
   private var joined: [DigestAlgorithm: String] {

@@ -126,6 +126,14 @@ final class CopySource: SendingFile, SendingDigests {
     digests.willSend(besides: held, told: chunks)
   }
 
+  /// These chunks are all of what the sink was sent.
+  func recall(_ chunks: [ChunkRecord]) { digests.recall(chunks) }
+
+  /// Reads all of it for digests that nothing else tells; from then on they are known.
+  nonisolated(nonsending) func learn(_ algorithms: Set<DigestAlgorithm>) async throws {
+    digests.learn(try await of(0..<size, algorithms))
+  }
+
   var chunkDigest: DigestAlgorithm? { digests.chunkDigest }
 
   nonisolated(nonsending) func whole(

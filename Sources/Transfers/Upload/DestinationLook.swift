@@ -78,6 +78,15 @@ struct DestinationLook {
     file.remoteID = file.remoteID ?? traits.closed(scope.record.progress.session, receipt: nil).remoteID
     file.digests = ownWord(object)
     let told = told(object)
+    var mine = mine
+    let wanted = told.isEmpty ? [.sha256] : Set(told.keys)
+    if session == nil, source.request.mustBeNew, scope.copiedBy == .relay, let copy = source.copy,
+      wanted.allSatisfy({ mine[$0] == nil })
+    {
+      // A kill came behind the only request, and what was known of its bytes is gone: the source tells it again.
+      try await copy.learn(wanted)
+      mine = try await source.digests.whole()
+    }
     if !told.isEmpty, object.size != nil, !mine.isEmpty {
       let ours = try await source.digests.whole(also: told.keys)
       let known = told.filter { ours[$0.key] != nil }
@@ -92,10 +101,10 @@ struct DestinationLook {
       return file
     }
     // Where no digest tells, the bytes do.
-    guard told.isEmpty, !mine.isEmpty, scope.copiedBy == .relay else { return nil }
+    guard told.isEmpty, let own = mine[.sha256], scope.copiedBy == .relay else { return nil }
     do {
       guard let there = try await readBack(file) else { return nil }
-      return there.digest == mine[.sha256] ? file : nil
+      return there.digest == own ? file : nil
     } catch let failure as Failure where failure.code == .notFound {
       return nil
     }

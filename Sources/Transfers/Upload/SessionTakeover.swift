@@ -34,6 +34,13 @@ struct SessionTakeover {
     scope.context.run.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: missing.map(\.offset)))
     let known = recorded.sorted.reduce(0) { $0 + ($1.attempts > 0 ? $1.length : 0) }
     record.note(.regained(held.bytes - known))
+    if let holdings, holdings.offset == nil {
+      // Once the session is closed, only the record tells a later attempt that the file is this upload's.
+      for var chunk in held.sorted where chunk != recorded[chunk.offset] {
+        chunk.attempts = max(1, chunk.attempts)
+        record.keep(chunk)
+      }
+    }
     record.note(
       .resumed(bytes: held.bytes, chunks: held.wholeChunks(layout, order: source.abilities.order)))
     if !held.isEmpty {

@@ -265,9 +265,11 @@ actor Upload {
       return .found(
         try await scope.sink.complete(session, source: source.request, chunks: machine.held.sorted))
     case .look(let session):
+      let sent = try sentChunks().sorted
+      source.copy?.recall(sent)
       return .found(
         try await DestinationLook(scope: scope, source: source)
-          .uploaded(session, try sentChunks().sorted, try await source.digests.whole()))
+          .uploaded(session, sent, try await source.digests.whole()))
     case .prove(let file):
       try await UploadProof(scope: scope, source: source, proofs: proofs).prove(file, try sentChunks())
       return .done
