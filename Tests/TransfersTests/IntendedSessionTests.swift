@@ -4,6 +4,7 @@ import Foundation
 import HTTPClient
 import JobLedger
 import JobModel
+import Synchronization
 import Testing
 
 @testable import Transfers
@@ -47,23 +48,28 @@ struct IntendedSessionTests {
     var passed = 1000.0
     /// Seconds that the store's clock is ahead.
     var ahead = 0.0
+    /// Seconds that the search waits for its answer.
+    var took = 0.0
     var hasPart = false
     var isOnRecord = false
     var status = 200
     var found = "u"
-    var description: String { "opened \(opened), passed \(passed), ahead \(ahead), \(found)" }
+    var description: String { "opened \(opened), passed \(passed), ahead \(ahead), took \(took), \(found)" }
   }
 
   @Test(arguments: [
     Case(), Case(opened: -2), Case(opened: 60), Case(opened: 10, ahead: 3600), Case(opened: 10, ahead: -3600),
+    Case(took: 30), Case(opened: 60, ahead: 3600, took: 30), Case(opened: -3, took: 30, found: ""),
     Case(opened: -3, found: ""), Case(opened: 61, found: ""),
     Case(hasPart: true, found: ""), Case(isOnRecord: true, found: ""),
     Case(passed: 959, found: "early"), Case(passed: 960), Case(status: 403, found: "unlisted"),
     Case(status: 501, found: "unlisted"),
   ]) func aStoreIsAskedWhatIsOpen(_ one: Case) async throws {
-    let date = Self.date(PlanBench.began + one.passed + one.ahead)
+    let date = Self.date(PlanBench.began + one.passed + one.took + one.ahead)
     let opened = Timestamp.text(PlanBench.began + one.opened + one.ahead)
+    let wait = Mutex<@Sendable () -> Void>({})
     let bench = try PlanBench([Self.upload]) { sent in
+      wait.withLock { $0 }()
       if sent.url.query?.contains("uploads=") == true {
         let body =
           "<Upload><Key>k</Key><UploadId>u</UploadId><Initiated>\(opened)</Initiated></Upload>"
@@ -78,6 +84,8 @@ struct IntendedSessionTests {
       try await bench.alter(1) { $0.session = RemoteSession(id: "u", chunkSize: 5) }
     }
     bench.pass(one.passed)
+    wait.withLock { $0 = { bench.pass(one.took) } }
+    defer { wait.withLock { $0 = {} } }
     let found = try await IntendedSession.find(
       intent, at: try sink(bench), bench.context.client, bench.ledger)
     #expect(words(found) == one.found)

@@ -72,10 +72,11 @@ package enum IntendedSession {
     case .sessions(let listed, let now): (open, there) = (listed, now)
     }
     guard let first = intent.askedAt, let last = intent.lastAskedAt else { return .sessions([]) }
-    // By the store's clock. As it is due, the end of the span is further back than a session must be old.
-    let ahead = there - began
+    // By the store's clock, which was read at some time while it was asked: tries and waits are in that. As it is due, the end
+    // of the span is further back than a session must be old.
+    let (behind, ahead) = (there - client.clock.now(), there - began)
     var found: [RemoteSession] = []
-    for one in open where (first + ahead - grain...last + ahead + span).contains(one.openedAt) {
+    for one in open where (first + behind - grain...last + ahead + span).contains(one.openedAt) {
       let session = RemoteSession(id: one.id, chunkSize: intent.chunkSize)
       guard try !ledger.hasSession(one.id), !session.holds(client.mask) else { continue }
       switch try await sink.holdings(of: session, source: source) {
