@@ -108,6 +108,27 @@ struct AttachTests: DownloadCase {
     }
   }
 
+  /// What is proved is on record before it is read for the request: a kill amid the reading moves nothing again.
+  @Test func onRecordBeforeItIsReadForTheRequest() async throws {
+    let (rig, store) = (try Self.rig(.copy), CopyStore())
+    try store.put("a", content)
+    let isOnRecord = Atomic(false)
+    let outcome = try await rig.run(from: "store:a", to: "store:c") { sent in
+      if sent.path.hasSuffix("/rec") { return .status(200) }
+      if sent.method == "GET", sent.headers["Range"] != nil, store.bytes("c") != nil {
+        for _ in 0..<1000 {
+          let progress = try? rig.ledger().transfer(1)?.progress
+          isOnRecord.store(progress?.completedAt != nil, ordering: .relaxed)
+          if isOnRecord.load(ordering: .relaxed) { break }
+          usleep(10_000)
+        }
+      }
+      return store.response(sent)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(isOnRecord.load(ordering: .relaxed) && outcome.progress.attach?.state == .attached)
+  }
+
   /// Only a redirect that keeps method and body.
   @Test(arguments: [307, 308]) func redirects(_ status: Int) async throws {
     let rig = try Self.rig()

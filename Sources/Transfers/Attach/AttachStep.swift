@@ -41,7 +41,11 @@ struct AttachStep {
       return end
     }
     do {
-      if record.progress.completedAt == nil { record.note(.completed(at: now)) }
+      if record.progress.completedAt == nil {
+        record.note(.completed(at: now))
+        // A kill amid what is read for the request leaves a file that is known.
+        record.save()
+      }
       let missing = missing(route.template)
       if !missing.isEmpty {
         let found = try await digests(missing)
