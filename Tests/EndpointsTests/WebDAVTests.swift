@@ -20,6 +20,11 @@ struct WebDAVTests {
       """
   }
 
+  private static func refused(_ status: String, _ hrefs: String...) -> String {
+    let names = hrefs.map { "<D:href>\($0)</D:href>" }.joined()
+    return "<D:response>\(names)<D:status>HTTP/1.1 \(status)</D:status></D:response>"
+  }
+
   private static func multi(_ items: String..., at place: String = "https://h/dav/in/") throws -> Response {
     let text =
       "<?xml version=\"1.0\"?>\n<D:multistatus xmlns:D=\"DAV:\">\(items.joined())</D:multistatus>"
@@ -159,6 +164,7 @@ struct WebDAVTests {
     let own = Self.item("/dav/in/", folder: true)
     let refused: [Response] = [
       try Self.multi(own, Self.item("/dav/other/x", size: 1)),
+      try Self.multi(own, Self.item("/dav/other/", folder: true)),
       try Self.multi(own, Self.item("/dav/in/a%2Fb", size: 1)),
       try Self.multi(own, Self.item("/dav/in/%2e%2e", size: 1)),
       try Self.multi(Self.item("/dav/in/", size: 1)),
@@ -175,6 +181,38 @@ struct WebDAVTests {
     #expect(try page(try Self.status(404), "in/").entries.isEmpty, "nothing lies there")
     #expect(
       Wire.code(try listing().listed(try Self.multi(own), prefix: "in/", page: "x", now: 0)) == .internal)
+  }
+
+  /// What a multi-status refuses may be a folder: no listing goes without it, and it is no file.
+  @Test(arguments: [
+    (refused("403 Forbidden", "/dav/in/sub/"), ErrorCode.forbidden, 403, "/dav/in/sub/"),
+    (refused("500 Internal Server Error", "/dav/in/sub"), .serverError, 500, "/dav/in/sub"),
+    (refused("423 Locked", "/dav/in/gone", "/dav/in/other"), .serverError, 423, "/dav/in/gone"),
+    (item("/dav/in/sub/", status: "403 Forbidden"), .forbidden, 403, "/dav/in/sub/"),
+    (refused("507 Insufficient Storage", "/dav/in/"), .serverError, 507, "cut the listing short"),
+    (refused("507 Insufficient Storage", "/dav/in/sub/"), .serverError, 507, "cut the listing short"),
+    (refused("403 Forbidden", "/dav/in/"), .forbidden, 403, "/dav/in/"),
+  ])
+  func whatIsRefusedInAListing(_ item: String, _ code: ErrorCode, _ status: Int, _ words: String) throws {
+    let (own, file) = (Self.item("/dav/in/", folder: true), Self.item("/dav/in/ok", size: 1))
+    for response in [try Self.multi(own, file, item), try Self.multi(item, own, file)] {
+      let failure = #expect(throws: Failure.self) { try page(response, "in/") }
+      #expect(failure?.code == code && failure?.httpStatus == status)
+      #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
+    }
+  }
+
+  /// Each of several names has the status of its response; what has gone, and what was not asked for, is not missed.
+  @Test func whatIsNotMissedInAListing() throws {
+    let own = Self.item("/dav/in/", folder: true)
+    let gone = Self.refused("404 Not Found", "/dav/in/gone/", "/dav/in/gone%20too")
+    let both = try Self.multi(own, Self.refused("200 OK", "/dav/in/a", "/dav/in/b"), gone)
+    #expect(try page(both, "in/").entries.map(\.path) == ["a", "b"])
+    let other = try Self.multi(own, Self.item("/dav/in/name", size: 1), Self.refused("403 No", "/dav/in/x/"))
+    #expect(try page(other, "in/na").entries.map(\.path) == ["me"])
+    // Its type is not told, and its name ends as a folder's.
+    let untold = try page(try Self.multi(own, Self.item("/dav/in/sub/", status: "404 Not Found")), "in/")
+    #expect(try untold.entries.isEmpty && listing().list("in/", page: untold.next).url.path == "/dav/in/sub/")
   }
 
   @Test func namesOfUploadsUnderWayAreLeftOut() throws {

@@ -5,6 +5,8 @@ import JobModel
 struct FolderNames {
   private(set) var files: [(name: String, MultiStatus.Resource)] = []
   private(set) var folders: [String] = []
+  /// What the server refuses to tell of: files, or folders with all that is in them.
+  private(set) var refused: [(name: String, MultiStatus.Resource)] = []
 
   /// - Parameter asked: the folder's URL.
   /// - Throws: `Failure` where the answer is not of this folder.
@@ -24,20 +26,41 @@ struct FolderNames {
     guard let own = found.min(by: { $0.names.count < $1.names.count }) else {
       throw Self.violation(response, "lists nothing, not even itself")
     }
-    if own.1.isRefused { throw WebDAVError.of(response, doing: "list", now: 0) }
+    // Said once more with 507, its names are not all there.
+    for (names, resource) in found where names.count == own.names.count && resource.isRefused {
+      throw Self.refusal(of: resource, response)
+    }
     guard own.1.isFolder == true, Self.isSame(own.names, as: asked) else {
       throw Self.violation(
         response, "is not a folder by its own listing, which begins with `\(own.1.href.prefix(300))`")
     }
-    for (names, resource) in found where names.count > own.names.count {
-      guard names.starts(with: own.names, by: Self.isSame), let name = names.last else {
+    for (names, resource) in found {
+      guard names.starts(with: own.names, by: Self.isSame) else {
         throw Self.violation(response, "lists `\(resource.href.prefix(300))`, which does not lie in it")
       }
       // What lies deeper is listed with its own folder; what has just gone is not there.
-      guard names.count == own.names.count + 1, ![404, 410].contains(resource.status) else { continue }
-      // What may not be read is a file until its own request says more.
-      if resource.isFolder == true { folders.append(name) } else { files.append((name, resource)) }
+      guard names.count == own.names.count + 1, let name = names.last,
+        ![404, 410].contains(resource.status)
+      else { continue }
+      if resource.isRefused {
+        refused.append((name, resource))
+      } else if resource.isFolder ?? (resource.href.utf8.last == UInt8(ascii: "/")) {
+        folders.append(name)
+      } else {
+        files.append((name, resource))
+      }
     }
+  }
+
+  /// Why a listing is not whole.
+  static func refusal(of resource: MultiStatus.Resource, _ response: Response) -> Failure {
+    guard resource.status == 507 else {
+      return WebDAVError.of(response, as: resource, doing: "list", now: 0)
+    }
+    return Failure(
+      .serverError,
+      "\(response.url): the server cut the listing short, with HTTP 507 for `\(resource.href.prefix(300))`: have its limit raised, or list smaller folders",
+      class: .permanent, httpStatus: 507)
   }
 
   /// The names that lead there from the server's root; nil where one can't be part of a path.

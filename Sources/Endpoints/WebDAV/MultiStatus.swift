@@ -34,8 +34,8 @@ struct MultiStatus {
     resources = reader.resources
   }
 
-  /// The first status in it that refuses something.
-  var refusal: Int? { resources.first(where: \.isRefused)?.status }
+  /// The first resource in it that is refused.
+  var refused: Resource? { resources.first(where: \.isRefused) }
 
   /// Asks for the properties of a resource, or of what lies directly in a folder too (RFC 4918, 9.1).
   static func ask(_ url: WebURL, depth: Int) -> Request {
@@ -62,13 +62,17 @@ struct MultiStatus {
     /// What the current `propstat` says, which counts where its status is a good one.
     private var properties = Resource()
     private var status: Int?
+    /// A response names one resource, or several that have one status (RFC 4918, 14.24).
+    private var hrefs: [String] = []
+    /// Of the `propstat` that does not tell the type, where that is refused rather than missing.
+    private var refusal: Int?
 
     func begin(_ name: String) {
       if path.isEmpty { isMultiStatus = name == "multistatus" }
       path.append(name)
       text.removeAll(keepingCapacity: true)
       switch name {
-      case "response" where path.count == 2: resource = Resource()
+      case "response" where path.count == 2: (resource, hrefs, refusal) = (Resource(), [], nil)
       case "propstat" where path.count == 3: (properties, status) = (Resource(), nil)
       default: break
       }
@@ -80,11 +84,19 @@ struct MultiStatus {
       guard let name = path.popLast() else { return }
       switch (path.last, name) {
       case ("multistatus", "response"):
-        isStrange = isStrange || resource.href.isEmpty || resource.href.utf8.count > MultiStatus.longestHref
-        if !isStrange { resources.append(resource) }
-      case ("response", "href"): if resource.href.isEmpty { resource.href = words }
+        isStrange =
+          isStrange || hrefs.isEmpty
+          || hrefs.contains { $0.isEmpty || $0.utf8.count > MultiStatus.longestHref }
+        if resource.isFolder == nil { resource.status = resource.status ?? refusal }
+        if !isStrange { resources += hrefs.map(named) }
+      case ("response", "href"): hrefs.append(words)
       case ("response", "status"): resource.status = code
-      case ("response", "propstat"): if (200..<300).contains(status ?? 200) { take() }
+      case ("response", "propstat"):
+        if (200..<300).contains(status ?? 200) {
+          take()
+        } else if properties.isFolder != nil, ![404, 410].contains(status) {
+          refusal = status
+        }
       case ("propstat", "status"): status = code
       case ("resourcetype", "collection"): properties.isFolder = true
       case ("prop", "resourcetype"): properties.isFolder = properties.isFolder ?? false
@@ -104,6 +116,12 @@ struct MultiStatus {
       resource.etag = properties.etag ?? resource.etag
       resource.modified = properties.modified ?? resource.modified
       resource.digests.merge(properties.digests) { first, _ in first }
+    }
+
+    private func named(_ href: String) -> Resource {
+      var named = resource
+      named.href = href
+      return named
     }
 
     private var words: String { String(decoding: text, as: UTF8.self).trimmed(\.isWhitespace) }

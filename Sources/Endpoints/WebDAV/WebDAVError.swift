@@ -2,12 +2,16 @@ import JobModel
 
 /// What WebDAV's refusals mean (RFC 4918, 11 and 13).
 enum WebDAVError {
-  static func of(_ response: Response, doing what: String, now: Double) -> Failure {
-    // A 207 is refused for what it says of a resource.
-    let status = response.status == 207 ? MultiStatus(response)?.refusal ?? 207 : response.status
+  /// - Parameter resource: what a multi-status refuses; nil for the first one.
+  static func of(
+    _ response: Response, as resource: MultiStatus.Resource? = nil, doing what: String, now: Double
+  ) -> Failure {
+    let refused = response.status == 207 ? resource ?? MultiStatus(response)?.refused : nil
+    let status = refused?.status ?? response.status
+    let url = refused.flatMap { response.url.resolving($0.href) } ?? response.url
     var head = response.head
     head.status = status
-    let response = Response(head: head, body: response.body, url: response.url)
+    let response = Response(head: head, body: response.body, url: url)
     var failure = HTTPFailure.of(response, doing: what, now: now)
     if let text = text(response) { failure.message += ": \(text)" }
     switch status {

@@ -41,6 +41,10 @@ package struct WebDAVListing: ListingProtocol {
     }
     do throws(Failure) {
       let names = try FolderNames(response, asked: url(prefix, walk))
+      let refused = names.refused.first {
+        prefix.admits(walk.folder + $0.name) && !TemporaryName.isOne($0.name)
+      }
+      if let refused { throw FolderNames.refusal(of: refused.1, response) }
       var entries: [ListedPage.Entry] = []
       for (name, found) in names.files where walk.last == nil {
         let path = walk.folder + name

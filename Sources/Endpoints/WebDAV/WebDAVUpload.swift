@@ -63,7 +63,7 @@ package struct WebDAVUpload: UploadProtocol {
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", temporary(session)) }
 
   static func isGone(_ response: Response) -> Bool {
-    let status = response.status == 207 ? MultiStatus(response)?.refusal : response.status
+    let status = response.status == 207 ? MultiStatus(response)?.refused?.status : response.status
     return status == 404 || status == 410
   }
 
@@ -105,7 +105,7 @@ package struct WebDAVUpload: UploadProtocol {
     _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Result<UploadedFile, Failure> {
     guard (200...207).contains(response.status),
-      response.status != 207 || MultiStatus(response).map({ $0.refusal == nil }) ?? false
+      response.status != 207 || MultiStatus(response).map({ $0.refused == nil }) ?? false
     else {
       var failure = refusal(response, doing: Self.ending, now: now)
       if response.status == 412, source.mustBeNew { failure.code = .destinationExists }
@@ -137,8 +137,9 @@ package struct WebDAVUpload: UploadProtocol {
     guard response.status == 207, let list = try? FolderNames(response, asked: folder) else { return nil }
     let own = names.own
     let there = list.files.first { $0.name.utf8.elementsEqual(own.utf8) }?.1
-    let isTold = there.map { !$0.isRefused && $0.size != nil } ?? false
-    return (isTold ? there.map(Self.object) : nil, list.files.count + list.folders.count)
+    let isTold = there.map { $0.size != nil } ?? false
+    let count = list.files.count + list.folders.count + list.refused.count
+    return (isTold ? there.map(Self.object) : nil, count)
   }
 
   package func file(_ object: RemoteObject) -> UploadedFile {
@@ -185,7 +186,7 @@ package struct WebDAVUpload: UploadProtocol {
   static func opaque(_ etag: String) -> String { etag.hasPrefix("W/") ? String(etag.dropFirst(2)) : etag }
 
   package func refuses(_ response: Response) -> Bool {
-    response.status >= 400 || response.status == 207 && MultiStatus(response)?.refusal != nil
+    response.status >= 400 || response.status == 207 && MultiStatus(response)?.refused != nil
   }
 
   package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
