@@ -28,6 +28,11 @@ struct ServiceCopyTests {
   }
 
   @Test(arguments: [
+    ("e", "e"), ("\"e\"", "e"), ("W/\"e\"", "e"), ("\"", "\""), ("\"\"", ""), ("", ""), ("\"W/e\"", "W/e"),
+  ])
+  func etagsWithoutTheirQuotes(_ etag: String, _ bare: String) { #expect(ServiceCopy.bare(etag) == bare) }
+
+  @Test(arguments: [
     (ErrorCode.protocolViolation, true, true), (.forbidden, true, true), (.unauthorized, true, true),
     (.integrityMismatch, true, false), (.lengthMismatch, true, false), (.digestUnavailable, true, false),
     (.remoteChanged, false, false), (.notFound, false, false), (.serverError, false, false),

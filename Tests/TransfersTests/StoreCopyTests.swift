@@ -55,6 +55,34 @@ struct StoreCopyTests {
     #expect(outcome.progress.verification.contains { $0.against == .server && $0.result == .match })
   }
 
+  /// Another client's object, of the copy's size, comes between the service's answer and the look at the copy.
+  @Test(arguments: [
+    (ExistsRule.replace, VerifyLevel.available), (.keep, .available), (.replace, .size),
+  ])
+  func aCopyThatIsReplaced(_ exists: ExistsRule, _ verify: VerifyLevel) async throws {
+    let (rig, store) = (try rig { ($0.ifExists, $0.verify) = (exists, verify) }, CopyStore())
+    let others = pattern(1_000, seed: 2)
+    try store.put("a", content)
+    let outcome = try await rig.run(from: "store:a", to: "store:c") { sent in
+      let reply = store.response(sent)
+      let isCopied = ["<CopyObjectResult>", "<CompleteMultipartUploadResult>"].contains {
+        reply.body.starts(with: $0.utf8)
+      }
+      if isCopied { try? store.put("c", others) }
+      return reply
+    }
+    switch (exists, verify) {
+    case (.replace, .available):
+      #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+      #expect(outcome.progress.copiedBy == .relay && store.bytes("c") == content)
+      #expect(outcome.progress.verification.contains { $0.against == .server && $0.result == .match })
+    case (.keep, _):
+      #expect(outcome.code == .integrityMismatch && store.bytes("c") == others)
+      #expect(outcome.progress.verification.contains(Verification("etag", .server, .mismatch)))
+    default: #expect(outcome.progress.copiedBy == .service, "only the size is asked for")
+    }
+  }
+
   /// A source that grows between the look at it and its copy is copied by one request all the same.
   @Test func aSourceThatGrows() async throws {
     let (rig, store, larger) = (try rig(), CopyStore(), pattern(1_500, seed: 2))

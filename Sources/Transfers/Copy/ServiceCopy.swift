@@ -40,6 +40,27 @@ struct ServiceCopy {
     return [Verification("etag", .server, .match)]
   }
 
+  /// Compares the ETag that the service answered with that of what stands there, whatever it is made of.
+  ///
+  /// - Parameter answered: nil where the answer had none, or was lost.
+  func compare(answered: String?, with seen: RemoteObject) throws(Failure) {
+    guard let answered = answered.map(Self.bare), let theirs = seen.etag.map(Self.bare), !answered.isEmpty,
+      !theirs.isEmpty, answered != theirs
+    else { return }
+    scope.record.check(Verification("etag", .server, .mismatch))
+    throw Failure(
+      .integrityMismatch,
+      "\(scope.sink.place) has another ETag than the service said of its copy: another client may have replaced it",
+      class: .permanent, expected: answered, actual: theirs)
+  }
+
+  /// Without `W/` and quotes: an answer's and a header's may be written in two ways.
+  static func bare(_ etag: String) -> String {
+    let opaque = etag.hasPrefix("W/") ? etag.dropFirst(2) : etag[...]
+    return opaque.utf8.count >= 2 && opaque.hasPrefix("\"") && opaque.hasSuffix("\"")
+      ? String(opaque.dropFirst().dropLast()) : String(opaque)
+  }
+
   /// The bytes may still pass through haul, where the service did not copy them, or not right.
   ///
   /// - Parameter replaces: what stands at the destination may be replaced.

@@ -28,7 +28,9 @@ struct UploadProof {
       file.version = file.version ?? object.version
       if file.checks.isEmpty { file.checks = checks }
       if let copy = source.copy, copy.isByService {
-        file.checks += ServiceCopy(scope: scope, object: copy.object).checks(of: object)
+        let service = ServiceCopy(scope: scope, object: copy.object)
+        if verify != .size { try service.compare(answered: uploaded.etag, with: object) }
+        file.checks += service.checks(of: object)
       }
     }
     var mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
