@@ -247,7 +247,8 @@ struct WebDAVTests {
     return source
   }
 
-  private static let temporary = "https://h/dav/in/.haul-0123456789abcdef0123456789abcdef.tmp"
+  private static let temporary = "https://h" + temporaryPath
+  private static let temporaryPath = "/dav/in/.haul-0123456789abcdef0123456789abcdef.tmp"
 
   @Test func theSessionIsATemporaryName() throws {
     let upload = try upload()
@@ -270,15 +271,15 @@ struct WebDAVTests {
     func held(_ response: Response) -> Result<SessionHoldings, Failure> {
       upload.queried(response, session: session, source: source, now: 0)
     }
-    let whole = try held(try Self.multi(Self.item("/dav/in/t", size: 7, etag: "W/&quot;t&quot;"))).get()
+    let item = Self.item(Self.temporaryPath, size: 7, etag: "W/&quot;t&quot;")
+    let whole = try held(try Self.multi(item)).get()
     #expect(whole.chunks == [0: HeldChunk(size: 7, receipt: "\"t\"")])
-    #expect(try held(try Self.multi(Self.item("/dav/in/t", size: 6))).get().chunks.isEmpty)
+    #expect(try held(try Self.multi(Self.item(Self.temporaryPath, size: 6))).get().chunks.isEmpty)
     #expect(losesSession(held(try Self.status(404))))
-    #expect(
-      losesSession(
-        held(
-          try Self.multi(
-            "<D:response><D:href>/x</D:href><D:status>HTTP/1.1 404 Not Found</D:status></D:response>"))))
+    #expect(losesSession(held(try Self.multi(Self.refused("404 Not Found", Self.temporaryPath)))))
+    for other in [Self.refused("404 Not Found", "/dav/in/x"), Self.item("/dav/in/x", size: 7)] {
+      #expect(Wire.code(held(try Self.multi(other))) == .protocolViolation)
+    }
     #expect(Wire.code(held(try Self.status(403))) == .forbidden)
   }
 
@@ -307,17 +308,21 @@ struct WebDAVTests {
       }
       return try words(exchange, answers)
     }
-    let temporary = String(Self.temporary.dropFirst("https://h".count))
+    let (temporary, destination) = (Self.temporaryPath, "/dav/in/a%20b.bin")
     let moved = "MOVE F \(temporary)"
+    // Both names in one answer: each question takes what is said of its own.
+    func both(_ item: (String) -> String) throws -> Response {
+      try Self.multi(item(temporary), item(destination))
+    }
     let (file, folder) = (
-      try Self.multi(Self.item("/x", size: 7)), try Self.multi(Self.item("/x/", folder: true))
+      try both { Self.item($0, size: 7) }, try both { Self.item($0 + "/", folder: true) }
     )
-    let refused = try Self.multi(
-      "<D:response><D:href>/x</D:href><D:status>HTTP/1.1 403 Forbidden</D:status></D:response>")
-    let short = try Self.multi(Self.item("/x", size: 3))
-    let untyped = try Self.multi(
-      "<D:response><D:href>/x</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
-    )
+    let refused = try both { Self.refused("403 Forbidden", $0) }
+    let short = try Self.multi(Self.item(destination, size: 7), Self.item(temporary, size: 3))
+    let untyped = try both {
+      "<D:response><D:href>\($0)</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
+    }
+    let other = try Self.multi(Self.item("/dav/in/x", size: 7))
     let new = try closing([try Self.status(201)])
     #expect(new.asked == [moved] && new.end == 201)
     let replaced = try closing([try Self.status(412), file, file, try Self.status(204)])
@@ -332,10 +337,10 @@ struct WebDAVTests {
     let forbidden = try closing([try Self.status(403), file])
     #expect(forbidden.end == 403)
     let html = try Self.status(200, "<html/>")
-    for there in [folder, html, refused, untyped, try Self.status(403)] {
+    for there in [folder, html, refused, untyped, other, try Self.status(403)] {
       #expect(throws: Failure.self) { try closing([try Self.status(412), file, there]) }
     }
-    for arrived in [folder, html, refused, untyped, try Self.status(405)] {
+    for arrived in [folder, html, refused, untyped, other, try Self.status(405)] {
       #expect(throws: Failure.self) { try closing([try Self.status(412), arrived, file]) }
     }
     let failure = #expect(throws: Failure.self) { try closing([try Self.status(412), short, file]) }
@@ -402,7 +407,7 @@ struct WebDAVTests {
     let sums =
       "<o:checksums><o:checksum>SHA1:\(String(repeating: "aB", count: 20)) MD5:short ADLER32:01</o:checksum></o:checksums>"
     let text = """
-      <D:multistatus xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns"><D:response><D:href>/dav/in/a</D:href><D:propstat><D:prop>
+      <D:multistatus xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns"><D:response><D:href>/dav/in/a%20b.bin</D:href><D:propstat><D:prop>
       <D:resourcetype/><D:getcontentlength> 7 </D:getcontentlength><D:getetag>W/"t"</D:getetag>\(sums)</D:prop>
       <D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response></D:multistatus>
       """
@@ -411,10 +416,31 @@ struct WebDAVTests {
     #expect(object.digests == [.sha1: String(repeating: "ab", count: 20)])
     #expect(upload.file(object).remoteID == "in/a b.bin")
     #expect(
-      Wire.code(upload.inspected(try Self.multi(Self.item("/x/", folder: true)), now: 0))
+      Wire.code(upload.inspected(try Self.multi(Self.item("/dav/in/a%20b.bin/", folder: true)), now: 0))
         == .destinationExists)
     #expect(Wire.code(upload.inspected(try Self.status(404), now: 0)) == .notFound)
     #expect(Wire.code(upload.inspected(try Self.status(200, "<html/>"), now: 0)) == .protocolViolation)
+  }
+
+  /// What is said of another file proves nothing of this one.
+  @Test(arguments: [
+    ("/dav/in/\u{fc}+(1).bin", true), ("/dav/in/%C3%BC%2B%281%29.bin", true),
+    ("/dav/in/%c3%bc+(1).bin/", true), ("https://h/dav/in/%C3%BC+(1).bin", true),
+    ("http://backend:8080/inner/in/%C3%BC+(1).bin", true), ("%C3%BC+(1).bin", true),
+    ("/dav/in/u%CC%88+(1).bin", true), ("/dav/in/other.bin", false), ("/dav/other/%C3%BC+(1).bin", false),
+    ("/dav/in/%25C3%25BC+(1).bin", false), ("/dav/in/", false), ("/dav/in%2F%C3%BC+(1).bin", false),
+    ("ftp://h/dav/in/%C3%BC+(1).bin", false),
+  ])
+  func aLookIsOfOneFile(_ href: String, _ isIt: Bool) throws {
+    let (upload, another) = (try upload("in/\u{fc}+(1).bin"), Self.item("/dav/in/another", size: 9))
+    for items in [Self.item(href, size: 7), another + Self.item(href, size: 7)] {
+      let found = upload.inspected(try Self.multi(items), now: 0)
+      if isIt {
+        #expect(try found.get().size == 7)
+      } else {
+        #expect(Wire.code(found) == .protocolViolation)
+      }
+    }
   }
 
   @Test func aDownloadTakesOwnCloudsChecksum() throws {

@@ -124,6 +124,21 @@ struct RequestTests {
     #expect(late.state == .completed && puts.withLock { $0 } == 1 && looks.withLock { $0 } == 2)
   }
 
+  /// Where no size is told, none is compared, and the report says so.
+  @Test func anUploadWhoseSizeIsNotTold() async throws {
+    let (rig, isSent) = (try Rig(.upload), Locked(false))
+    try rig.write("src", content)
+    let outcome = try await rig.run(from: "src", to: "web:a", endpoint: auth) { sent in
+      guard sent.method == "HEAD" else {
+        isSent.withLock { $0 = true }
+        return .status(201)
+      }
+      return .status(isSent.withLock { $0 } ? 200 : 404)
+    }
+    #expect(outcome.state == .completed)
+    #expect(outcome.progress.verification.contains(Verification("size", .server, .unavailable)))
+  }
+
   @Test func namesInEndpointPathsAreEncoded() async throws {
     for (name, path) in [("a b", "/f/a%20b"), ("#1?%", "/f/%231%3F%25"), ("ü", "/f/%C3%BC")] {
       let rig = try Rig(.download)

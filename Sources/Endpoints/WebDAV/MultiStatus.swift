@@ -20,6 +20,8 @@ struct MultiStatus {
   }
 
   private(set) var resources: [Resource]
+  /// What hrefs are relative to.
+  private let base: WebURL
   /// Elements of a document: some 150,000 names.
   private static let most = 2_000_000
   /// Bytes of an href: longer ones are no paths.
@@ -31,7 +33,23 @@ struct MultiStatus {
     guard XMLReader.read(response.body[...], most: Self.most, into: reader), reader.isMultiStatus,
       !reader.isStrange
     else { return nil }
-    resources = reader.resources
+    (resources, base) = (reader.resources, response.url)
+  }
+
+  /// What is said of the resource that was asked for; nil where all is of others. Servers write hrefs as URLs or paths, each
+  /// encoded in its own way, and proxies change how they begin.
+  ///
+  /// - Parameter depth: how many names of the URL lie below the endpoint's: they must be the same.
+  func resource(at asked: WebURL, depth: Int) -> Resource? {
+    let wanted = Self.names(asked, depth)
+    return resources.first { resource in
+      base.resolving(resource.href).map { Self.names($0, depth) == wanted } ?? false
+    }
+  }
+
+  /// The last names of a path, decoded.
+  private static func names(_ url: WebURL, _ count: Int) -> [String] {
+    url.path.utf8.split(separator: UInt8(ascii: "/")).suffix(count).map { WebURL.decode(Substring($0)) }
   }
 
   /// The first resource in it that is refused.

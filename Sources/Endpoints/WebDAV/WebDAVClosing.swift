@@ -13,14 +13,16 @@ struct WebDAVClosing: Exchange {
 
   let temporary: WebURL
   let destination: WebURL
+  /// Names of both below the endpoint's URL.
+  let depth: Int
   /// What stands at the destination is kept.
   let mustBeNew: Bool
   /// Bytes that were sent.
   let size: Int64
   private var step = Step.begun
 
-  init(_ temporary: WebURL, to destination: WebURL, size: Int64, mustBeNew: Bool) {
-    (self.temporary, self.destination) = (temporary, destination)
+  init(_ temporary: WebURL, to destination: WebURL, depth: Int, size: Int64, mustBeNew: Bool) {
+    (self.temporary, self.destination, self.depth) = (temporary, destination, depth)
     (self.size, self.mustBeNew) = (size, mustBeNew)
   }
 
@@ -37,9 +39,9 @@ struct WebDAVClosing: Exchange {
       step = .askingTemporary(refused: response)
       return .send(MultiStatus.ask(temporary, depth: 0))
     case .askingTemporary(let refused):
-      if WebDAVUpload.isGone(response) { throw WebDAVUpload.gone(temporary) }
+      if WebDAVUpload.isGone(response, at: temporary, depth: depth) { throw WebDAVUpload.gone(temporary) }
       guard refused.status == 412, !mustBeNew else { return .end(refused) }
-      let arrived = try Self.file(response, at: temporary, now).size ?? size
+      let arrived = try file(response, at: temporary, now).size ?? size
       guard arrived == size else {
         throw Failure(
           .lengthMismatch,
@@ -50,8 +52,10 @@ struct WebDAVClosing: Exchange {
       return .send(MultiStatus.ask(destination, depth: 0))
     case .askingDestination:
       step = .replacing
-      if WebDAVUpload.isGone(response) { return .send(move(overwrites: false)) }
-      _ = try Self.file(response, at: destination, now)
+      if WebDAVUpload.isGone(response, at: destination, depth: depth) {
+        return .send(move(overwrites: false))
+      }
+      _ = try file(response, at: destination, now)
       return .send(move(overwrites: true))
     }
   }
@@ -59,12 +63,12 @@ struct WebDAVClosing: Exchange {
   /// What a PROPFIND tells of a file.
   ///
   /// - Throws: `Failure` for all but an answer that says for certain that a file is there.
-  private static func file(
+  private func file(
     _ response: Response, at url: WebURL, _ now: Double
   ) throws(Failure) -> MultiStatus.Resource {
-    let there = response.status == 207 ? MultiStatus(response)?.resources.first : nil
+    let there = response.status == 207 ? MultiStatus(response)?.resource(at: url, depth: depth) : nil
     if response.status >= 400 || there?.isRefused == true {
-      throw WebDAVError.of(response, doing: "look before a file is replaced", now: now)
+      throw WebDAVError.of(response, as: there, doing: "look before a file is replaced", now: now)
     }
     guard let there, let isFolder = there.isFolder else {
       throw Failure(

@@ -38,6 +38,9 @@ package struct WebDAVUpload: UploadProtocol {
     return (path[...slash], path[path.utf8.index(after: slash)...])
   }
 
+  /// Names below the endpoint's URL.
+  private var depth: Int { path.utf8.split(separator: UInt8(ascii: "/")).count }
+
   package func open(_ source: UploadSource, renewing old: RemoteSession?) -> Request? { nil }
   package func opened(
     _ response: Response, source: UploadSource, now: Double
@@ -52,8 +55,9 @@ package struct WebDAVUpload: UploadProtocol {
   package func queried(
     _ response: Response, session: RemoteSession, source: UploadSource, now: Double
   ) -> Result<SessionHoldings, Failure> {
-    if Self.isGone(response) { return .failure(Self.gone(temporary(session))) }
-    return object(response, doing: "look at the temporary name", now).map { object in
+    let place = temporary(session)
+    if Self.isGone(response, at: place, depth: depth) { return .failure(Self.gone(place)) }
+    return object(response, at: place, doing: "look at the temporary name", now).map { object in
       guard object.size == source.size else { return SessionHoldings() }
       let held = HeldChunk(size: object.size, receipt: object.etag, digests: object.digests)
       return SessionHoldings(chunks: [0: held])
@@ -62,8 +66,10 @@ package struct WebDAVUpload: UploadProtocol {
 
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", temporary(session)) }
 
-  static func isGone(_ response: Response) -> Bool {
-    let status = response.status == 207 ? MultiStatus(response)?.refused?.status : response.status
+  static func isGone(_ response: Response, at url: WebURL, depth: Int) -> Bool {
+    let status =
+      response.status == 207
+      ? MultiStatus(response)?.resource(at: url, depth: depth)?.status : response.status
     return status == 404 || status == 410
   }
 
@@ -94,7 +100,8 @@ package struct WebDAVUpload: UploadProtocol {
   }
 
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? {
-    WebDAVClosing(temporary(session), to: url, size: source.size, mustBeNew: source.mustBeNew)
+    WebDAVClosing(
+      temporary(session), to: url, depth: depth, size: source.size, mustBeNew: source.mustBeNew)
   }
 
   package func finalize(_ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]) -> Request? {
@@ -125,7 +132,7 @@ package struct WebDAVUpload: UploadProtocol {
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? { WebDAVDownload(url: url) }
 
   package func inspected(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
-    object(response, doing: "look at the upload", now)
+    object(response, at: url, doing: "look at the upload", now)
   }
 
   private var folder: WebURL { root.appending(WebURL.encode(String(names.folder))) }
@@ -153,19 +160,30 @@ package struct WebDAVUpload: UploadProtocol {
   }
 
   private func object(
-    _ response: Response, doing what: String, _ now: Double
+    _ response: Response, at place: WebURL, doing what: String, _ now: Double
   ) -> Result<RemoteObject, Failure> {
     guard (200...299).contains(response.status) else {
       return .failure(refusal(response, doing: what, now: now))
     }
-    guard let there = MultiStatus(response)?.resources.first else {
+    let status = MultiStatus(response)
+    guard let first = status?.resources.first else {
       return .failure(
         Failure(
           .protocolViolation,
           "\(response.url) answered PROPFIND without a multi-status: is it a WebDAV server?",
           httpStatus: response.status))
     }
-    guard !there.isRefused else { return .failure(refusal(response, doing: what, now: now)) }
+    // What lies elsewhere proves nothing.
+    guard let there = status?.resource(at: place, depth: depth) else {
+      return .failure(
+        Failure(
+          .protocolViolation,
+          "\(place) was asked for, and the answer to PROPFIND is of `\(first.href.prefix(300))`",
+          httpStatus: response.status))
+    }
+    guard !there.isRefused else {
+      return .failure(WebDAVError.of(response, as: there, doing: what, now: now))
+    }
     guard there.isFolder != true else {
       return .failure(Failure(.destinationExists, "\(response.url) is a folder, where a file is to be"))
     }

@@ -46,6 +46,8 @@ struct UploadProof {
           .lengthMismatch, "\(scope.sink.place) holds \(theirs) bytes of the \(size) that were sent",
           expected: String(size), actual: String(theirs))
       }
+    } else if isSeen {
+      record.check(Verification("size", .server, .unavailable))
     }
     if let copy = source.copy {
       // Of what earlier attempts copied only its chunks' digests are known.
