@@ -253,6 +253,35 @@ struct ShardTests {
     #expect(end.status == 65 && end.errors.contains("--set") && end.output == "", "\(end.errors)")
   }
 
+  /// Rows that came between the parts are nobody's where an earlier part had them.
+  @Test func partsOfOtherRowsAreNotMerged() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try prepare(bench, serving: bench)
+    try bench.writeJob(Self.job(depot))
+    let rows = (0..<Self.rows).map { "f\($0)" }
+    func run(_ part: Int, rows count: Int) async throws {
+      try bench.writeJob((["name"] + rows.prefix(count)).joined(separator: "\n") + "\n", as: "rows.csv")
+      let end = try await bench.haul(
+        ["run", "job.yaml", "--report", report(bench, part), "--no-progress", "--shard", "\(part)/2"])
+      #expect([0, 1].contains(end.status), "\(end.errors)")
+    }
+    try await run(1, rows: 6)
+    try await run(2, rows: 40)
+    let end = try await merge(bench, 2)
+    #expect(end.status == 65 && end.output == "", "\(end.errors)")
+    #expect(end.errors.contains("the parts worked on different plans"), "\(end.errors)")
+    // The part that ran before has them now.
+    try await run(1, rows: 40)
+    let merged = try JSON.parse(try await merge(bench, 2).output)
+    #expect(merged["totals"]["transfers"].int == 40 + 9 + 5)
+    // Rows that left are of no part any more.
+    try await run(2, rows: 6)
+    #expect(try await merge(bench, 2).status == 65)
+    try await run(1, rows: 6)
+    #expect(try await merge(bench, 2).status == 0)
+  }
+
   /// Two downloads, of two parts, of files that the server calls alike: the planner does not know the names that servers give.
   private func oneName(_ bench: Bench) async throws -> Depot {
     let depot = try await Depot(bench)

@@ -164,7 +164,7 @@ struct MergeTests {
           ShardSamples.transfer(
             2, "b", state: "failed", error: ShardSamples.error("`http://host.example/b` is not there")),
           ShardSamples.transfer(
-            9, "i", state: "failed", error: ShardSamples.error("`http://host.example/i` is not there")),
+            4, "i", state: "failed", error: ShardSamples.error("`http://host.example/i` is not there")),
         ], exitCode: 2, state: "failed"),
     ])
     let causes = try #require(report["causes"].array)
@@ -241,6 +241,49 @@ struct MergeTests {
     for partial in [false, true] {
       let fault = try self.fault([Self.two[0], other], partial: partial)
       #expect(fault.kind == .mismatch && fault.message.contains(words), "\(fault.message)")
+    }
+  }
+
+  /// Rows that came or went between the parts leave places of the plan to nobody, or to two.
+  @Test(arguments: [
+    ([1, 3], [2, 5], "2.json` has transfer 5 of the plan, and all reports together have 4"),
+    ([1, 6], [2, 4], "1.json` has transfer 6 of the plan, and all reports together have 4"),
+    ([1, 2], [2, 4], "taken twice"), ([1, 1], [1], "taken twice"),
+  ])
+  func partsOfDifferentPlansAreRefused(_ first: [Int], _ second: [Int], _ words: String) throws {
+    let reports = [first, second].enumerated().map { index, places in
+      ShardSamples.report(index + 1, of: 2, places.map { ShardSamples.transfer($0, "rows/\($0)") })
+    }
+    for partial in [false, true] {
+      let fault = try self.fault(reports, partial: partial)
+      #expect(fault.kind == .mismatch && fault.message.contains(words), "\(fault.message)")
+      #expect(fault.hint?.contains("rows or listings changed") == true)
+    }
+    // The places of what is missing are not known.
+    #expect(try merged([reports[0]], partial: true)["totals"]["transfers"] == .int(first.count))
+  }
+
+  /// Parts may have no transfer, list only what changed, be written by a version that told no places, and have any text.
+  @Test func partsOfOnePlanAreMerged() throws {
+    func older(_ id: String) -> JSON {
+      .object((ShardSamples.transfer(1, id).members ?? []).filter { $0.name != "ordinal" })
+    }
+    let long = ShardSamples.report(2, of: 2, (1...4).map { ShardSamples.transfer($0, "\($0)") })
+    let short = ShardSamples.report(
+      2, of: 2, [ShardSamples.transfer(5, "e")],
+      changed: [.init("totals", long["totals"]), .init("transfers_scope", "changed")])
+    let odd = ["ordinal", "\"ordinal\":7", "\u{1}\"ordinal\":8", "x"].enumerated().map {
+      ShardSamples.transfer($0.offset + 1, $0.element)
+    }
+    let one = ShardSamples.report(1, of: 2, [ShardSamples.transfer(2, "b")])
+    for (reports, count) in [
+      ([ShardSamples.report(1, of: 2, []), long], 4), ([one, short], 5),
+      ([ShardSamples.report(1, of: 2, [older("a"), older("b")]), short], 6),
+      ([ShardSamples.report(1, of: 2, []), ShardSamples.report(2, of: 2, odd)], 4),
+    ] {
+      for pretty in [false, true] {
+        #expect(try merged(reports, pretty: pretty)["totals"]["transfers"] == .int(count))
+      }
     }
   }
 

@@ -6,6 +6,7 @@ struct ShardReport {
   let shard: Shard
   /// All members but `transfers`.
   let head: JSON
+  let places: PlanPlaces
 
   /// Reads it through.
   ///
@@ -16,7 +17,7 @@ struct ShardReport {
     self.file = file
     var pieces = ReportPieces(file, blockSize: blockSize)
     var members: [JSON.Member] = []
-    var (count, shard) = (0, nil as Shard?)
+    var (count, shard, places) = (0, nil as Shard?, PlanPlaces())
     while let piece = try pieces.next() {
       switch piece {
       case .member(let name, let value):
@@ -24,12 +25,16 @@ struct ShardReport {
         if name == "run" { shard = Self.shard(value) }
       case .transfer(let bytes):
         count += 1
-        guard Self.mayHaveFailed(bytes) else { continue }
-        guard let value = JSON(bytes) else { throw pieces.fault("a transfer in it is not JSON") }
-        transfer(value, shard)
+        switch Self.glance(at: bytes) {
+        case .plain(let ordinal): if let ordinal { places.add(ordinal) }
+        case .toBeRead:
+          guard let value = JSON(bytes) else { throw pieces.fault("a transfer in it is not JSON") }
+          if let ordinal = value["ordinal"].int64 { places.add(ordinal) }
+          transfer(value, shard)
+        }
       }
     }
-    head = .object(members)
+    (head, self.places) = (.object(members), places)
     guard head["schema"].string == "haul.report/v1", head["job"].members != nil, head["run"].members != nil
     else { throw pieces.fault("it is not a `haul.report/v1`") }
     guard let shard = Self.shard(head["run"]) else {
@@ -55,17 +60,39 @@ struct ShardReport {
     return Shard(Int(clamping: index), of: Int(clamping: count))
   }
 
-  /// Most transfers have no error, and are not read for what they say. A name may be written with escapes.
-  private static func mayHaveFailed(_ bytes: [UInt8]) -> Bool {
+  private enum Glance {
+    case plain(ordinal: Int64?)
+    /// It may have failed.
+    case toBeRead
+  }
+
+  /// Most transfers have no error, and only their place is read. A name may be written with escapes.
+  private static func glance(at bytes: [UInt8]) -> Glance {
+    var ordinal: Int64?
     for index in bytes.indices.dropLast() {
       switch (bytes[index], bytes[index + 1]) {
-      case (0x5C, 0x75): return true
-      case (0x22, 0x72) where bytes[index...].starts(with: errorMember): return true
+      case (0x5C, 0x75): return .toBeRead
+      case (0x22, 0x72) where bytes[index...].starts(with: errorMember): return .toBeRead
+      case (0x22, 0x6F) where ordinal == nil && bytes[index...].starts(with: ordinalMember):
+        ordinal = number(in: bytes[(index + ordinalMember.count)...])
       default: continue
       }
     }
-    return false
+    return .plain(ordinal: ordinal)
+  }
+
+  /// What follows a member's name; nil where that is no whole number, or the name was a text.
+  private static func number(in bytes: ArraySlice<UInt8>) -> Int64? {
+    let value = bytes.drop(while: isBlank)
+    guard value.first == 0x3A else { return nil }
+    let digits = value.dropFirst().drop(while: isBlank).prefix { (0x30...0x39).contains($0) }
+    return Int64(String(decoding: digits, as: UTF8.self))
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 
   private static let errorMember = Array("\"retryable\"".utf8)
+  private static let ordinalMember = Array("\"ordinal\"".utf8)
 }

@@ -9,6 +9,11 @@ struct ShardSet {
   /// What was compiled beside the manifest, where a report tells it: those of earlier versions do not.
   private var inputs: (path: String, value: JSON)?
   private var paths: [Int: String] = [:]
+  /// Transfers of all parts: their places in the plan of the whole job, as far as they are listed, and how many there are.
+  private var places = PlanPlaces()
+  private var total: Int64 = 0
+  /// The report that has the highest place.
+  private var highest = ""
 
   init(isPartial: Bool) { self.isPartial = isPartial }
 
@@ -45,6 +50,9 @@ struct ShardSet {
         hint: "give the later one alone")
     }
     paths[shard.index] = path
+    if report.places.highest > places.highest { highest = path }
+    places.add(report.places)
+    total = total.adding(clamping: max(0, head["totals"]["transfers"].int64 ?? 0))
     return true
   }
 
@@ -59,7 +67,8 @@ struct ShardSet {
     }
   }
 
-  /// - Throws: `MergeFault` where one is missing that must be there.
+  /// - Throws: `MergeFault` where one is missing that must be there, or where parts have planned the job from other rows or
+  ///   listings: then places in the plan of the whole job are taken twice, or by none.
   func check() throws(MergeFault) {
     guard common != nil, !paths.isEmpty else { throw MergeFault(.mismatch, "there is no report to merge") }
     guard isPartial || missing.isEmpty else {
@@ -67,6 +76,23 @@ struct ShardSet {
         .mismatch, message,
         hint: "run what is missing, and give its report too; `--partial` merges without, and says so")
     }
+    guard missing.isEmpty else { return }
+    guard places.highest <= total else {
+      throw unlike(
+        "`\(highest)` has transfer \(places.highest) of the plan, and all reports together have \(total)")
+    }
+    // Long reports list only what changed.
+    guard places.count < total || places.areWithoutGap else {
+      throw unlike("some places in the plan are taken twice, and others by no transfer")
+    }
+  }
+
+  private func unlike(_ what: String) -> MergeFault {
+    MergeFault(
+      .mismatch, "the parts worked on different plans: \(what)",
+      hint:
+        "rows or listings changed between the parts: run those again that ran before the change, and merge their new reports"
+    )
   }
 
   private var count: Int { common?.count ?? 0 }
