@@ -84,7 +84,12 @@ struct MergeTests {
         $0["message"].string?.contains("matches no transfer of any shard") == true
       } == true
     }
-    #expect(try tells(merged(reports)) == isTold)
+    let report = try merged(reports)
+    #expect(tells(report) == isTold)
+    let isRefused = isTold && kind == "only"
+    #expect(report["run"]["exit_code"] == .int(isRefused ? 66 : 0))
+    #expect(report["run"]["outcome"] == (isRefused ? "failed" : "completed"))
+    #expect(report["diagnostics"].array?.first?["severity"] == (isRefused ? "error" : "warning"))
     #expect(try !tells(merged(Array(reports.prefix(1)), partial: true)), "another part may have it")
   }
 

@@ -51,7 +51,7 @@ struct MergedHead {
     [
       .init("schema", .string("haul.report/v1")), .init("tool", CommonJSON.tool(toolVersion)),
       .init("job", job(isMissing: missing != nil)),
-      .init("run", run.json(run.end(totals, isMissing: missing != nil), shards: shards)),
+      .init("run", run.json(end(isMissing: missing != nil), shards: shards)),
       .init("totals", totals.json),
       .init(
         "diagnostics",
@@ -66,10 +66,18 @@ struct MergedHead {
 
   /// When the last part ended, where all ended with 0 and were asked for the whole job.
   func success(isMissing: Bool) -> Double? {
-    guard first?.selection == JSON.null, run.end(totals, isMissing: isMissing).status == .success else {
-      return nil
-    }
+    guard first?.selection == JSON.null, end(isMissing: isMissing).status == .success else { return nil }
     return run.endedAt
+  }
+
+  /// One machine does not begin a run of a pattern that matches nothing. A list may have been empty, which it does run.
+  private func end(isMissing: Bool) -> (outcome: RunOutcome?, status: ExitStatus) {
+    isNothingSelected(isMissing: isMissing) && first?.selection["kind"] == "only"
+      ? (.failed, .noInput) : run.end(totals, isMissing: isMissing)
+  }
+
+  private func isNothingSelected(isMissing: Bool) -> Bool {
+    !isMissing && first.map { $0.selection != .null } ?? false && selected["transfers"] == 0
   }
 
   private func job(isMissing: Bool) -> JSON {
@@ -117,14 +125,14 @@ struct MergedHead {
 
   /// What was asked for is of no part: one machine would have refused it, and no part could know alone.
   private func nothingSelected(isMissing: Bool) -> JSON? {
-    guard !isMissing, let selection = first?.selection, selected["transfers"] == 0,
+    guard isNothingSelected(isMissing: isMissing), let selection = first?.selection,
       let option = ["only": "--only", "only_from": "--only-from"][selection["kind"].string ?? ""]
     else { return nil }
     let asked = selection["only"].string.map { "\(option) \($0)" } ?? option
     return CommonJSON.diagnostic(
       RecordedDiagnostic(
         Diagnostic(
-          .warning, "`\(asked)` matches no transfer of any shard",
+          option == "--only" ? .error : .warning, "`\(asked)` matches no transfer of any shard",
           hint: "`haul plan --all` lists the ids; a glob's `*` stops at a `/`, `**` does not")))
   }
 
