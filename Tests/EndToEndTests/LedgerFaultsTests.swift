@@ -165,8 +165,8 @@ struct LedgerFaultsTests {
   @Test(.enabled(if: Mount.isAllowed, "needs root to mount")) func stateDiskFills() async throws {
     let (bench, depot) = try await slowBench()
     let mount = try Mount.small(2 << 20, at: bench.state)
-    let events = bench.scratch.path + "/events.jsonl"
-    let running = try bench.start(bench.runArguments(["--events", events]))
+    let (events, metrics) = (bench.scratch.path + "/events.jsonl", bench.scratch.path + "/haul.prom")
+    let running = try bench.start(bench.runArguments(["--events", events, "--metrics", metrics]))
     try await Midway.chunks(4, of: ["down", "up"], in: events, running)
     _ = try? Sums.shell("cat /dev/zero > \(bench.state)/filler 2>/dev/null", in: "/")
     let end = try await running.wait()
@@ -175,12 +175,54 @@ struct LedgerFaultsTests {
       #expect(end.errors.contains(words), "\(end.errors)")
     }
     #expect(!bench.exists("a.bin"))
+    try await expectTold(end, bench, events, metrics)
     let still = try await bench.haul(["run", "job.yaml", "--no-progress"])
     #expect(still.status == 73 && still.errors.contains("full"), "\(still.errors)")
     _ = try Sums.shell("rm filler", in: bench.state)
     try await expectGoesOn(bench)
     #expect(try await depot.log().chunks.filter { $0.status == 201 }.count == Self.size / (128 << 10))
     withExtendedLifetime(mount) {}
+  }
+
+  @Test func stateIsLostInMidRun() async throws {
+    let (bench, _) = try await slowBench()
+    let (events, metrics) = (bench.scratch.path + "/events.jsonl", bench.scratch.path + "/haul.prom")
+    try Data("of yesterday".utf8).write(to: URL(fileURLWithPath: bench.reportPath))
+    let running = try bench.start(bench.runArguments(["--events", events, "--metrics", metrics]))
+    try await Midway.chunks(4, of: ["down", "up"], in: events, running)
+    _ = try Sums.shell("rm -rf ledger", in: bench.state)
+    try await expectTold(try await running.wait(), bench, events, metrics)
+  }
+
+  /// Without the state nothing keeps another run from the job: what it wrote is newer.
+  @Test func stateIsLostAndAnotherRunReports() async throws {
+    let (bench, _) = try await slowBench()
+    let events = bench.scratch.path + "/events.jsonl"
+    let running = try bench.start(bench.runArguments(["--events", events]))
+    try await Midway.chunks(4, of: ["down", "up"], in: events, running)
+    running.signal(SIGSTOP)
+    _ = try Sums.shell("rm -rf ledger", in: bench.state)
+    try Data("of another run".utf8).write(to: URL(fileURLWithPath: bench.reportPath))
+    running.signal(SIGCONT)
+    #expect(try await running.wait().status == 73)
+    #expect(try String(contentsOfFile: bench.reportPath, encoding: .utf8) == "of another run")
+    #expect(JSON.lines(events).last?["event"].string == "run_ended")
+  }
+
+  /// The report, the metrics and the events tell the end of a run whose state can't.
+  private func expectTold(_ end: Finished, _ bench: Bench, _ events: String, _ metrics: String) async throws {
+    let run = try await HaulRun(end, reportPath: bench.reportPath)
+    #expect(run.status == 73 && run.faults == "", "\(run.errors) \(run.faults)")
+    #expect(run.outcome == "failed" && run.remarks.contains("ledger/plan."), "\(run.remarks)")
+    let (told, lines) = (run.report["run"], JSON.lines(events))
+    #expect(told["number"].int == 1 && told["attempts"][0]["exit_code"].int == 73)
+    #expect(lines.count { $0["event"].string == "run_ended" } == 1)
+    let last = try #require(lines.last)
+    #expect(last["event"].string == "run_ended" && last["exit_code"].int == 73)
+    #expect(last["run"].string == told["id"].string && last["report"].string == bench.reportPath)
+    #expect(try await Schema.faults(of: events, name: "event", isLines: true) == "")
+    let text = try String(contentsOfFile: metrics, encoding: .utf8)
+    #expect(text.contains("haul_job_exit_code{job=\"ledger\"} 73\n"), "\(text)")
   }
 
   @Test(.enabled(if: Mount.isAllowed, "needs root to mount")) func stateIsReadOnly() async throws {

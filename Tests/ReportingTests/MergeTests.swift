@@ -209,6 +209,17 @@ struct MergeTests {
     #expect(report["run"]["shards"]["missing"].array == [.integer(1)])
   }
 
+  /// It tells which run it was, and nothing of its transfers.
+  @Test func aRunThatLostItsStateIsNoPart() throws {
+    let job = Self.two[1]["job"].members?.filter { $0.name != "state" } ?? []
+    let lost = ShardSamples.report(
+      1, of: 2, [], exitCode: 73, changed: [.init("job", .object(job + [.init("state", .null)]))])
+    let fault = try self.fault([lost, Self.two[0]])
+    #expect(fault.kind == .mismatch && fault.message.contains("state was lost"))
+    let report = try merged([lost, Self.two[0]], partial: true)
+    #expect(report["run"]["shards"]["missing"].array == [.integer(1)])
+  }
+
   private static func job(_ name: String, _ sha256: String, inputs: String? = nil) -> JSON.Member {
     .init(
       "job",

@@ -17,6 +17,11 @@ package struct End: Error {
   package init(_ error: LedgerError) { self.init(.cannotCreate, error.description) }
 }
 
+extension RunOutcome {
+  /// That of a run whose end its ledger does not record.
+  static func early(_ status: ExitStatus) -> RunOutcome { status == .incomplete ? .incomplete : .failed }
+}
+
 extension ExitStatus {
   /// How what can't be read or compiled ends: as the manifest's fault, unless all its errors have another cause.
   static func of(_ errors: [Diagnostic]) -> ExitStatus {

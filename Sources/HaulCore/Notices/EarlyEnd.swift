@@ -36,8 +36,8 @@ struct EarlyEnd: Sendable {
       let owed = notices.owed(
         run: begun?.number, attempt: begun?.attempts.last?.number ?? 0,
         .init(
-          outcome: reports.earlyOutcome ?? (status == .incomplete ? .incomplete : .failed), status: status,
-          isSkipped: isSkipped), counts: try? known?.counts(), sums: try? known?.sums())
+          outcome: reports.earlyOutcome ?? .early(status), status: status, isSkipped: isSkipped),
+        counts: try? known?.counts(), sums: try? known?.sums())
       if !owed.isEmpty {
         // A state that can't be written does not keep them from being sent now.
         let isOwed = (try? ledger?.owe(owed, run: begun?.number)) != nil

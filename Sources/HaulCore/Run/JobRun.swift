@@ -49,8 +49,11 @@ package struct JobRun: Sendable {
         await early.tell(.success, isSkipped: true, of: nil, stopper)
       } catch is StopController.Stopped { throw Self.stopped(by: interrupter()) }
     } catch let end as End {
-      if begun.value == nil { reports.writeEnd(of: end, job: file.read(overrides: [:]).readable, file: file) }
-      if ended.value == nil { await early.tell(end.status, of: begun.value, stopper) }
+      guard ended.value == nil else { throw end }
+      let begun = begun.value
+      let job = file.read(overrides: begun?.overrides ?? [:]).readable
+      reports.writeEnd(of: end, job: job, file: file, begun)
+      await early.tell(end.status, of: begun, stopper)
       throw end
     }
   }
@@ -70,11 +73,7 @@ package struct JobRun: Sendable {
     let session = RunSession(
       opened: opened, state: state, settings: settings, context: context, reports: reports, begun: begun,
       ended: ended)
-    do { try await session.run(stopper) } catch let error as LedgerError {
-      throw End(error)
-    } catch let failure as Failure {
-      throw End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)
-    }
+    do { try await session.run(stopper) } catch { throw RunSession.end(error) }
     return true
   }
 

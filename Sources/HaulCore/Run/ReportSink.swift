@@ -27,10 +27,12 @@ struct ReportSink: Sendable {
     /// Another runner has the job, and that is no failure.
     var isSkipped: Bool { head.outcome == .refused && head.exitCode == 0 }
   }
-  /// The report of a run that never began.
+  /// The report of a run that never began, or whose state was lost amid it.
   private let early = OnceValue<EarlyReport>()
   /// The files that it was written to.
   private let earlyFiles = OnceValue<[String: FileMark]>()
+  /// The files as they were when the run began.
+  private let filesBefore = OnceValue<[String: FileMark]>()
   private let wroteEarly = OnceValue<Void>()
 
   /// The first file that was asked for, absolute; nil where there is none.
@@ -63,6 +65,13 @@ struct ReportSink: Sendable {
     self.context = context
   }
 
+  private var marks: [String: FileMark] {
+    targets.filter { !$0.isStream }.map(\.path).reduce(into: [:]) { $0[$1] = FileMark($1) }
+  }
+
+  /// Another run may write them from here on: one that has the job while this one's state is lost.
+  func noteFiles() { filesBefore.set(marks) }
+
   /// Writes the report of a run that has a plan.
   ///
   /// - Parameter extent: `files` where it is written again, once notices that lead to it are sent.
@@ -86,8 +95,11 @@ struct ReportSink: Sendable {
   }
 
   /// Writes the report of a run that never began, if one was asked for.
+  ///
+  /// - Parameter begun: the run as it began, where it did and its state was lost: without what became of its transfers.
   func writeEnd(
-    job: Job?, file: ManifestFile, outcome: RunOutcome, status: ExitStatus, diagnostics: [Diagnostic]
+    job: Job?, file: ManifestFile, outcome: RunOutcome, status: ExitStatus, diagnostics: [Diagnostic],
+    _ begun: RunRecord? = nil
   ) throws {
     let now = SystemClock.now
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job?.name)
@@ -97,9 +109,10 @@ struct ReportSink: Sendable {
     head.description = job?.description
     head.host = Machine.hostName
     head.runID = id
+    head.startedAt = now
+    if let begun { head.take(begun) }
     head.outcome = outcome
     head.exitCode = status.rawValue
-    head.startedAt = now
     head.endedAt = now
     head.diagnostics = diagnostics.prefix(1000).map(RecordedDiagnostic.init)
     if isPlan {
@@ -110,21 +123,21 @@ struct ReportSink: Sendable {
     }
     let end = EarlyReport(head: head, job: metricsJob(job, file))
     early.set(end)
-    defer {
-      let paths = targets.filter { !$0.isStream }.map(\.path)
-      earlyFiles.set(paths.reduce(into: [:]) { $0[$1] = FileMark($1) })
-    }
-    try write(end, .files)
+    // What another run wrote meanwhile is left alone, later too.
+    let before = begun == nil ? nil : filesBefore.value
+    let kept = before.map { before in Set(marks.filter { before[$0.key] != $0.value }.keys) } ?? []
+    defer { earlyFiles.set(marks.filter { !kept.contains($0.key) }) }
+    try write(end, .files) { !kept.contains($0.path) }
     wroteEarly.set(())
   }
 
-  /// Writes the report of a run that never began, unless what ended it has.
-  func writeEnd(of end: End, job: Job?, file: ManifestFile) {
+  /// Writes the report of a run whose end is not on record, unless what ended it has.
+  func writeEnd(of end: End, job: Job?, file: ManifestFile, _ begun: RunRecord? = nil) {
     guard early.value == nil, end.status != .usage else { return }
     // Where a report can't be written either, `end` says why the run ended.
     try? writeEnd(
-      job: job, file: file, outcome: end.status == .incomplete ? .incomplete : .failed, status: end.status,
-      diagnostics: [Diagnostic(.error, end.message ?? "the run did not begin", hint: end.hint)])
+      job: job, file: file, outcome: .early(end.status), status: end.status,
+      diagnostics: [Diagnostic(.error, end.message ?? "the run did not begin", hint: end.hint)], begun)
   }
 
   /// A manifest that can't be read does not tell the job: the state does, where that manifest has run.

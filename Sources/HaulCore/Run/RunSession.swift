@@ -48,11 +48,22 @@ struct RunSession {
           owing: starting)
       }
     begun.set(run)
+    reports.noteFiles()
     // Runs do not wait for who is told of them.
     let first =
       try ledger.owesNotices
       ? Task { [context, ledger] in _ = await NoticeDelivery(context).deliver(from: ledger) } : nil
-    do { try await attempt(run, selected?.rows, remarks, notices, first, stopper) } catch {
+    var events: EventSink?
+    do {
+      let sink = try EventSink(settings.events, output: context.console.output, run: run)
+      events = sink
+      try await attempt(run, selected?.rows, remarks, notices, first, events: sink, stopper)
+    } catch {
+      // Whoever follows the events waits for the last one, whatever became of the state.
+      if ended.value == nil, let status = (Self.end(error) as? End)?.status {
+        events?.write(.runEnded(.early(status), exitCode: status.rawValue, report: asked))
+        events?.flush()
+      }
       // An end is told after its start.
       await wait(for: first, stopper)
       throw error
@@ -64,7 +75,7 @@ struct RunSession {
   /// - Parameter first: sends what was owed when it began.
   private func attempt(
     _ run: RunRecord, _ selected: RowSet?, _ remarks: [Diagnostic], _ notices: RunNotices,
-    _ first: Task<Void, Never>?, _ stopper: StopController
+    _ first: Task<Void, Never>?, events: EventSink, _ stopper: StopController
   ) async throws {
     try ledger.reopenUnsynced(boot: BootID.current)
     // What the attempt before said of the disk is for this one to say.
@@ -75,7 +86,6 @@ struct RunSession {
       failed.set("\(error)")
       stopper.stop(.ledger("\(error)"))
     }
-    let events = try EventSink(settings.events, output: context.console.output, run: run)
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     let board = ProgressRegistry()
@@ -110,6 +120,18 @@ struct RunSession {
     return PauseLog(pauses)
   }
 
+  /// What an error means for the command.
+  static func end(_ error: any Error) -> any Error {
+    switch error {
+    case let error as LedgerError: End(error)
+    case let failure as Failure:
+      End(.failed, "\(failure.code.rawValue): \(failure.message)", hint: failure.code.hint)
+    default: error
+    }
+  }
+
+  /// The report that was asked for.
+  private var asked: String? { settings.reports.first { $0.form != .prometheus }?.path }
   private var stored: String { state.folder(job.name) + "/reports/\(opened.runID).json" }
 
   /// What the run is asked for alone. A typing error is no run of nothing.
@@ -344,8 +366,7 @@ struct RunSession {
     ended.set(())
     events.write(
       .runEnded(
-        outcome, exitCode: status.rawValue,
-        report: settings.reports.first { $0.form != .prometheus }?.path ?? stored))
+        outcome, exitCode: status.rawValue, report: asked ?? stored))
     events.flush()
     var unwritten: End?
     let owes = try ledger.owesNotices || first != nil

@@ -17,7 +17,7 @@ struct ShardSet {
 
   init(isPartial: Bool) { self.isPartial = isPartial }
 
-  /// - Returns: false for the report of a run that never began, where parts may be missing.
+  /// - Returns: false for the report of a run that never began, or lost its state, where parts may be missing.
   mutating func admit(_ report: ShardReport) throws(MergeFault) -> Bool {
     let (head, shard, path) = (report.head, report.shard, report.file.path)
     // It may have ended before it knew what it was asked for.
@@ -26,6 +26,12 @@ struct ShardSet {
       throw MergeFault(
         .mismatch,
         "`\(path)` is the report of a run that never began (\(Self.words(head["run"]["outcome"])))",
+        hint: "run shard \(shard.text) again, or give `--partial`")
+    }
+    guard head["job"]["state"] != .null else {
+      if isPartial { return false }
+      throw MergeFault(
+        .mismatch, "`\(path)` is the report of a run whose state was lost: it tells nothing of its transfers",
         hint: "run shard \(shard.text) again, or give `--partial`")
     }
     let facts: [(name: String, value: JSON)] = [
