@@ -130,6 +130,10 @@ struct CopyTests {
       ]))
     #expect(run.status == 1)
     #expect(run.state("one") == "failed INTEGRITY_MISMATCH")
+    // It was read, and not sent on.
+    for bytes in [run["one"]["bytes"], run.totals["bytes"]] {
+      #expect(bytes["transferred"].int == 1000 && bytes["discarded"].int == 1000)
+    }
     #expect(run.state("two") == "failed LENGTH_MISMATCH")
     #expect(run.state("gone") == "failed NOT_FOUND")
     #expect(ends.s3.log().compactMap(\.published) == [])

@@ -214,9 +214,15 @@ final class CopySource: SendingFile, SendingDigests {
   /// A chunk's bytes are here.
   private nonisolated(nonsending) func take(_ bytes: BufferedChunk, _ chunk: UploadChunk) async throws {
     held[chunk.index] = bytes
-    try await digests.add(bytes.loan, at: bytes.start)
-    // The only request's bytes are compared before they go.
-    if chunk.range == 0..<size { try await checkWhole() }
+    do {
+      try await digests.add(bytes.loan, at: bytes.start)
+      // The only request's bytes are compared before they go.
+      if chunk.range == 0..<size { try await checkWhole() }
+    } catch {
+      // They do not go.
+      scope.countUnsent(Int64(chunk.range.count))
+      throw error
+    }
   }
 
   private nonisolated(nonsending) func fill(_ loan: BufferBudget.Loan, _ range: Range<Int64>) async throws {
