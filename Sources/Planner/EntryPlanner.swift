@@ -190,8 +190,9 @@ final class EntryPlanner {
     case .single: return template.id
     case .found(_, let below, _): return idPrefix + PercentEncoding.id(below)
     case .row:
-      if let key { return idPrefix + PercentEncoding.id(try values.text(key)) }
       var values = values
+      values.dropsQueries = true
+      if let key { return idPrefix + PercentEncoding.id(URLRule.withoutQuery(try values.text(key))) }
       values.keepsRun = true
       let text = try values.text(destination)
       return idPrefix + PercentEncoding.id(target.known(text))

@@ -16,10 +16,12 @@ struct EntryValues {
   var id: String?
   /// Leaves the run's values as they are written: what a destination is known by.
   var keepsRun = false
+  /// Leaves the query of a URL in a cell out: ids are shown.
+  var dropsQueries = false
 
   func text(_ compiled: CompiledText) throws(EntryFault) -> String {
     if let constant = compiled.constant { return constant }
-    if let text = plainText(compiled) { return text }
+    if let text = plainText(compiled), !dropsQueries || !text.utf8.contains(0x3A) { return text }
     var result = ""
     for part in compiled.parts {
       switch part {
@@ -35,11 +37,13 @@ struct EntryValues {
   /// whole text is an id itself, or a glob of ids.
   func need(_ compiled: CompiledText) throws(EntryFault) -> String {
     if compiled.parts.count == 1 { return PercentEncoding.need(try text(compiled)) }
+    var values = self
+    values.dropsQueries = true
     var result = ""
     for part in compiled.parts {
       switch part {
       case .literal(let literal): result += PercentEncoding.need(literal)
-      case .cell(let index, let reference): result += PercentEncoding.id(try cell(index, reference))
+      case .cell(let index, let reference): result += PercentEncoding.id(try values.cell(index, reference))
       case .reference(let reference): result += PercentEncoding.id(try value(of: reference, compiled.place))
       }
     }
@@ -63,9 +67,10 @@ struct EntryValues {
 
   private func cell(_ index: Int, _ reference: InterpolatedText.Reference) throws(EntryFault) -> String {
     guard let row else { return "" }
-    let raw: String
+    var raw: String
     do throws(ValueFault) {
       raw = try row.value(index)
+      if dropsQueries { raw = URLRule.withoutQuery(raw) }
     } catch {
       throw EntryFault(message: error.message, hint: error.hint, place: .cell(index))
     }

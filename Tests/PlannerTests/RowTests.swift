@@ -164,6 +164,38 @@ import Testing
     #expect(outcome.transfers.map(\.source) == [.url("https://h/b?sig=other")])
   }
 
+  @Test func `a signed URL's query is in no id, and in no name that is made of the URL`() throws {
+    let fixture = try PlanFixture([
+      "l.txt": "https://h/a/f1?sig=S1/x\nHTTP://h/f2#S2?S3\n",
+      "u.csv": "u,n\nhttps://h/b?sig=S4,1\nhttps://h/b?sig=S5,2\n",
+    ])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: m, for_each: { list: l.txt }, download: "${each.line}", to: "o/${each.line|basename}" }
+        - { id: k, for_each: { list: l.txt, key: "x-${each.line}" }, download: "${each.line}", to: "k/${each.line|basename}", needs: ["m/o/${each.line|basename}"] }
+        - { id: e, for_each: { list: l.txt, key: "${each.line|url}" }, download: "${each.line}", to: "e/${each.line|basename}" }
+        - { id: t, for_each: { list: l.txt }, download: "${each.line}", to: "t/${each.line}" }
+      """)
+    #expect(outcome.lines == [])
+    #expect(outcome.destinations.prefix(6) == ["o/f1", "o/f2", "k/f1", "k/f2", "e/f1", "e/f2"])
+    #expect(
+      outcome.transfers.map(\.id) == [
+        "m/o/f1", "m/o/f2", "k/x-https%3A//h/a/f1", "k/x-HTTP%3A//h/f2",
+        "e/https%253A%252F%252Fh%252Fa%252Ff1",
+        "e/HTTP%253A%252F%252Fh%252Ff2", "t/t/https%3A/h/a/f1", "t/t/HTTP%3A/h/f2",
+      ])
+    #expect(outcome.transfers[2].settings.needs == ["m/o/f1"])
+    #expect(outcome.transfers[0].source == .url("https://h/a/f1?sig=S1/x"))
+
+    let twice = try fixture.plan(
+      """
+        - { id: r, for_each: { csv: u.csv, key: "${each.u}" }, download: "${each.u}", to: "o/${each.n}" }
+      """)
+    #expect(
+      twice.lines == ["jobs/u.csv:3:1: error: the id `r/https%3A//h/b` is taken already, by jobs/u.csv:2:1"])
+  }
+
   @Test func `long files are read across blocks`() throws {
     let text =
       "k,path,sum,size\r\n" + (0..<60_000).map { "\"k\($0)\",\"dir \"\"q\"\"\n/\($0)\",,\($0)\r\n" }.joined()

@@ -17,7 +17,7 @@ extension InterpolatedText.Reference {
     for filter in filters {
       switch filter {
       case .fallback(let text): if result.isEmpty { result = text }
-      case .basename: result = RelativePath.baseName(result)
+      case .basename: result = RelativePath.baseName(URLRule.withoutQuery(result))
       case .url: result = Self.percentEncoded(result)
       }
     }

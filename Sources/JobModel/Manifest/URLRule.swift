@@ -70,6 +70,12 @@ package enum URLRule {
     begins(text, "https://") ? 8 : begins(text, "http://") ? 7 : nil
   }
 
+  /// An http(s) URL without its query, which may be a signature, and its fragment; any other text as it is.
+  package static func withoutQuery(_ text: String) -> String {
+    guard schemeLength(text) != nil else { return text }
+    return String(Substring(text.utf8.prefix { $0 != 0x3F && $0 != 0x23 }))
+  }
+
   fileprivate static func begins(_ text: String, _ scheme: StaticString) -> Bool {
     guard text.utf8.count >= scheme.utf8CodeUnitCount else { return false }
     return scheme.withUTF8Buffer { scheme in
