@@ -2,7 +2,6 @@
 /// that columns stay where they were.
 struct EchoedLine {
   static func masked(_ line: String) -> String {
-    guard line.utf8.contains(UInt8(ascii: ":")) else { return line }
     var echoed = EchoedLine(shown: Array(Masked.text(line, in: .yaml).unicodeScalars))
     echoed.hideValues()
     return String(String.UnicodeScalarView(echoed.shown))

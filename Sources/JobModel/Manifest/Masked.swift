@@ -14,16 +14,25 @@ package struct Masked {
 
   /// Each hidden scalar becomes `*`, so that columns stay where they were.
   package static func text(_ text: String, in line: Line = .text) -> String {
-    guard text.utf8.contains(UInt8(ascii: ":")) else { return text }
+    let mayHaveSecrets = text.utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "@") }
+    guard mayHaveSecrets else { return text }
     var masked = Masked(shown: Array(text.unicodeScalars), line: line)
     masked.hideAll()
+    masked.hideWords()
     return String(String.UnicodeScalarView(masked.shown))
   }
+
+  /// Scalars right behind a `?` that are more than the rest of a glob.
+  private static let fewestOfQuery = 16
+  /// What an authority stands behind, also where the scheme is forgotten, or slashes are escaped as JSON has them.
+  private static let marks = ["//", "\\/\\/"].map { Array($0.unicodeScalars) }
 
   private var shown: [Unicode.Scalar]
   private let line: Line
   private var position = 0
   private var isQuoted = false
+  /// A URL stands before in the same cell: it may go on behind a blank.
+  private var isBehindURL = false
 
   private init(shown: [Unicode.Scalar], line: Line) {
     self.shown = shown
@@ -31,22 +40,26 @@ package struct Masked {
   }
 
   private mutating func hideAll() {
-    let mark = Array("://".unicodeScalars)
     while position < shown.count {
-      if shown[position] == "\"" { isQuoted.toggle() }
-      if shown[position...].starts(with: mark) {
+      let scalar = shown[position]
+      if scalar == "\"" { isQuoted.toggle() }
+      if let mark = Self.marks.first(where: { shown[position...].starts(with: $0) }) {
         position += mark.count
-        hide()
+        isBehindURL = true
+        hide(isInAuthority: true)
+      } else if scalar == "?", isBehindURL {
+        hide(isInAuthority: false)
       } else {
+        if endsCell(scalar) { isBehindURL = false }
         position += 1
       }
     }
   }
 
-  /// Hides the secret parts of a URL whose authority begins here.
-  private mutating func hide() {
-    let start = position
-    var isInAuthority = true
+  /// Hides the secret parts of a URL whose authority, or whose query's `?`, is here.
+  private mutating func hide(isInAuthority: Bool) {
+    var start = position
+    var isInAuthority = isInAuthority
     var isInQuery = false
     while position < shown.count, !endsURL(inQuery: isInQuery) {
       let scalar = shown[position]
@@ -56,11 +69,45 @@ package struct Masked {
         // The last `@` is the one before the host: one in a password hides what is before it too.
         for hidden in start..<position { shown[hidden] = "*" }
       } else if scalar == "/" || scalar == "#" {
-        isInAuthority = false
+        // Another URL may begin in what looked like the path of one.
+        isInAuthority = Self.marks.contains { shown[...position].suffix($0.count).elementsEqual($0) }
+        if isInAuthority { start = position + 1 }
       } else if scalar == "?" {
         (isInAuthority, isInQuery) = (false, true)
       }
       position += 1
+    }
+    if isInQuery { isBehindURL = false }
+  }
+
+  /// Hides each word behind the line's first `?` that may be of a query, whatever stands before it.
+  private mutating func hideWords() {
+    guard var start = shown.firstIndex(of: "?").map({ $0 + 1 }) else { return }
+    while start < shown.count {
+      let isFirst = shown[start - 1] == "?"
+      let word = shown[start...].prefix { !endsWord($0) }
+      let isOfQuery =
+        word.contains { $0 == "=" || $0 == "&" }
+        || isFirst && (word.count >= Self.fewestOfQuery || word.contains("\\"))
+      if isOfQuery { for index in word.indices { shown[index] = "*" } }
+      start = word.endIndex + 1
+    }
+  }
+
+  private func endsWord(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isWhitespace || scalar == "?" || line != .text && scalar == "\""
+      || line == .csv && scalar == ","
+  }
+
+  /// Whether what follows is another value of the row or the manifest.
+  private func endsCell(_ scalar: Unicode.Scalar) -> Bool {
+    switch line {
+    case .text: false
+    case .csv: scalar == "," && !isQuoted
+    case .json: scalar == "\""
+    case .yaml:
+      scalar == "\""
+        || scalar == "," && shown[(position + 1)...].first.map(\.properties.isWhitespace) ?? true
     }
   }
 
