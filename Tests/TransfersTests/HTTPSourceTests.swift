@@ -29,7 +29,12 @@ struct HTTPSourceTests {
   private func read(
     _ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool = false, _ reply: Reply
   ) async throws -> (received: ReceivedBytes, sent: [Sent], failure: Failure?) {
-    let bench = try Bench { _ in reply }
+    try await read(range, of: object, wantsDigest: wantsDigest, try Bench { _ in reply })
+  }
+
+  private func read(
+    _ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool = false, _ bench: Bench
+  ) async throws -> (received: ReceivedBytes, sent: [Sent], failure: Failure?) {
     let received = ReceivedBytes()
     var failure: Failure?
     do {
@@ -101,6 +106,35 @@ struct HTTPSourceTests {
     #expect(received.opening == nil && received.bytes.isEmpty)
   }
 
+  /// A server may echo what signs a URL without the URL around it.
+  @Test func whatAQueryHoldsIsNotTold() async throws {
+    let url = "http://h/f/a?X-Amz-Signature=s1gn%2Fature&key=v41ue+of+it&v=version-1&type=text/plain"
+    func answer(_ reply: Reply) async throws -> (received: ReceivedBytes, failure: Failure?) {
+      let (received, _, failure) = try await read(nil, of: known(nil), try Bench(url) { _ in reply })
+      return (received, failure)
+    }
+    let text = "s1gn/ature, s1gn%2fature and v41ue of it: download"
+    let (_, refused) = try await answer(.status(500, ["Content-Type": "text/plain"], text))
+    #expect(refused?.message == "download: HTTP 500 (***, *** and ***: download) from http://h/f/a?***")
+    let (echoed, _) = try await answer(
+      Reply(headers: [
+        "ETag": "\"s1gn/ature\"", "Content-Type": "text/v41ue of it", "Content-Encoding": "version-1",
+      ]))
+    let seen = try #require(echoed.opening?.seen)
+    #expect(seen.etag == nil && seen.contentType == nil && seen.contentEncoding == nil)
+    let (plain, _) = try await answer(
+      Reply(headers: ["ETag": "\"version-1\"", "Content-Type": "text/plain"]))
+    #expect(plain.opening?.seen.etag == "\"version-1\"", "a version may stand in a query")
+    #expect(plain.opening?.seen.contentType == "text/plain")
+    let elsewhere = try Bench { sent in
+      sent.url.host == "h"
+        ? .status(302, ["Location": "https://other/a?sig=r3directed"])
+        : .status(400, ["Content-Type": "text/plain"], "r3directed is wrong")
+    }
+    let (_, _, failure) = try await read(nil, of: known(nil), elsewhere)
+    #expect(failure?.message.contains("(*** is wrong)") == true)
+  }
+
   @Test func senselessRangesEndTheRead() async throws {
     let reply = Reply(
       status: 206, headers: Self.header(["Content-Range": "bytes 3-5/10"]), body: Array("def".utf8))
@@ -159,14 +193,14 @@ private final class Bench {
   let transport: ScriptedTransport
   let source: HTTPSource
 
-  init(_ response: @escaping @Sendable (Sent) -> Reply) throws {
+  init(_ url: String = "http://h/f/a", _ response: @escaping @Sendable (Sent) -> Reply) throws {
     transport = ScriptedTransport(response)
     let context = ClientContext(
       transport: transport, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
       secrets: SecretSource { _ in Secret("token") }, mask: SecretMask(),
       sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)))
     let settings = TransferSettings(direction: .download)
-    let remote = HTTPDownload(url: try #require(WebURL("http://h/f/a")))
+    let remote = HTTPDownload(url: try #require(WebURL(url)))
     let requester = Requester(
       context, endpoint: nil, remote: remote, settings: settings, throttle: Throttle(settings.policy))
     source = HTTPSource(remote, requester)

@@ -73,7 +73,8 @@ final class HTTPSink: RemoteSink {
     }
     switch remote.inspected(response, now: now) {
     case .success(let object):
-      return .object(object, checks: remote.checks(response, source: source, chunks: chunks))
+      return .object(
+        object.without(requester.secrets), checks: remote.checks(response, source: source, chunks: chunks))
     case .failure(let failure):
       guard failure.code == .notFound else {
         // Who may not look, or asks what the server does not know, is told so by a status; all else is no word of the file.
@@ -123,7 +124,7 @@ final class HTTPSink: RemoteSink {
   private func found(_ response: Response) -> FoundFile {
     if response.status == 404 || response.status == 410 { return .nothing }
     switch remote.inspected(response, now: now) {
-    case .success(let object): return .object(object)
+    case .success(let object): return .object(object.without(requester.secrets))
     case .failure(let failure):
       // Within a multi-status, too.
       if failure.isGoneThere { return .nothing }
@@ -299,7 +300,7 @@ final class HTTPSink: RemoteSink {
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }
-    let response = Response(head: head, body: sink.bytes, url: url)
+    let response = requester.received(head, sink.bytes, from: url)
     let verdict = remote.accepted(response, chunk: chunk, now: now)
     switch verdict {
     case .success: partURLs.accepted(chunk.index)

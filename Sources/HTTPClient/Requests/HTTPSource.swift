@@ -51,7 +51,7 @@ struct HTTPSource: RemoteSource {
     guard let head = sink.responseHead else { return }
     guard sink.announced != nil else {
       throw remote.refusal(
-        Response(head: head, body: sink.text, url: request.url), doing: "download", now: now)
+        requester.received(head, sink.text, from: request.url), doing: "download", now: now)
     }
     guard let end = sink.end(object.size), sink.reached < end else { return }
     // Chunked coding has an end of its own: what came is all there is, however much was told before.
@@ -90,7 +90,9 @@ struct HTTPSource: RemoteSource {
   }
 
   /// A validator that repeats a secret is none.
-  private func masked(_ object: RemoteObject) -> RemoteObject { object.without(requester.context.mask) }
+  private func masked(_ object: RemoteObject) -> RemoteObject {
+    object.without(requester.context.mask).without(requester.secrets)
+  }
 
   private func seen(_ head: ResponseHead) -> RemoteObject { masked(remote.facts(head, now: now)) }
 

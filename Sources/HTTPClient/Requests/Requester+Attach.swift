@@ -34,7 +34,7 @@ extension Requester {
         throw Failure(.networkUnreachable, "\(request.method) \(request.url) was not answered")
       }
       if isExpected(head.status) { return head.status }
-      throw self.refusal(Response(head: head, body: answer.text, url: url))
+      throw self.refusal(self.received(head, answer.text, from: url))
     }
   }
 

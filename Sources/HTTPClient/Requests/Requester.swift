@@ -28,6 +28,7 @@ package final class Requester {
   /// Tries of one request.
   var attempts: Int { retry.attempts }
   private let signed: SignedURL?
+  let secrets = QuerySecrets()
   /// Its requests are halves of streams (`WireRequest.isPaired`).
   package var isPaired = false
   private let retried: (_ delay: Double, Failure) -> Void
@@ -144,7 +145,16 @@ package final class Requester {
     guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")
     }
-    return Response(head: head, body: sink.bytes, url: url)
+    return received(head, sink.bytes, from: url)
+  }
+
+  /// An answer; a refusal's text without what it echoes of the URL's query.
+  func received(_ head: ResponseHead, _ body: [UInt8], from url: WebURL) -> Response {
+    guard head.status >= 300, !body.isEmpty, !secrets.all.isEmpty else {
+      return Response(head: head, body: body, url: url)
+    }
+    let text = secrets.all.masked(String(decoding: body, as: UTF8.self))
+    return Response(head: head, body: Array(text.utf8), url: url)
   }
 
   /// Sends a GET and gives the head of its answer, and the text of a refusal.
@@ -175,7 +185,7 @@ package final class Requester {
     guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    return Response(head: head, body: sink.text, url: request.url)
+    return received(head, sink.text, from: request.url)
   }
 
   /// Tries until it works, a failure is for good, or the policy's attempts are used up.
@@ -200,7 +210,7 @@ package final class Requester {
           credential = await renewal.use()
         }
       } catch {
-        let failure = try Self.failure(error)
+        let failure = try Self.failure(error).without(secrets.credentials)
         switch try await recover(failure, tries) {
         case .done(let value): return value
         case .again: continue
@@ -297,6 +307,10 @@ package final class Requester {
       let target = try AdmittedURL(url, for: request.method, sharing: settings.sharedPolicy)
       // Another origin may send us back to a place of its choice: our secrets are not for that either.
       hasLeft = hasLeft || url.origin != request.url.origin
+      // What haul itself asks an endpoint in a query is no secret.
+      if endpoint == nil || !request.isAuthorised || url.query != request.url.query {
+        secrets.learn(url.query)
+      }
       let credential = await renewal.use()
       var wire = try await prepare(request, target, body: body, keepsSecrets: !hasLeft)
       wire.isShort = isShort

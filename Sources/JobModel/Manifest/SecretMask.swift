@@ -34,6 +34,9 @@ package final class SecretMask: Sendable {
     }
   }
 
+  /// Masks a text from now on, and not its base64.
+  package func learn(plain text: String) { add(Array(text.utf8)) }
+
   private func add(_ value: [UInt8]) {
     table.withLock { table in
       guard !table.values.contains(value) else { return }
