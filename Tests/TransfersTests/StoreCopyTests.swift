@@ -145,6 +145,6 @@ struct StoreCopyTests {
     #expect(store.bytes("c") == (isStrangers ? other : content))
     guard !isStrangers else { return #expect(next.state != .completed) }
     #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
-    #expect(next.progress.verification.contains(Verification("crc64nvme", .server, .match)))
+    #expect(next.progress.verification.contains(Verification("size", .server, .match)))
   }
 }
