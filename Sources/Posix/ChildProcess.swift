@@ -43,11 +43,18 @@ package struct ChildProcess: Sendable {
     (id, output) = (child, ends[0])
   }
 
-  /// All that it writes. Waits until the program has ended, and nobody else holds its output; `id` stays its own until `reap`.
-  /// Called once.
-  package func readToEnd() -> [UInt8] {
+  /// Bytes that a program may write: what is read here are words and secrets.
+  package static let mostOutput = 1 << 20
+
+  /// All that it writes; nil at once where that is more than `mostOutput`. Else waits until the program has ended, and nobody
+  /// else holds its output; `id` stays its own until `reap`. Called once.
+  package func readToEnd() -> [UInt8]? {
     defer { if output >= 0 { close(output) } }
-    let bytes = output >= 0 ? (try? Files.readToEnd(output)) ?? [] : []
+    var bytes: [UInt8] = []
+    while output >= 0, let block = try? Files.read(output, upTo: 1 << 16), !block.isEmpty {
+      bytes += block
+      guard bytes.count <= Self.mostOutput else { return nil }
+    }
     var facts = siginfo_t()
     while waitid(P_PID, id_t(id), &facts, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     return bytes

@@ -204,6 +204,33 @@ struct SettlingTests {
     #expect(mended.state("l") == "completed")
   }
 
+  /// What the job itself put there is no stranger's, also once its transfer has another source; what somebody else changed is.
+  @Test(arguments: ["keep", "fail"]) func anotherSourceOfOnesOwnFile(_ rule: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for (seed, name) in ["a", "b", "c"].enumerated() {
+      try bench.serve(name + ".bin", size: 1000, seed: UInt64(seed + 1))
+    }
+    func run(_ source: String) async throws -> HaulRun {
+      try await bench.run(
+        """
+        version: 1
+        job: own
+        endpoints: { depot: \(depot.endpoint) }
+        transfers: [{ id: k, download: "depot:\(source).bin", to: k.bin, if_exists: \(rule) }]
+
+        """)
+    }
+    #expect(try await run("a").state("k") == "completed")
+    let other = try await run("b")
+    #expect(other.state("k") == "completed", "\(other.errors)")
+    #expect(try bench.isSame("k.bin", "b.bin"))
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: bench.job + "/k.bin"))
+    let strange = try await run("c")
+    #expect(strange.state("k") == (rule == "keep" ? "skipped exists" : "failed DESTINATION_EXISTS"))
+    #expect(FileManager.default.contents(atPath: bench.job + "/k.bin") == Data("mine".utf8))
+  }
+
   /// Two spellings of one place, which the manifest's text can't show: the second never overwrites the first.
   @Test func twoTransfersOneFile() async throws {
     let bench = try Bench()

@@ -7,7 +7,7 @@ struct ChildProcessTests {
     output: String, status: Int32
   ) {
     let child = try ChildProcess(env: words, showsErrors: showsErrors)
-    return (String(decoding: child.readToEnd(), as: UTF8.self), child.reap())
+    return (String(decoding: child.readToEnd() ?? [], as: UTF8.self), child.reap())
   }
 
   @Test(
@@ -46,5 +46,12 @@ struct ChildProcessTests {
     #expect(kill(child.id, 0) == 0)
     #expect(child.reap() == SIGKILL)
     #expect(kill(child.id, 0) == -1)
+  }
+
+  /// What writes without an end is not read without an end.
+  @Test func anEndlessOutput() throws {
+    let child = try ChildProcess(env: ["yes"], showsErrors: true)
+    #expect(child.readToEnd() == nil)
+    #expect(child.reap() == SIGPIPE)
   }
 }

@@ -150,7 +150,7 @@ package final class Requester {
 
   /// An answer; a refusal's text without what it echoes of the URL's query.
   func received(_ head: ResponseHead, _ body: [UInt8], from url: WebURL) -> Response {
-    guard head.status >= 300, !body.isEmpty, !secrets.all.isEmpty else {
+    guard head.status >= 300, !body.isEmpty, !secrets.isEmpty else {
       return Response(head: head, body: body, url: url)
     }
     let text = secrets.all.masked(String(decoding: body, as: UTF8.self))
@@ -210,7 +210,8 @@ package final class Requester {
           credential = await renewal.use()
         }
       } catch {
-        let failure = try Self.failure(error).without(secrets.credentials)
+        var failure = try Self.failure(error)
+        if !secrets.isEmpty { failure = failure.without(secrets.credentials) }
         switch try await recover(failure, tries) {
         case .done(let value): return value
         case .again: continue

@@ -25,6 +25,9 @@ final class QuerySecrets {
     masks = nil
   }
 
+  /// Nothing is masked: most URLs have no query.
+  var isEmpty: Bool { queries.isEmpty }
+
   /// For what a server wrote.
   var all: SecretMask { made().all }
 
@@ -53,7 +56,7 @@ final class QuerySecrets {
 extension RemoteObject {
   /// Without what echoes the query that it was asked for with.
   func without(_ secrets: QuerySecrets) -> RemoteObject {
-    guard !secrets.all.isEmpty else { return self }
+    guard !secrets.isEmpty else { return self }
     var object = without(secrets.credentials)
     if contentType.map(secrets.all.finds) == true { object.contentType = nil }
     if contentEncoding.map(secrets.all.finds) == true { object.contentEncoding = nil }

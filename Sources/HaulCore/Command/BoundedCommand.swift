@@ -83,11 +83,12 @@ final class BoundedCommand: Sendable {
     }
     if isOver { stop() }
     let output = process.readToEnd()
+    if output == nil { fail("wrote more than \(ChildProcess.mostOutput >> 20) MiB and was ended") }
     // Its id may be another's once it is reaped.
     state.withLock { $0.process = nil }
     let status = process.reap()
     guard status == 0 else { return fail("ended with \(status)", status) }
-    end(.success(output))
+    end(.success(output ?? []))
   }
 
   private func fail(_ message: String, _ status: Int32? = nil, isTimeout: Bool = false) {

@@ -58,7 +58,7 @@ final class Metering: Sendable {
     ]
     guard let process = try? ChildProcess(env: words, showsErrors: false) else { return nil }
     let output = process.readToEnd()
-    guard process.reap() == 0 else { return nil }
+    guard process.reap() == 0, let output else { return nil }
     // `u 2`
     switch String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace).last {
     case "1", "3": return true
