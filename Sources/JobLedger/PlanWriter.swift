@@ -32,13 +32,14 @@ extension JobLedger {
   ///   - now: when it is compiled, seconds since 1970.
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
   ///   - rows: the same without the files of rows, where their rows have digests.
+  ///   - kept: beginnings of ids that stay as they are where they are not added.
   ///   - fill: called with a function that adds some transfers.
   /// - Throws: `StaleRows`, beside what `fill` throws.
   package func compile(
     at now: Double = SystemClock.now, from mark: () -> String? = { nil }, rows: () -> String? = { nil },
-    batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
+    keeping kept: [String] = [], batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: mark, rows: rows) { writer in try fill { try writer.add($0) } }
+    try compile(at: now, from: mark, rows: rows, keeping: kept) { writer in try fill { try writer.add($0) } }
   }
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
@@ -46,7 +47,7 @@ extension JobLedger {
     at now: Double = SystemClock.now,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: { nil }, rows: { nil }) { writer in
+    try compile(at: now, from: { nil }, rows: { nil }, keeping: []) { writer in
       try fill { transfer, identity in
         var one = PlanBatch()
         one.append(transfer, identity: identity)
@@ -56,12 +57,13 @@ extension JobLedger {
   }
 
   private func compile(
-    at now: Double, from mark: () -> String?, rows: () -> String?, with fill: (PlanWriter) throws -> Void
+    at now: Double, from mark: () -> String?, rows: () -> String?, keeping kept: [String],
+    with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db, at: now)
       try fill(writer)
-      let change = try writer.finish()
+      let change = try writer.finish(keeping: kept)
       if change.added + change.adjusted + change.retired > 0 { try Self.noteChange(db) }
       try Self.forgetListings(db)
       try db.execute(
@@ -250,8 +252,9 @@ private final class PlanWriter {
     return true
   }
 
+  /// - Parameter kept: beginnings of ids that are not gone.
   /// - Throws: `StaleRows`.
-  func finish() throws -> PlanChange {
+  func finish(keeping kept: [String]) throws -> PlanChange {
     try marks.flush()
     if isFirst {
       guard !keepsRows else { throw StaleRows() }
@@ -263,6 +266,15 @@ private final class PlanWriter {
     var found = 0
     while let seq = try rows.next() { if seen.contains(seq) { found += 1 } else { gone.append(seq) } }
     if keepsRows, found != change.added + change.kept + change.adjusted { throw StaleRows() }
+    if !kept.isEmpty {
+      let count = gone.count
+      let find = try db.makeStatement(sql: "SELECT id FROM transfer WHERE seq = ?")
+      try gone.removeAll { seq in
+        let id = try String.fetchOne(find, arguments: [seq]) ?? ""
+        return kept.contains { id.utf8.starts(with: $0.utf8) }
+      }
+      change.kept += count - gone.count
+    }
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
     if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }

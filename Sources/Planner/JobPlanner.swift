@@ -17,11 +17,11 @@ package enum JobPlanner {
   /// taken as they are, and nothing is said of what lies below them. A destination in `state` is an error, but for those
   /// that a listing finds. With a `part`, `each` is called for its transfers alone, which have their ordinals then; the
   /// diagnostics are those of the whole job all the same. Rows that are `known` count, but nothing is planned for them:
-  /// whether others may stand beside them is left to the caller.
+  /// whether others may stand beside them is left to the caller. Templates that are left out make nothing.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
     state: StateFolders? = nil, part: PartRule? = nil, known: (any KnownRows)? = nil,
-    each: (PlannedTransfer) throws -> Void
+    without left: Set<String> = [], each: (PlannedTransfer) throws -> Void
   ) throws -> [Diagnostic] {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     context.known = known
@@ -29,7 +29,7 @@ package enum JobPlanner {
     let unique = Uniqueness(DestinationKeys(job.endpoints))
     let needs = NeedsWatch(job: job)
     var ordinal: Int64 = 0
-    try pass(context, faults) { planned, _, template in
+    try pass(context, faults, without: left) { planned, _, template in
       unique.note(planned)
       needs.note(planned, template: template)
       guard let part else { return try each(planned) }
@@ -44,7 +44,7 @@ package enum JobPlanner {
       // Only the first pass hands on what is known.
       context.known = nil
       // A hash that came twice may be chance: a second pass compares the texts themselves.
-      try pass(context, PlanFaults()) { planned, places, _ in
+      try pass(context, PlanFaults(), without: left) { planned, places, _ in
         unique.confirm(planned, places, faults)
       }
     }
@@ -53,10 +53,10 @@ package enum JobPlanner {
   }
 
   private static func pass(
-    _ context: PlanContext, _ faults: PlanFaults,
+    _ context: PlanContext, _ faults: PlanFaults, without left: Set<String>,
     _ visit: (_ planned: PlannedTransfer, _ places: any EntryPlaces, _ template: Int) throws -> Void
   ) throws {
-    for (index, template) in context.job.templates.enumerated() {
+    for (index, template) in context.job.templates.enumerated() where !left.contains(template.id) {
       try TemplateExpansion(template: template, index: index, context: context, faults: faults).run {
         try visit($0, $1, index)
       }

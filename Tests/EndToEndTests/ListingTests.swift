@@ -30,6 +30,44 @@ struct ListingTests {
     }
   }
 
+  /// A store that is down keeps no other from being refreshed, and what is on record of it stays.
+  @Test func aStoreThatIsDown() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 1000)
+    let page = WordedServer.Rule("", body: Self.page(0..<3, of: 3))
+    let server = try await WordedServer(bench, [page])
+    func job(_ url: String, needs: String = "") -> String {
+      """
+      version: 1
+      job: down
+      endpoints:
+        store: { type: s3, url: \(quoted(url)), bucket: bkt, auth: none }
+        depot: \(depot.endpoint)
+      defaults: { policy: { retry: { attempts: 2, initial: 10ms, max: 20ms } } }
+      transfers:
+        - { id: all, download: "store:p/", to: out/ }
+        - { id: a, download: "depot:a.bin", to: a.bin\(needs) }
+
+      """
+    }
+    let first = try await bench.run(job(server.url))
+    #expect(first.transfers.count == 4 && first.state("a") == "completed", "\(first.errors)")
+    try bench.serve("a.bin", size: 2000)
+    try server.set([WordedServer.Rule("", status: 503)])
+    let down = try await bench.run(job(server.url))
+    #expect(down.status == 75 && down.outcome == "incomplete", "\(down.errors)")
+    #expect(down.transfers.count == 4 && down.state("a") == "completed" && down.transferred == 2000)
+    #expect(down.errors.contains("`all` could not be listed ("), "\(down.errors)")
+    // What waits for it can't go on without it.
+    let needy = try await bench.run(job(server.url, needs: ", needs: [all]"))
+    #expect(needy.status == 75 && needy.outcome == "incomplete" && needy.transfers.isEmpty)
+    // Nor is there anything to do where it is all there is.
+    let other = try Bench()
+    let only = try await other.run(job(server.url).replacing(#/ +- \{ id: a,.*\n/#, with: ""))
+    #expect(only.status == 75, "\(only.errors)")
+  }
+
   /// A long prefix is listed folder by folder at the same time, and a listing that was killed goes on where it was: no page
   /// is asked for again but those that were on their way.
   @Test func aKilledListingGoesOn() async throws {

@@ -17,6 +17,8 @@ enum PlanCompiler {
     /// Local sources that are not there, by transfer id.
     var missing: [String]
     var missingCount: Int
+    /// Ids of transfers that could not be listed now: what is on record of them stays in the plan.
+    var unlisted: Set<String> = []
   }
 
   /// Missing sources are named up to this many, and counted beyond.
@@ -36,11 +38,11 @@ enum PlanCompiler {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
     // Before the transaction that the plan is written in: a kill keeps what was listed.
-    try lister?.listAll(job, run: run)
+    let unlisted = try lister?.listAll(job, run: run) ?? [:]
     func compile(comparing: Bool) throws -> Compiled {
       try Self.compile(
         job, run: run, mark: mark, isKept: isKept, former: former, listed: lister, into: ledger,
-        sparing: state, part: part, comparing: comparing)
+        sparing: state, part: part, unlisted, comparing: comparing)
     }
     do {
       if former == nil, let rows = mark?.rows, try ledger.hasRows(from: rows),
@@ -59,12 +61,13 @@ enum PlanCompiler {
   private static func compile(
     _ job: Job, run: RunValues, mark: PlanFingerprint?, isKept: Bool, former: FormerIdentity?,
     listed lister: PrefixLister?, into ledger: JobLedger, sparing state: StateFolders?, part: PartRule?,
-    comparing: Bool
+    _ unlisted: [String: Failure], comparing: Bool
   ) throws -> Compiled {
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     let change = try ledger.compile(
       from: { isKept && compiled.diagnostics.isEmpty ? mark?.whole : nil },
       rows: { isKept && compiled.diagnostics.isEmpty ? mark?.rows : nil },
+      keeping: unlisted.keys.map { $0 + "/" },
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
         compiled = try BoundedChannel<PlanBatch>.run(
@@ -73,13 +76,15 @@ enum PlanCompiler {
               let feed = PlanFeed(give)
               guard mark?.rows != nil else {
                 return try expand(
-                  job, run: run, former: former, lister: lister, sparing: state, part: part, nil, feed)
+                  job, run: run, former: former, lister: lister, sparing: state, part: part, unlisted, nil,
+                  feed)
               }
               let rows = try ComparedRows(job, comparing ? { try ledger.rowMarks($0) } : nil) {
                 try feed.keep($0)
               }
               let compiled = try expand(
-                job, run: run, former: former, lister: lister, sparing: state, part: part, rows, feed)
+                job, run: run, former: former, lister: lister, sparing: state, part: part, unlisted, rows,
+                feed)
               try rows.settle(in: ledger, compiled.diagnostics)
               return compiled
             }
@@ -94,14 +99,14 @@ enum PlanCompiler {
 
   private static func expand(
     _ job: Job, run: RunValues, former: FormerIdentity?, lister: PrefixLister?, sparing state: StateFolders?,
-    part: PartRule?, _ rows: ComparedRows?, _ feed: PlanFeed
+    part: PartRule?, _ unlisted: [String: Failure], _ rows: ComparedRows?, _ feed: PlanFeed
   ) throws -> Compiled {
     let identity = try TransferKey(job)
     let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     compiled.diagnostics = try JobPlanner.expand(
       job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state, part: part,
-      known: rows
+      known: rows, without: Set(unlisted.keys)
     ) { transfer in
       if isMissing(transfer) {
         compiled.missingCount += 1
@@ -112,6 +117,15 @@ enum PlanCompiler {
       try feed.add(transfer, identity: identity.of(transfer), former: known)
     }
     try feed.end()
+    compiled.unlisted = Set(unlisted.keys)
+    compiled.diagnostics += job.templates.compactMap { template in
+      unlisted[template.id].map { failure in
+        Diagnostic(
+          .warning,
+          "`\(template.id)` could not be listed (\(failure.code.rawValue): \(failure.message)): what is on record of it is left as it is",
+          at: template.mark, lineText: template.lineText, hint: "the next run lists it again")
+      }
+    }
     return compiled
   }
 

@@ -38,23 +38,48 @@ struct PrefixLister {
   func shutDown() { setUp.shutDown() }
 
   /// Lists every prefix that the job names.
-  func listAll(_ job: Job, run: RunValues) throws {
-    var prefixes = job
-    prefixes.templates = job.templates.filter { if case .prefix = $0.fanOut { true } else { false } }
-    // What they need may be no prefix; and nothing lies below one before it is listed.
-    for index in prefixes.templates.indices { prefixes.templates[index].needs = [] }
+  ///
+  /// - Returns: why some could not be listed now, by the id of their transfer, where the rest of the job goes on without them.
+  func listAll(_ job: Job, run: RunValues) throws -> [String: Failure] {
     var listed: Set<String> = []
-    _ = try JobPlanner.expand(
-      prefixes, run: run, uuid: { $0 },
-      lister: { endpoint, prefix, settings, _ in
-        let key = try Self.key(endpoint, prefix)
-        guard listed.insert(key).inserted else { return }
-        let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
-        let walk = ListingWalk(
-          ledger: ledger, listing: listing, endpoint: endpoint, prefix: prefix, settings: settings,
-          number: number)
-        try wait { try await walk.run(parts) }
-      }, each: { _ in })
+    var left: [String: Failure] = [:]
+    for template in job.templates {
+      guard case .prefix = template.fanOut else { continue }
+      var one = job
+      one.templates = [template]
+      // What it needs may be no prefix; and nothing lies below it before it is listed.
+      one.templates[0].needs = []
+      do {
+        _ = try JobPlanner.expand(
+          one, run: run, uuid: { $0 },
+          lister: { endpoint, prefix, settings, _ in
+            let key = try Self.key(endpoint, prefix)
+            guard listed.insert(key).inserted else { return }
+            let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
+            let walk = ListingWalk(
+              ledger: ledger, listing: listing, endpoint: endpoint, prefix: prefix, settings: settings,
+              number: number)
+            try wait { try await walk.run(parts) }
+          }, each: { _ in })
+      } catch let failure as Failure
+        where failure.code.isRetryable && Self.goesOn(job, without: template)
+        && left.count + 1 < job.templates.count
+      {
+        left[template.id] = failure
+      }
+    }
+    return left
+  }
+
+  /// Whether nothing else of the job waits for what a template comes to.
+  private static func goesOn(_ job: Job, without template: TransferTemplate) -> Bool {
+    job.templates.flatMap(\.needs).allSatisfy { need in
+      guard let literal = need.text.literal.map(PercentEncoding.need), let pattern = try? GlobPattern(literal)
+      else {
+        return false
+      }
+      return !pattern.matches(template.id) && !pattern.mayMatch(below: template.id)
+    }
   }
 
   /// Gives the names that were listed, in the order of their bytes.
