@@ -349,7 +349,9 @@ struct RunSession {
     (judged.unsynced, whole.unsynced) = (unsynced, unsynced)
     var (outcome, status) = judged.outcome(endedByFailFast: cause == .failFast)
     // What could not be listed had no turn.
-    if status == .success, !opened.compiled.unlisted.isEmpty { (outcome, status) = (.incomplete, .incomplete) }
+    if status == .success, !opened.compiled.unlisted.isEmpty {
+      (outcome, status) = (.incomplete, .incomplete)
+    }
     // Nobody is told of a success whose report or events can't be written.
     events.flush()
     let isWritable = events.failure == nil && (try? settings.checkWritable()) != nil
