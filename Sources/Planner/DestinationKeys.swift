@@ -17,7 +17,8 @@ package struct DestinationKeys: Sendable {
     for (name, endpoint) in endpoints.sorted(by: { $0.key < $1.key }) {
       let number = alike.firstIndex { Self.areAlike($0, endpoint) } ?? alike.count
       if number == alike.count { alike.append(endpoint) }
-      let base = WebURL(endpoint: endpoint.url)?.path ?? ""
+      let path = WebURL(endpoint: endpoint.url)?.path ?? ""
+      let base = path.hasSuffix("/") ? String(path.dropLast()) : path
       let abilities = endpoint.driver.abilities
       stores[name] = Store(prefix: "\0\(number)\0\(base)/", joinsSlashes: abilities.joinsSlashes)
     }

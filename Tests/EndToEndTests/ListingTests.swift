@@ -47,18 +47,21 @@ struct ListingTests {
       defaults: { policy: { retry: { attempts: 2, initial: 10ms, max: 20ms } } }
       transfers:
         - { id: all, download: "store:p/", to: out/ }
+        - { id: too, download: "store:p/", to: out2/ }
         - { id: a, download: "depot:a.bin", to: a.bin\(needs) }
 
       """
     }
     let first = try await bench.run(job(server.url))
-    #expect(first.transfers.count == 4 && first.state("a") == "completed", "\(first.errors)")
+    #expect(first.transfers.count == 7 && first.state("a") == "completed", "\(first.errors)")
     try bench.serve("a.bin", size: 2000)
     try server.set([WordedServer.Rule("", status: 503)])
     let down = try await bench.run(job(server.url))
     #expect(down.status == 75 && down.outcome == "incomplete", "\(down.errors)")
-    #expect(down.transfers.count == 4 && down.state("a") == "completed" && down.transferred == 2000)
-    #expect(down.errors.contains("`all` could not be listed ("), "\(down.errors)")
+    #expect(down.transfers.count == 7 && down.state("a") == "completed" && down.transferred == 2000)
+    for id in ["all", "too"] {
+      #expect(down.errors.contains("`\(id)` could not be listed ("), "\(down.errors)")
+    }
     // What waits for it can't go on without it.
     let needy = try await bench.run(job(server.url, needs: ", needs: [all]"))
     #expect(needy.status == 75 && needy.outcome == "incomplete" && needy.transfers.isEmpty)

@@ -66,12 +66,14 @@ import Testing
         e: { type: webdav, url: "http://127.0.0.1:2/" }
         f: { type: webdav, url: "http://127.0.0.1:3/dav" }
         s: { type: s3, url: "http://127.0.0.1:2", bucket: b, auth: none }
+        t: { type: s3, url: "http://127.0.0.1:2/", bucket: b, auth: none }
       transfers:
 
       """
     let places = [
       ("d:u/f", "d:u//f", true), ("d:/u/f", "d:u/f", true), ("d:u/f", "e:dav/u/f", true),
       ("d:u/f", "f:u/f", false), ("s:u/f", "s:u//f", false), ("s:u/f", "store:u/f", false),
+      ("s:u/f", "t:u/f", true),
       ("d:u/f", "d:u/F", false),
     ]
     for (one, other, isOne) in places {
@@ -79,7 +81,7 @@ import Testing
         "  - { id: a, copy: \"http://127.0.0.1:9/x\", to: \"\(one)\" }\n"
           + "  - { id: b, copy: \"http://127.0.0.1:9/y\", to: \"\(other)\" }", head: head)
       let faults = outcome.errors.map(\.message)
-      let fault = "`\(other)` is the destination of another transfer too, of jobs/job.yaml:10:48"
+      let fault = "`\(other)` is the destination of another transfer too, of jobs/job.yaml:11:48"
       #expect(faults == (isOne ? [fault] : []), "\(one) \(other) \(outcome.lines)")
     }
     for (to, isOne) in [("d:m/", true), ("s:m/", true), ("in/", false)] {

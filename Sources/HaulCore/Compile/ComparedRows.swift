@@ -21,7 +21,7 @@ final class ComparedRows: KnownRows {
   private var start = 0
   private var block: Int64? = 1
 
-  private(set) var kept = RowSet()
+  private var kept = RowSet()
   private var ids: [String] = []
   private var clash: NameClash
 

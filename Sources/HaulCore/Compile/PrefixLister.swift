@@ -54,12 +54,14 @@ struct PrefixLister {
           one, run: run, uuid: { $0 },
           lister: { endpoint, prefix, settings, _ in
             let key = try Self.key(endpoint, prefix)
-            guard listed.insert(key).inserted else { return }
+            guard !listed.contains(key) else { return }
             let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
             let walk = ListingWalk(
               ledger: ledger, listing: listing, endpoint: endpoint, prefix: prefix, settings: settings,
               number: number)
             try wait { try await walk.run(parts) }
+            // Not before: who lists the same below another id may not take a part of it for all.
+            listed.insert(key)
           }, each: { _ in })
       } catch let failure as Failure
         where failure.code.isRetryable && Self.goesOn(job, without: template)

@@ -74,9 +74,10 @@ package enum IntendedSession {
     guard let first = intent.askedAt, let last = intent.lastAskedAt else { return .sessions([]) }
     // By the store's clock, which was read at some time while it was asked: tries and waits are in that. As it is due, the end
     // of the span is further back than a session must be old.
-    let (behind, ahead) = (there - client.clock.now(), there - began)
+    let (earliest, latest) = (first + there - client.clock.now() - grain, last + there - began + span)
     var found: [RemoteSession] = []
-    for one in open where (first + behind - grain...last + ahead + span).contains(one.openedAt) {
+    // Not a range, which a clock that was set back meanwhile would turn round.
+    for one in open where one.openedAt >= earliest && one.openedAt <= latest {
       let session = RemoteSession(id: one.id, chunkSize: intent.chunkSize)
       guard try !ledger.hasSession(one.id), !session.holds(client.mask) else { continue }
       switch try await sink.holdings(of: session, source: source) {
