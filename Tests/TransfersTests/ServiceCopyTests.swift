@@ -30,7 +30,7 @@ struct ServiceCopyTests {
   @Test(arguments: [
     ("e", "e"), ("\"e\"", "e"), ("W/\"e\"", "e"), ("\"", "\""), ("\"\"", ""), ("", ""), ("\"W/e\"", "W/e"),
   ])
-  func etagsWithoutTheirQuotes(_ etag: String, _ bare: String) { #expect(ServiceCopy.bare(etag) == bare) }
+  func etagsWithoutTheirQuotes(_ etag: String, _ bare: String) { #expect(ETag.bare(etag) == bare) }
 
   @Test(arguments: [
     (ErrorCode.protocolViolation, true, true), (.forbidden, true, true), (.unauthorized, true, true),

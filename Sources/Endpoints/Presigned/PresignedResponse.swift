@@ -9,13 +9,6 @@ enum PresignedResponse {
     return ByteCount.read(json: value)
   }
 
-  /// An ETag as the uploader keeps it: without quotes, and without a proxy's mark for a weak one.
-  static func bare(_ tag: String) -> String {
-    let strong = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
-    return strong.hasPrefix("\"") && strong.hasSuffix("\"") && strong.count >= 2
-      ? String(strong.dropFirst().dropLast()) : String(strong)
-  }
-
   /// A key as it stands in a path: only what can't be in one is encoded.
   static func path(_ text: String) -> String {
     var out: [UInt8] = []

@@ -115,7 +115,7 @@ package struct PresignedUpload: UploadProtocol {
       failure.chunk = chunk.index
       return .failure(failure)
     }
-    guard let etag = response.headers["ETag"].map(PresignedResponse.bare), !etag.isEmpty else {
+    guard let etag = response.headers["ETag"].map(ETag.bare), !etag.isEmpty else {
       return .failure(
         Failure(
           .protocolViolation, "\(response.url) took part \(chunk.index + 1) without an ETag",

@@ -44,7 +44,7 @@ struct ServiceCopy {
   ///
   /// - Parameter answered: nil where the answer had none, or was lost.
   func compare(answered: String?, with seen: RemoteObject) throws(Failure) {
-    guard let answered = answered.map(Self.bare), let theirs = seen.etag.map(Self.bare), !answered.isEmpty,
+    guard let answered = answered.map(ETag.bare), let theirs = seen.etag.map(ETag.bare), !answered.isEmpty,
       !theirs.isEmpty, answered != theirs
     else { return }
     scope.record.check(Verification("etag", .server, .mismatch))
@@ -52,13 +52,6 @@ struct ServiceCopy {
       .integrityMismatch,
       "\(scope.sink.place) has another ETag than the service said of its copy: another client may have replaced it",
       class: .permanent, expected: answered, actual: theirs)
-  }
-
-  /// Without `W/` and quotes: an answer's and a header's may be written in two ways.
-  static func bare(_ etag: String) -> String {
-    let opaque = etag.hasPrefix("W/") ? etag.dropFirst(2) : etag[...]
-    return opaque.utf8.count >= 2 && opaque.hasPrefix("\"") && opaque.hasSuffix("\"")
-      ? String(opaque.dropFirst().dropLast()) : String(opaque)
   }
 
   /// The bytes may still pass through haul, where the service did not copy them, or not right.

@@ -1,0 +1,9 @@
+/// What stands in an ETag (RFC 9110, 8.8.3).
+package enum ETag {
+  /// Without quotes, and without the mark of a weak one: an answer, a header and a proxy may write one ETag in several ways.
+  package static func bare(_ tag: String) -> String {
+    let opaque = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    return opaque.utf8.count >= 2 && opaque.hasPrefix("\"") && opaque.hasSuffix("\"")
+      ? String(opaque.dropFirst().dropLast()) : String(opaque)
+  }
+}
