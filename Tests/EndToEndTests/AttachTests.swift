@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `then`: each finished file is tied to its record, once by its key, whatever its receiver does.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct AttachTests {
   private func job(
     _ server: ReceivingServer, _ transfers: [String], defaults: String = "", policy: String = "",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Addresses, names and redirects that a policy denies: refused, and nothing sent.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct AttackTests {
   private func yaml(_ url: String, _ network: String, auth: String = "") -> String {
     let retry = "retry: { attempts: 3, initial: 10ms }"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `transfers: auto` and `connections: auto`, the defaults: by what servers count, not by time.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct AutoTests {
   /// So many small files, each of which takes a tenth of a second, and what the server saw of a run.
   private func run(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `chunk_size: auto`, by what a run before measured of the host.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct AutomaticChunkTests {
   private func job(_ url: String, _ files: [(id: String, size: Int)]) -> String {
     let list = files.map {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// 200 MiB each way where no other suite has them: a web server, and depot's sessions.
-@Suite(.turns, .timeLimit(.minutes(30)), .enabled(if: Nginx.isInstalled, "needs nginx"))
+@Suite(.turns, .enabled(if: Nginx.isInstalled, "needs nginx"))
 struct BigFilesTests {
   @Test func twoHundredMebibytesEachWay() async throws {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 /// The scripts of `haul completions`, in the shells that are installed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.turns)
 struct CompletionsTests {
   @Test(arguments: [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
   func shellsReadTheirScript(_ shell: String, _ option: String) async throws {

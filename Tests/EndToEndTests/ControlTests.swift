@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Controls from another terminal, and between runs: within a second, and kept.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ControlTests {
   private func slowBench() async throws -> (Bench, Depot) {
     let bench = try Bench()

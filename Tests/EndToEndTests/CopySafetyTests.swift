@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Copies from servers that tell less, or other things, than there are: never a mixture, never a part as the whole.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct CopySafetyTests {
   private func job(
     _ depot: Depot, _ source: String, chunk: String = "1MiB", to: String = "depot:x.bin", more: String = ""

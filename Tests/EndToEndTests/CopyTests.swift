@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Copies from one remote to another: the bytes pass through haul, and none stays on this machine.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct CopyTests {
   private static let part = 5 << 20
   private static let size = 4 * part + 77

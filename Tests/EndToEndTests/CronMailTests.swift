@@ -17,7 +17,7 @@ private enum Overlay {
 /// A real cron with the line that docs/operations.md shows, and a sendmail that only writes to a file. Cron has its own
 /// `/etc`, `/run` and spool, so that the machine's jobs stay where they are.
 @Suite(
-  .turns, .timeLimit(.minutes(30)),
+  .turns,
   .enabled(
     if: Programs.find("cron") != nil && Overlay.isAllowed,
     "cron is not installed, or overlays can't be mounted"))

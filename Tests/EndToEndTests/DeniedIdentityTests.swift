@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Services that give credentials are hosts like others: a policy that denies them keeps secrets from them.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DeniedIdentityTests {
   private static let rules = [
     "hosts: { allow: [localhost] }", "hosts: { deny: [\"127.0.0.1\"] }",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a transfer may say of its bytes and its file: `expect`, `verify`, `mode`, `mtime`, a `to` that ends in `/`.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DetailsTests {
   @Test func expectations() async throws {
     let bench = try Bench()

@@ -4,7 +4,7 @@ import Testing
 
 /// What a file system does to downloads: each fault has its code, harms nobody else, and costs no progress that could
 /// be used again.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DiskTests {
   private static let size = 4 << 20
 

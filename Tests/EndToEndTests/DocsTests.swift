@@ -4,7 +4,7 @@ import Testing
 
 /// The pages that show commands, run as they stand: fences of `sh` in one shell, in their order; a fence with a file's name
 /// (`yaml job.yaml`) is that file; each line of a `text` fence must come out of the page's commands, whatever its numbers.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DocsTests {
   private static func page(_ name: String) throws -> String {
     try String(contentsOfFile: Programs.root + "/docs/" + name, encoding: .utf8)

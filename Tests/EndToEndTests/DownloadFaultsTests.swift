@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Downloads from a depot that errs as it is told: each ends as the contract says.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DownloadFaultsTests {
   private static let size = 4 << 20
   /// Worth questions about its ranges.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads whose content is at their destination already: nothing of them is sent.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct DuplicateUploadTests {
   private func job(_ server: PresignedServer, _ transfer: String, params: String = "album: summer") -> String
   {

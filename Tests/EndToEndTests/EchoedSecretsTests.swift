@@ -4,7 +4,7 @@ import Testing
 
 /// Servers that repeat what they were sent: no secret gets into the state, the report, events, standard error or a
 /// file's name, in whatever coding.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct EchoedSecretsTests {
   private static let token = "tok3n.of-gold", password = "p4ss word/of+tin", client = "cl1ent-of-zinc"
 

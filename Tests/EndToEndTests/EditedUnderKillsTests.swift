@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A job that is killed again and again, and whose manifest is edited in between.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct EditedUnderKillsTests {
   private static let size = 4 << 20
   private static let chunk = 64 << 10

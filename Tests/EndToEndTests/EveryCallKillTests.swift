@@ -7,7 +7,7 @@ import Testing
 ///
 /// Kills by the clock seldom meet the instants in which a plan is made. A library that is loaded before libc counts the
 /// calls, and ends the process before the one that it is told.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct EveryCallKillTests {
   private static let library = """
     #define _GNU_SOURCE

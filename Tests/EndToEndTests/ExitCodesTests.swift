@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The exit codes of wrong use, of refused runs, and what must not be left behind.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ExitCodesTests {
   private let good = """
     version: 1

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each way to fail has its own code and hint, and harms nobody else.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct FailuresTests {
   private static let quick = "policies: { quick: { retry: { attempts: 2, initial: 10ms, max: 20ms } } }"
 

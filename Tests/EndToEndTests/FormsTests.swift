@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The forms of a report, from a run and from its state, as the programs that they are for take them.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct FormsTests {
   private func job(_ depot: Depot, more: String = "") -> String {
     """

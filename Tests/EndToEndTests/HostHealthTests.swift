@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How hard a host is asked: what it can't take is not sent, and what is dead holds nobody up.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct HostHealthTests {
   /// 429 with Retry-After, 503, resets and stalls by turns.
   @Test func aMoodyServer() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Manifests of several files, and one that comes by standard input.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ImportsTests {
   private static let yaml = """
     version: 1

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which network: by the counters of real links in namespaces of their own.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct InterfaceTests {
   private func yaml(_ port: Int, _ network: String, bandwidth: String = "unlimited") -> String {
     """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A run that is stopped, by a wish or by force, goes on where it was.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct InterruptTests {
   private static let size = 8 << 20
   private static let chunk = 256 << 10

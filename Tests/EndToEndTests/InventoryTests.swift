@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// An S3 Inventory in place of a listing, as boto3 and gzip write one.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct InventoryTests {
   private static let script = #"""
     import gzip, hashlib, json, os, sys, urllib.parse as up

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// cli.md, `haul plan`: a compiled plan may be kept beside the state for the next `run`.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct KeptPlanTests {
   private static let rows: Int64 = 500
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Kii Cloud's object bodies, against a strict fake: there is no server of it to be had.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct KiiTests {
   private static let size = (4 << 20) + 7
 

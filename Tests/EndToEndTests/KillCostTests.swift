@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a kill costs: not the chunks that were begun, only what came since they were last recorded.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct KillCostTests {
   private static let size = 24 << 20
   /// Bytes a second of each connection: a chunk takes longer than any attempt has.

@@ -4,7 +4,7 @@ import Testing
 
 /// What the manifest says of a file is checked as soon as it can be known: of an upload before a byte goes, of a
 /// completed file without moving it.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct KnownBeforehandTests {
   private func job(_ depot: Depot, _ transfers: String) -> String {
     """

@@ -4,7 +4,7 @@ import Testing
 
 /// A job's state that is damaged, cut, replaced, newer, older or full: said clearly, with 73, and nothing starts anew
 /// behind the user's back.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct LedgerFaultsTests {
   private static let size = 4 << 20
 

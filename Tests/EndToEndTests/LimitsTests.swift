@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `limits`: what caps all policies of a job together.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct LimitsTests {
   /// Eight downloads, half of them under each of two policies that allow four at a time.
   private func bench(_ limits: String, size: Int = 20_000, rate: Int? = nil) async throws -> (

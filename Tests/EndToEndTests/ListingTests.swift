@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Listings of prefixes while a job is compiled.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ListingTests {
   /// Each page is answered after 2 ms, so that the task that waits for it goes on on one thread or another. An optimised
   /// build with `Synchronization.Mutex` crashed in one plan of four.

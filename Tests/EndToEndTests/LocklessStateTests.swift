@@ -6,7 +6,7 @@ import Testing
 ///
 /// A file system of that kind (NFS without its lock service) can't be mounted everywhere tests run. What it answers can
 /// be had: a library that is loaded before libc answers flock(2) or fcntl(2) as such a file system does.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct LocklessStateTests {
   private static let library = """
     #define _GNU_SOURCE

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How an operator looks at a job: what it does and waits for, what its runs came to, when they stood still.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct LooksTests {
   private static let many = 2000
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which manifest a job's state belongs to.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ManifestPathTests {
   /// A job belongs to its manifest's path as it is given: a link that leads elsewhere by now is the same manifest.
   @Test func aLinkThatMovesOn() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Memory does not grow with a file's size or a plan's length.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct MemoryTests {
   private static let mebibyte = 1 << 20
 

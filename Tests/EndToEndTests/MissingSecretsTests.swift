@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A secret that is not there ends the run before its first transfer: one line a reference.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct MissingSecretsTests {
   private static let yaml = """
     version: 1

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two hundred transfers of every kind in one job, and the same again.
-@Suite(.turns, .timeLimit(.minutes(30)), .enabled(if: Nginx.isInstalled, "needs nginx"))
+@Suite(.turns, .enabled(if: Nginx.isInstalled, "needs nginx"))
 struct MixedTransfersTests {
   private static let chunk = 65_536
   private static let sizes = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A job's folder is copied elsewhere, and the job goes on there.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct MovedStateTests {
   private static let size = 3 << 20
   private static let chunk = 64 << 10

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Names as they come: byte by byte two, and odd keys of stores.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct NamesTests {
   /// To Swift's strings each pair is one; to the file system, the store and the user it is two.
   @Test func canonicallyEquivalentNames() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Controls of a running job, where transfers need others.
-@Suite(.turns, .timeLimit(.minutes(10)))
+@Suite(.turns)
 struct NeedsControlTests {
   private struct Setting {
     let bench: Bench

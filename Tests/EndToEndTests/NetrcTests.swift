@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `auth: { netrc: true }`: the login of the host, from a file that nobody else may read.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct NetrcTests {
   private func run(_ bench: Bench, _ environment: [String: String]) async throws -> (HaulRun, [JSON]) {
     let quirks = try await QuirkServer(bench)

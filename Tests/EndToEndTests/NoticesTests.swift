@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `on`: who is told of a run, whatever came of it.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct NoticesTests {
   /// A job of one transfer with these notices, under a policy that tries again at once.
   private func job(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Numbers of servers and of files at the ends of their types: none ends haul.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct NumbersTests {
   private static let rule = WordedServer.Rule(
     "/f", headers: ["Last-Modified": "Fri, 31 Dec 9999 23:59:59 GMT", "ETag": "\"1\""], body: "bytes")

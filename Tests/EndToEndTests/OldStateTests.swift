@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// States that the version before left (5d7b749), kept as Tests/Fixtures/states: read, and gone on from.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct OldStateTests {
   /// The manifest that they were made with; nothing listens at its ports.
   private static let manifest = """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What an operator reads: quiet on success, one line a cause, JSON in every line where it was asked for.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct OperatorTests {
   private static func many(_ url: String, _ count: Int) -> String {
     let rows = (0..<count).map { "  - { id: in/f\($0), download: \"\(url)/f\($0).bin\", to: f\($0).bin }" }

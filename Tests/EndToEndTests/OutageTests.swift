@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Hosts that answer and are not there: load balancers without a host behind them, servers that want to rest for long.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct OutageTests {
   private func job(_ transfers: [String], _ policy: String) -> String {
     """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What commands put out: all of it or an exit code that says so, nothing that a terminal obeys, no secret.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct OutputTests {
   private func bench(_ name: String, more: String = "") async throws -> (Bench, Depot) {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `packaging/` holds, by the tools that own it where they are installed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.turns)
 struct PackagingTests {
   private static let packaging = Programs.root + "/packaging"
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Whose bytes are published: part files that nobody else can name, share or replace.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct PartFileTests {
   private func bench(rate: String = "1MiB") async throws -> (Bench, Depot) {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// cli.md, `haul plan`: a dry run, and a difference to what is on record.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct PlanDifferenceTests {
   private func plan(_ bench: Bench) async throws -> JSON {
     let end = try await bench.haul(["plan", "job.yaml", "--json"])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Policies about time and amounts, from the command line to the report.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct PolicyTests {
   /// One download under a policy.
   private func bench(_ policy: String, size: Int = 3_000_000) async throws -> (Bench, Depot) {

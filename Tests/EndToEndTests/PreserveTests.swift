@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Attributes that go along with the bytes, against servers that nobody here wrote.
-@Suite(.stores, .turns, .timeLimit(.minutes(30)))
+@Suite(.stores, .turns)
 struct PreserveTests {
   /// A prefix of the test's own: the stores are shared.
   private let place = "p\(UUID().uuidString.prefix(8).lowercased())"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads and downloads through a back end that hands out signed URLs.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct PresignedTests {
   static let token = "b4ckend-of-zinc"
   static let part = 65536

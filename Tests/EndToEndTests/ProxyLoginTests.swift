@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A proxy that asks who is there gets the user and the password of the reference, which nobody else sees.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ProxyLoginTests {
   @Test func byReference() async throws {
     let bench = try Bench()

@@ -4,7 +4,7 @@ import Testing
 
 /// Killed at seeded instants, run to the end: a PUT has no second half, so that it is made again whole, and the file has
 /// its name once.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct PutKillTests {
   private static let size = (4 << 20) + 5
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Servers and proxies whose ranges, lengths or versions do not add up: no byte of theirs is ever published.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RangeFaultsTests {
   private func run(_ manner: String, more: String = "") async throws -> (Bench, QuirkServer, HaulRun) {
     let bench = try Bench()

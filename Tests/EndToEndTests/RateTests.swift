@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Rate limits as the server sees them: what it wrote to its sockets, or read from them.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RateTests {
   struct Case: Sendable, CustomStringConvertible {
     var cap: Int

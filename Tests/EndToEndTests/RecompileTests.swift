@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A plan whose inputs are as they were is not compiled again; any difference in them is seen.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RecompileTests {
   private let yaml = """
     version: 1

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Report, events and depot's own access log tell of the same bytes, whatever went wrong on the way.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ReconcileTests {
   private static let size = (4 << 20) + 7
   private static let chunk = 512 << 10

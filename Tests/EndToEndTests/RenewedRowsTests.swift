@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Signed URLs in rows that end while a run goes on: the row has new ones by then.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RenewedRowsTests {
   private func rows(_ bench: Bench, _ url: String, _ signature: String, _ names: [String]) throws {
     let lines = names.map { "\($0),\(url)/\($0)?sig=\(signature)" }

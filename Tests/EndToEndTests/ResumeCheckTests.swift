@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a run looks at before it goes on: sources, all told together, and with `--resume-check full` every byte.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ResumeCheckTests {
   private static let size = 4 << 20
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// cli.md, How a transfer and a run end: which run is over, which is continued, and what its exit code says.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RunEndTests {
   private static let quick = """
     policies: { quick: { retry: { attempts: 2, initial: 10ms, max: 20ms } } }

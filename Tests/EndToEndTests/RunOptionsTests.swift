@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `run` can be told: `--set`, `--only`, `--new-run`, `--deadline`, `--fail-fast`, `--precheck`, `--json`.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct RunOptionsTests {
   private func job(_ depot: Depot, _ transfers: String) -> String {
     """

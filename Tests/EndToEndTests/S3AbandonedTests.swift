@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Multipart uploads that nobody goes on with are ended, however often that takes: what they hold is paid for.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3AbandonedTests {
   private static let environment = StrictS3.environment
   private static let refusing = "{\"on\": \"abort\", \"do\": \"internal\", \"times\": 1000}"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where keys come from, how they are renewed, and that they stay where they belong.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3CredentialTests {
   private static let secret = "s3cr3t-0f-gold", token = "t0ken/of+silver=="
   private static let next = "s3cr3t-two-lead", nextToken = "t0ken/two+tin=="

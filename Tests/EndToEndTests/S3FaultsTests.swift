@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What goes wrong with S3, against a fake that is as strict as the real one.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3FaultsTests {
   private static let part = 5 << 20
   private static let environment = StrictS3.environment

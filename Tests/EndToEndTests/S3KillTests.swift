@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Killed at seeded instants, run to the end: what S3 held is not sent again.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3KillTests {
   private static let part = 5 << 20
   private static let size = 12 * part + 77

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// AWS profiles with a role: its keys are had from the security token service, by the keys of another profile.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3RoleTests {
   private static let arn = "arn:aws:iam::123456789012:role/backup+x"
   private static let secret = "s3cr3t-0f-gold", next = "s3cr3t-two-lead", token = "t0ken/two+tin=="

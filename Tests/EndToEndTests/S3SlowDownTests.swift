@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A store that says `SlowDown` is asked less at a time, and more again when it takes that well: by its own count.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3SlowDownTests {
   private static let environment = StrictS3.environment
   private static let width = 8

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// S3 against moto: what boto3 reads back is what was sent, and the other way round.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct S3Tests {
   private static let part = 5 << 20
 

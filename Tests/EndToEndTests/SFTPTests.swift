@@ -4,7 +4,7 @@ import Testing
 
 /// SFTP against servers that nobody here wrote: OpenSSH's sshd and `rclone serve sftp`, which takes files from their beginning
 /// to their end only.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SFTPTests {
   typealias Make = SSHServer.Make
   private static let environment = SSHServer.environment

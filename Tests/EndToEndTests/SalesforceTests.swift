@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Downloads of Salesforce Files, and the tokens that they take.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SalesforceTests {
   static let chunk = 65536
   static let first = "068Ab0000004C92"

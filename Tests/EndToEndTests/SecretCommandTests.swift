@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A secret's command that does not end holds up nobody.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SecretCommandTests {
   private func job(_ url: String, _ auth: String) -> String {
     """

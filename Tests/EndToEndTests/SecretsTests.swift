@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is secret is sent, and nowhere else.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SecretsTests {
   @Test func nothingOfThemIsKept() async throws {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// cli.md: `run --failed` and `--only-from`, judged by what they select.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SelectionRunTests {
   private static func job(_ depot: Depot) -> String {
     """

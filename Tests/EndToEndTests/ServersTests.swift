@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Downloads from servers of every make: nothing, one byte, and some chunks.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ServersTests {
   private static let sizes = ["zero.bin": 0, "one.bin": 1, "some.bin": (3 << 20) + 7]
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Copies within one S3 service: it copies by itself, and no byte passes through haul.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ServiceCopyTests {
   private static let part = 5 << 20
   private static let size = 4 * part + 77

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A kill between the server's opening of a session and its record: nobody has its id, and its key finds it again.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SessionIntentTests {
   private func job(_ depot: Depot, _ lines: String) -> String {
     """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads that take many times as long as their sessions live.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SessionRenewalTests {
   private static let chunks = 40
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What happens where something is there already: `if_exists`, adoption, `refresh`, `needs`, `enabled`.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SettlingTests {
   @Test func ifExistsOfDownloads() async throws {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Parts that an engine starts, kills and starts again come to the report of one machine.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ShardKillTests {
   private static let count = 4
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// cli.md, *Shards*: parts of a job run apart, and one report of all.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct ShardTests {
   /// Rows, a glob, needs, failures, and what is left out.
   private static func job(_ depot: Depot) -> String {

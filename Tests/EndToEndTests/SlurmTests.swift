@@ -4,7 +4,7 @@ import Testing
 
 /// `packaging/slurm` on a real Slurm, where HAUL_SLURM is set: it takes minutes.
 @Suite(
-  .turns, .timeLimit(.minutes(30)),
+  .turns,
   .enabled(
     if: SlurmCluster.isUsable && ProcessInfo.processInfo.environment["HAUL_SLURM"] != nil,
     "HAUL_SLURM is not set, slurm-wlm and munge are not installed, or this is not root"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// haul's own state among the destinations.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct StateFolderTests {
   /// Nothing is written in a state folder, whatever a row, a link or `allow_outside` says.
   @Test func theStateIsNoDestination() async throws {

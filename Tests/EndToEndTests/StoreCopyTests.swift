@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Copies within one S3 service that nobody here wrote: what each of them does by itself (docs/endpoints.md).
-@Suite(.stores, .turns, .timeLimit(.minutes(30)))
+@Suite(.stores, .turns)
 struct StoreCopyTests {
   typealias Make = Store.Make
   private static let part = 5 << 20

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Progress belongs to a store: another application, bucket, scope, route or parameter is another one, whatever the URL.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct StoreIdentityTests {
   private static let size = (2 << 20) + 7
 

@@ -4,7 +4,7 @@ import Testing
 
 /// S3 against servers that nobody here wrote: SeaweedFS, JuiceFS's gateway (MinIO's code), `rclone serve s3` (gofakes3)
 /// and OpenStack Swift.
-@Suite(.stores, .turns, .timeLimit(.minutes(30)))
+@Suite(.stores, .turns)
 struct StoresTests {
   typealias Make = Store.Make
   private static let part = 5 << 20

@@ -6,7 +6,7 @@ import Testing
 ///
 /// A disk that refuses a sync can't be had everywhere tests run. What it answers can: a library that is loaded before
 /// libc answers fsync(2) so, or waits, for files whose path ends in what it is told.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct SyncFaultsTests {
   private static let library = """
     #define _GNU_SOURCE

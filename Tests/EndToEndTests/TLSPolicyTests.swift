@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// TLS against real servers with test CAs: what must not be trusted is refused, each with its own words.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct TLSPolicyTests {
   private func yaml(_ url: String, _ tls: String) -> String {
     """

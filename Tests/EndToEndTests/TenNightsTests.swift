@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A nightly job in cron's environment, for ten nights: what it prints (so what cron mails), how it ends, and what it asks for.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct TenNightsTests {
   /// What one night must have been.
   private struct Expected {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Limits of processes: what can't start its threads says so.
-@Suite(.turns, .timeLimit(.minutes(30)), .enabled(if: getuid() == 0, "needs root to become somebody else"))
+@Suite(.turns, .enabled(if: getuid() == 0, "needs root to become somebody else"))
 struct ThreadLimitTests {
   @Test(arguments: [1, 3, 8]) func tooFewThreads(_ most: Int) async throws {
     let bench = try Bench()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// tus against tuspyserver, which nobody here wrote, and against a strict fake where that offers less.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct TusTests {
   private static let chunk = 256 << 10
   private static let size = (4 << 20) + 7

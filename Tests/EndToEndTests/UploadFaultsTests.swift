@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads to a depot that errs as it is told: each ends as the contract says.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct UploadFaultsTests {
   private static let size = (4 << 20) + 7
   private static let chunk = 512 << 10

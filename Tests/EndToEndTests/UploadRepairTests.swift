@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads that a server refuses again and again, and sources that do not come to rest: each ends, and says why.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct UploadRepairTests {
   private static let size = (2 << 20) + 7
 

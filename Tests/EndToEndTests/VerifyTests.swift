@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `haul verify`: what is there now, compared with what is on record.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct VerifyTests {
   private static let names = ["same", "flipped", "cut", "gone", "sub/link"]
 

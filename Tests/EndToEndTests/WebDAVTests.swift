@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// WebDAV against servers that nobody here wrote: Apache's mod_dav and `rclone serve webdav`.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct WebDAVTests {
   typealias Make = DAVServer.Make
   private static let environment = DAVServer.environment

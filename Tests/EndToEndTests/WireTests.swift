@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How a policy's requests travel: the version of HTTP, the family of addresses, a network that is away.
-@Suite(.turns, .timeLimit(.minutes(30)))
+@Suite(.turns)
 struct WireTests {
   private func yaml(_ url: String, _ policy: String) -> String {
     """

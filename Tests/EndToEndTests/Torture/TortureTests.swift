@@ -6,7 +6,7 @@ import Testing
 ///
 /// `HAUL_TORTURE_KILLS`: SIGKILLs in all (50; `make torture`: 500). `HAUL_TORTURE_SEED`: what all instants, victims
 /// and files follow from. `HAUL_TORTURE_ROUND`: this round alone.
-@Suite(.turns, .timeLimit(.minutes(90)))
+@Suite(.turns(minutes: 90))
 struct TortureTests {
   /// Rounds at a time: they wait more than they work.
   private static let lanes = 2
