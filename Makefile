@@ -12,7 +12,7 @@ build: setup
 	swift build -c $(CONFIGURATION)
 
 # Equal functions once, relocations packed (as glibc 2.36 reads them), no symbols for others to link.
-OPTIMISED = -c release --static-swift-stdlib -Xlinker -s -Xswiftc -use-ld=lld -Xlinker --icf=safe -Xlinker --no-export-dynamic \
+OPTIMISED = -c release --static-swift-stdlib -Xlinker -s -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker --no-export-dynamic \
 	-Xlinker -z -Xlinker pack-relative-relocs
 
 ## An optimised build without symbols, which needs no Swift where it runs; haul may have 25 MB.
