@@ -18,7 +18,7 @@ package enum ControlApplier {
       if control.event != .cancel || transfer.progress.completedAt == nil {
         var progress = transfer.progress
         progress.apply(.restarted(.asked))
-        progress.movedBecause = .asked
+        progress.movedBecause = control.event == .cancel ? nil : .asked
         context.run.writer.submit(.noChunks(seq: transfer.seq))
         context.run.writer.submit(.progress(seq: transfer.seq, progress))
       }

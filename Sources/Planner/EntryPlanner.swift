@@ -18,13 +18,9 @@ final class EntryPlanner {
   private let key: CompiledText?
   private let expect: [(key: ExpectationKey, text: CompiledText)]
   private let constantExpect: Expectation?
-  private let rowSettings: [(setting: ScalarSetting, text: CompiledText)]
-  private let rowHeaders: [(name: String, text: CompiledText)]
-  private let rowNeeds: [CompiledText]
+  private let decisions: [Decision]
   /// Ids that stand for all transfers of a fan-out.
   private let fanOuts: Set<String>
-  private let rowAttributes: [(item: AttributeTemplate, text: CompiledText)]
-  private let then: AttachFilling?
   private let usesSource: Bool
   private let groups: [String: Int]
   /// Of the transfer before, as most rows name one endpoint.
@@ -33,7 +29,6 @@ final class EntryPlanner {
   /// The template's id, for those of its entries.
   private let idPrefix: String
   private let rowFile: String?
-  private let isDecidedByRows: Bool
 
   init(template: TransferTemplate, index: Int, context: PlanContext, columns: [String]) {
     self.template = template
@@ -50,16 +45,18 @@ final class EntryPlanner {
       ($0.key, CompiledText($0.value, columns: columns))
     }
     constantExpect = Self.constant(expect)
-    rowSettings = template.rowSettings.map { ($0.setting, CompiledText($0.value, columns: columns)) }
-    rowHeaders = template.headers.compactMap { header in
-      header.text.map { (header.name, CompiledText($0, columns: columns)) }
-    }
-    rowAttributes = template.attributes.map { ($0, CompiledText($0.value, columns: columns)) }
-    rowNeeds = template.needs.filter { $0.text.literal == nil }.map { CompiledText($0, columns: columns) }
+    let needs = template.needs.filter { $0.text.literal == nil }
     fanOuts = Set(
-      rowNeeds.isEmpty
+      needs.isEmpty
         ? [] : context.job.templates.filter { $0.fanOut != .single && !$0.isDisabled }.map(\.id))
-    then = template.then.flatMap { $0.common == nil ? AttachFilling($0, columns: columns, context) : nil }
+    func text(_ text: MarkedText) -> CompiledText { CompiledText(text, columns: columns) }
+    decisions =
+      template.rowSettings.map { .setting($0.setting, text($0.value)) }
+      + template.headers.compactMap { header in header.text.map { .header(header.name, text($0)) } }
+      + template.attributes.map { .attribute($0, text($0.value)) }
+      + [template.then].compactMap { then in
+        then.flatMap { $0.common == nil ? .then(AttachFilling($0, columns: columns, context)) : nil }
+      } + needs.map { .need(text($0)) }
     usesSource = destination.usesSource
     let names = template.settings.keys.sorted()
     let width = context.job.endpoints.count + 1
@@ -68,9 +65,6 @@ final class EntryPlanner {
     target = DestinationText(template: template, compiled: destination, context: context)
     idPrefix = template.id + "/"
     if case .rows(let rows, _) = template.fanOut { rowFile = context.shown(rows.path) } else { rowFile = nil }
-    isDecidedByRows =
-      !rowSettings.isEmpty || !rowHeaders.isEmpty || !rowNeeds.isEmpty || !rowAttributes.isEmpty
-      || then != nil
   }
 
   func plan(_ values: EntryValues, entry: Entry) throws(EntryFault) -> PlannedTransfer {
@@ -81,6 +75,7 @@ final class EntryPlanner {
     let takesName: Bool
     do throws(EntryFault) {
       (place, takesName) = try target.place(try target.text(values), source: from, below: below(entry))
+      try checkPath(template.direction.writesRemote ? place : from)
     } catch {
       guard case .found(.remote(let endpoint, let path), let below, _) = entry, let obstacle = error.obstacle
       else { throw error }
@@ -102,7 +97,7 @@ final class EntryPlanner {
       id: values.id ?? template.id, source: from, destination: place,
       destinationIdentity: try identity(place, takesName, values, from, entry), settings: settings,
       expect: try expectation(values), knownSize: try knownSize(from, entry), mark: mark(values.row),
-      takesSourceName: takesName, settingsGroup: isDecidedByRows ? nil : group)
+      takesSourceName: takesName, settingsGroup: decisions.isEmpty ? group : nil)
   }
 
   /// A transfer that a store's name keeps from being carried out: planned, so that it is seen, and sure to fail.
@@ -151,7 +146,7 @@ final class EntryPlanner {
       }
     }
     var settings = template.settings.first?.value ?? TransferSettings(direction: template.direction)
-    look { () throws(EntryFault) in try decide(&settings, values) }
+    for decision in decisions { look { () throws(EntryFault) in try decide(decision, &settings, values) } }
     return found
   }
 
@@ -237,8 +232,23 @@ final class EntryPlanner {
   }
 
   private func decide(_ settings: inout TransferSettings, _ values: EntryValues) throws(EntryFault) {
-    guard isDecidedByRows else { return }
-    for (setting, text) in rowSettings {
+    for decision in decisions { try decide(decision, &settings, values) }
+  }
+
+  /// What a row has a say in, one by one: each may have a fault of its own.
+  private enum Decision {
+    case setting(ScalarSetting, CompiledText)
+    case header(String, CompiledText)
+    case attribute(AttributeTemplate, CompiledText)
+    case then(AttachFilling)
+    case need(CompiledText)
+  }
+
+  private func decide(
+    _ decision: Decision, _ settings: inout TransferSettings, _ values: EntryValues
+  ) throws(EntryFault) {
+    switch decision {
+    case .setting(let setting, let text):
       let value = try values.text(text)
       do throws(ValueFault) {
         try setting.apply(value, to: &settings)
@@ -246,31 +256,26 @@ final class EntryPlanner {
         throw EntryFault(
           message: "`\(setting.rawValue)`: \(error.message)", hint: error.hint, place: Places.of(text))
       }
-    }
-    var headers: [HeaderSetting] = []
-    for (name, text) in rowHeaders {
+    case .header(let name, let text):
       let value = try values.text(text)
       guard HeaderSetting.isSafe(value: value) else {
         throw EntryFault(
           message: "the header `\(name)` has a line end or a control character", place: Places.of(text))
       }
-      headers.append(HeaderSetting(name: name, value: .text(value)))
-    }
-    settings.headers = HeaderSetting.overlay(headers, over: settings.headers)
-    if template.direction == .copy {
-      settings.sourceHeaders = HeaderSetting.overlay(headers, over: settings.sourceHeaders)
-    }
-    for (item, text) in rowAttributes {
+      let header = [HeaderSetting(name: name, value: .text(value))]
+      settings.headers = HeaderSetting.overlay(header, over: settings.headers)
+      guard template.direction == .copy else { return }
+      settings.sourceHeaders = HeaderSetting.overlay(header, over: settings.sourceHeaders)
+    case .attribute(let item, let text):
       let value = try values.text(text)
       do throws(ValueFault) {
         try item.apply(value, to: &settings.given)
       } catch {
         throw EntryFault(message: error.message, hint: error.hint, place: Places.of(text))
       }
-    }
-    if let then { settings = settings.attaching(try then.filled(values)) }
-    for need in rowNeeds {
-      let need = try values.need(need)
+    case .then(let then): settings = settings.attaching(try then.filled(values))
+    case .need(let text):
+      let need = try values.need(text)
       settings.needs.append(fanOuts.contains(need) ? GlobPattern.escape(need) + "/**" : need)
     }
   }
@@ -352,14 +357,20 @@ final class EntryPlanner {
     return StoreIdentity.facts(first, .upload, .current) == StoreIdentity.facts(second, .upload, .current)
   }
 
+  private func checkPath(_ remote: Place) throws(EntryFault) {
+    let driver = RemotePlace.driver(remote, context.job.endpoints)
+    guard case .remote(_, let path) = remote,
+      let fault = driver.objection(to: path, template.direction.wire)
+    else { return }
+    let side = template.direction.writesRemote ? destination : source
+    throw EntryFault(
+      message: fault.message, hint: fault.hint, place: Places.of(side), obstacle: .unfit)
+  }
+
   /// What the manifest's own check could not know while the row had not named the endpoint.
   private func checkProof(_ settings: TransferSettings, _ remote: Place) throws(EntryFault) {
-    let driver = RemotePlace.driver(remote, context.job.endpoints)
-    if case .remote(_, let path) = remote, let fault = driver.objection(to: path, template.direction.wire) {
-      let side = template.direction.writesRemote ? destination : source
-      throw EntryFault(message: fault.message, hint: fault.hint, place: Places.of(side))
-    }
     guard template.direction.writesRemote else { return }
+    let driver = RemotePlace.driver(remote, context.job.endpoints)
     if !driver.abilities.readsBack, settings.verify == .readback || settings.ifExists != .replace {
       throw EntryFault(
         message:

@@ -18,6 +18,18 @@ struct RunOptionsTests {
     """
   }
 
+  /// A report never takes the manifest's place, however it is spelled and whatever the run comes to.
+  @Test func theManifestIsNoReport() async throws {
+    let bench = try Bench()
+    try bench.writeJob("version: 1\njob: options\ntransfers: nonsense\n")
+    for option in ["--report", "--metrics", "--events"] {
+      let spelled = bench.job + "/./job.yaml"
+      let end = try await bench.haul(bench.runArguments([option, spelled]))
+      #expect(end.status == 64 && end.errors.contains("is the manifest"), "\(end.errors)")
+    }
+    #expect(try String(contentsOfFile: bench.job + "/job.yaml", encoding: .utf8).hasSuffix("nonsense\n"))
+  }
+
   @Test func setBelongsToTheRun() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

@@ -94,6 +94,18 @@ import Testing
         outcome.errors.map(\.message) == (isOne ? ["`a/x` and `b/x` have one destination, `\(to)x`"] : []))
       #expect(outcome.diagnostics.count == 1, "\(outcome.lines)")
     }
+    // What a listing gave and the destination's kind refuses fails by itself.
+    for (to, key, obstacle) in [
+      ("d:m/", "a/../b", PlacementObstacle.unfit), ("d:", "./x", .unfit), ("d:m/", "../b", .climbs),
+      ("s:m/", "a/../b", nil),
+    ] {
+      let outcome = try fixture.plan("  - { id: a, copy: \"store:p/\", to: \"\(to)\" }", head: head) {
+        _, _, _, entry in
+        for key in [key, "fine"] { try entry(ListedPage.Entry(path: key, size: 1)) }
+      }
+      #expect(outcome.errors.isEmpty, "\(outcome.lines)")
+      #expect(outcome.transfers.map(\.settings.obstacle) == [obstacle, nil], "\(to) \(key)")
+    }
   }
 
   private static let store = """

@@ -24,6 +24,27 @@ import Testing
       ])
   }
 
+  @Test func `every setting of a row is judged`() throws {
+    let fixture = try PlanFixture(["f.csv": "k,mode,mtime,chunk\na,999,never,2Mi\nb,0600,2026-11-26T00:00:00Z,1MiB\n"])
+    defer { fixture.remove() }
+    let lines = try fixture.plan(
+      """
+        - id: r
+          for_each: { csv: f.csv, key: "${each.k}" }
+          download: "web:${each.k}"
+          to: "out/${each.k}"
+          mode: "${each.mode}"
+          mtime: "${each.mtime}"
+          chunk_size: "${each.chunk}"
+
+      """
+    ).lines
+    #expect(lines.count == 3, "\(lines)")
+    for key in ["mode", "mtime", "chunk_size"] {
+      #expect(lines.contains { $0.hasPrefix("jobs/f.csv:2:") && $0.contains("`\(key)`") }, "\(lines)")
+    }
+  }
+
   struct BadRow: CustomTestStringConvertible {
     var csv: String
     var line: String

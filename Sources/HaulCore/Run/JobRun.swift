@@ -25,6 +25,7 @@ package struct JobRun: Sendable {
     interrupter: @escaping @Sendable () -> String
   ) async throws {
     let environment = context.environment
+    try settings.checkApart(from: manifest)
     let reports = ReportSink(
       targets: settings.reports, json: settings.json, state: state, context: context)
     let file: ManifestFile

@@ -36,6 +36,16 @@ package struct RunSettings: Sendable {
 
   package init() {}
 
+  /// A slip of the shell's completion would replace the manifest by a report.
+  func checkApart(from manifest: String) throws {
+    guard manifest != "-" else { return }
+    for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" && !path.isEmpty {
+      guard Paths.real(path) != Paths.real(manifest) else {
+        throw End(.usage, "`\(path)` is the manifest: a report or events would be written over it")
+      }
+    }
+  }
+
   /// A report or an events file that can't be written is known before anything is moved.
   func checkWritable() throws {
     for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" {

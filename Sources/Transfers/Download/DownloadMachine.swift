@@ -182,11 +182,14 @@ struct DownloadMachine {
         return begin()
       }
       guard fetch.recorded.freshStarts == 0 else {
+        let again =
+          failure.code == .remoteChanged
+          ? "changed again while it was read" : "goes on telling two sizes under one ETag"
         return end(
           .failed(
             Failure(
-              .remoteChanged, "\(fetch.terms.place) changed again while it was read",
-              expected: fetch.object.etag, actual: failure.actual)))
+              failure.code, "\(fetch.terms.place) \(again)", class: .permanent,
+              expected: failure.expected, actual: failure.actual)))
       }
       fetch.beginAnew()
       return begin()

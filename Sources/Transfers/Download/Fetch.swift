@@ -164,10 +164,7 @@ struct Fetch {
       }
       // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
       contradiction = seen
-      return .refuse(
-        Failure(
-          .rangeInvalid, "\(terms.place) tells another size than before under the same ETag",
-          expected: object.size.map(String.init), actual: seen.size.map(String.init)))
+      return .refuse(resized(seen, .transient))
     }
     let taken: Range<Int64>?
     switch opening.extent {
@@ -207,9 +204,18 @@ struct Fetch {
     Failure(.rangeInvalid, "\(terms.place) does not serve ranges", class: .rangesUnserved)
   }
 
+  private func resized(_ seen: RemoteObject, _ failureClass: FailureClass) -> Failure {
+    Failure(
+      .rangeInvalid, "\(terms.place) tells another size than before under the same ETag",
+      class: failureClass, expected: object.size.map(String.init), actual: seen.size.map(String.init))
+  }
+
   /// What was recorded belongs to another object than the one that was seen now.
   func changed(_ seen: RemoteObject) -> Failure {
-    Failure(
+    if object.hasStrongETag, seen.etag == object.etag, seen.size != object.size {
+      return resized(seen, .objectChanged)
+    }
+    return Failure(
       .remoteChanged, "\(terms.place) changed while it was read", class: .objectChanged,
       expected: object.etag,
       actual: seen.etag)
