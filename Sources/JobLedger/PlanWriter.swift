@@ -275,6 +275,7 @@ private final class PlanWriter {
       }
       change.kept += count - gone.count
     }
+    try carryPauses(gone)
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
     if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }
@@ -289,6 +290,20 @@ private final class PlanWriter {
       )
     }
     return change
+  }
+
+  /// What a user paused waits for `resume`, whatever else is moved under its id from now on.
+  private func carryPauses(_ gone: [Int64]) throws {
+    let paused = try Set(
+      Int64.fetchAll(
+        db, sql: "SELECT seq FROM transfer WHERE state = 'paused' AND reason = 'user' AND live = 1"))
+    for seq in gone where paused.contains(seq) {
+      try db.execute(
+        sql: """
+          UPDATE transfer SET state = 'paused', reason = 'user'
+          WHERE id = (SELECT id FROM transfer WHERE seq = ?1) AND seq <> ?1 AND live = 1 AND state = 'queued'
+          """, arguments: [seq])
+    }
   }
 
   /// Their endpoint's name may mean another store from now on: what is on record of it goes with what they left there.

@@ -47,7 +47,7 @@ struct Haul: AsyncParsableCommand {
       exitIfUnwritten()
     } catch let end as End {
       CurrentProcess.console.print(end)
-      exitIfUnwritten()
+      exitIfUnwritten(end)
       CurrentProcess.exit(end.status)
     } catch {
       let code = exitCode(for: error)
@@ -91,7 +91,9 @@ struct Haul: AsyncParsableCommand {
   }
 
   /// What was asked for and did not reach its reader is no success, whatever was done.
-  private static func exitIfUnwritten() {
-    if let end = CurrentProcess.console.unwritten { CurrentProcess.exit(end) }
+  private static func exitIfUnwritten(_ end: End? = nil) {
+    guard let unwritten = CurrentProcess.console.unwritten, end == nil || unwritten.status != .incomplete
+    else { return }
+    CurrentProcess.exit(unwritten)
   }
 }

@@ -3,11 +3,14 @@ import Glibc
 import HaulCore
 import JobModel
 import Posix
+import Reporting
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end; one that comes a second later, or after, ends at once.
 final class Signals {
   /// Seconds in which further signals are taken for the first: timeout(1) signals a program and then its group.
   static let grace = 1.0
+  /// Seconds for which what is written waits for its reader, of the five until the end.
+  private static let patience = 2.0
   private let sources: [any DispatchSourceSignal]
 
   /// - Parameter first: called once, with the signal's number.
@@ -21,6 +24,7 @@ final class Signals {
         let now = SystemClock.uptime
         guard let start = begun.value else {
           begun.set(now)
+          Descriptor.giveUp(in: Self.patience)
           return first(number)
         }
         // What is recorded is recorded: leaving now loses nothing of it.

@@ -32,6 +32,35 @@ struct InterruptTests {
     return (bench, depot)
   }
 
+  /// A reader that reads nothing, or is not there, holds no run up that is to end.
+  @Test(arguments: [true, false]) func whatNobodyReads(_ isOpen: Bool) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 10)
+    try bench.writeJob(
+      """
+      version: 1
+      job: unread
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: many, for_each: { csv: rows.csv }, download: "depot:a.bin", to: "out/${each.k}" }
+
+      """)
+    try bench.writeJob("k\n" + (1...4000).map { "\($0)\n" }.joined(), as: "rows.csv")
+    let pipe = bench.scratch.path + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let reader = isOpen ? open(pipe, O_RDWR | O_CLOEXEC) : -1
+    defer { if isOpen { close(reader) } }
+    let running = try bench.start(bench.runArguments(["--events", pipe]))
+    // Events of some hundred files fill the pipe, and what waits behind it.
+    while isOpen, !bench.exists("out/300"), running.isAlive { try await Task.sleep(for: .milliseconds(20)) }
+    try await Task.sleep(for: .seconds(2))
+    running.signal(SIGTERM)
+    let end = try await running.wait(.seconds(60))
+    #expect(end.status == 75, "\(end.errors)")
+    #expect(FileManager.default.fileExists(atPath: bench.reportPath))
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func signal(_ number: Int32) async throws {
     let (bench, depot) = try await slowBench()

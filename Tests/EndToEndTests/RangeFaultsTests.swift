@@ -41,6 +41,32 @@ struct RangeFaultsTests {
     #expect(!bench.exists("a.bin") && bench.parts().isEmpty)
   }
 
+  /// What a refusal or a redirect says without end is not waited for: its status counts.
+  @Test(arguments: [
+    ("404", "failed NOT_FOUND"), ("503", "paused retries SERVER_ERROR"), ("302", "completed"),
+  ])
+  func endlessRefusals(_ status: String, _ state: String) async throws {
+    let (_, _, run) = try await run("endless/\(status)")
+    #expect(run.state("one") == state, "\(run.errors)")
+  }
+
+  /// A server that hangs up behind its answer has not taken what was not sent.
+  @Test func answeredTooEarly() async throws {
+    let bench = try Bench()
+    let quirks = try await QuirkServer(bench)
+    try bench.source("a.bin", size: 20_000_000)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: early
+      policies: { p: { retry: { attempts: 2, initial: 10ms, max: 20ms } } }
+      transfers:
+        - { id: up, upload: a.bin, to: "\(quirks.url)/early/a.bin", policy: p }
+
+      """)
+    #expect(run.status == 1 && run.state("up") == "failed PROTOCOL_VIOLATION", "\(run.errors)")
+  }
+
   /// A server may give less than was asked for, if it says so: the rest is asked for.
   @Test func honestlyShorter() async throws {
     let (bench, _, run) = try await run("half")

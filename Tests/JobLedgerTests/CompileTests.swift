@@ -101,6 +101,20 @@ struct CompileTests {
     #expect(fresh.seq != 1 && fresh.state == .queued(nil) && fresh.progress == TransferProgress())
   }
 
+  /// It is the id that a user paused; what was paused long ago and resumed under it is forgotten.
+  @Test func aUsersPauseIsTheIDs() async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await started(folder, .paused(.user))
+    let others = [Entry(id: "a", identity: 9), Entry(id: "b", identity: 2)]
+    try ledger.compile(others)
+    let paused = try #require(try ledger.all().first { $0.id == "a" })
+    #expect(paused.seq != 1 && paused.state == .paused(.user))
+    writer.submit(.state(seq: paused.seq, .queued(nil)))
+    try await writer.barrier()
+    try ledger.compile([Entry(id: "a", identity: 10), Entry(id: "b", identity: 2)])
+    #expect(try ledger.all().map(\.state) == [.queued(nil), .queued(nil)])
+  }
+
   @Test func aPlanThatFailsLeavesTheOldOne() async throws {
     let folder = TemporaryFolder()
     let (ledger, _) = try await started(folder, .completed)

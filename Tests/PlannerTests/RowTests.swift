@@ -25,7 +25,9 @@ import Testing
   }
 
   @Test func `every setting of a row is judged`() throws {
-    let fixture = try PlanFixture(["f.csv": "k,mode,mtime,chunk\na,999,never,2Mi\nb,0600,2026-11-26T00:00:00Z,1MiB\n"])
+    let fixture = try PlanFixture([
+      "f.csv": "k,mode,mtime,chunk\na,999,never,2Mi\nb,0600,2026-11-26T00:00:00Z,1MiB\n"
+    ])
     defer { fixture.remove() }
     let lines = try fixture.plan(
       """

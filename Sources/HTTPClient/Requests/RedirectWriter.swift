@@ -5,6 +5,12 @@ import JobModel
 ///
 /// Used on the transport's executor alone, hence sendable to it.
 final class RedirectWriter: BodyWriter, @unchecked Sendable {
+  /// Thrown at what goes on behind a refusal's text.
+  struct Enough: Error {}
+
+  /// Bytes of a refusal, or of a page about a redirect, that are waited for.
+  private static let longestRefusal = 1 << 20
+
   enum Detour {
     case redirect(WebURL)
     case renewal
@@ -19,6 +25,7 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   private let inner: any BodyWriter
   private(set) var detour: Detour?
   private(set) var status: Int?
+  private var refused = 0
   /// The server's clock, in seconds since 1970.
   private(set) var date: Double?
 
@@ -63,6 +70,10 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   }
 
   func body(_ bytes: UnsafeRawBufferPointer) throws {
+    if let status, status >= 300 {
+      refused += bytes.count
+      guard refused <= Self.longestRefusal else { throw Enough() }
+    }
     if detour == nil { try inner.body(bytes) }
   }
 

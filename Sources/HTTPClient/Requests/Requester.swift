@@ -327,6 +327,8 @@ package final class Requester {
         // Also where the answer is not read to its end.
         defer { tally.lastStatus = guarded.status ?? tally.lastStatus }
         try await context.transport.send(wire, sink: guarded)
+      } catch is RedirectWriter.Enough {
+        // Its status says what it means.
       } catch is PermitLost {
         try rewind(body)
         continue

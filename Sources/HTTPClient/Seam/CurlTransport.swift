@@ -59,12 +59,20 @@ package struct CurlTransport: Transport {
       method: request.method, url: request.url.text,
       headers: request.headers.fields.map { ($0.name, $0.value) }, body: body, options: options)
     pace.id = wire.id
+    let result: CurlResult
     do {
-      _ = try await thread.perform(wire, sink: PacedWriter(sink, pace: pace))
+      result = try await thread.perform(wire, sink: PacedWriter(sink, pace: pace))
     } catch {
       if Task.isCancelled { throw CancellationError() }
       throw TransportFault.translate(error, request)
     }
+    // A server that hangs up behind its answer ends the upload there, and to libcurl all is well.
+    guard case .stream(let length, _) = body, result.bytesSent < length, (200...299).contains(result.status)
+    else { return }
+    throw Failure(
+      .protocolViolation,
+      "\(request.url) answered \(result.status) when \(result.bytesSent) of \(length) bytes were sent",
+      httpStatus: result.status)
   }
 
   /// - Throws: `Failure` where a proxy would hide the address that the policy wants to judge.

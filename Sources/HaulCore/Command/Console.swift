@@ -44,7 +44,7 @@ package final class Console: Sendable {
   /// How a command ends whose output did not reach its reader, whatever else it did; nil where it did.
   package var unwritten: End? {
     // Whoever closed a pipe knows it.
-    outFailure.map { End(.cannotCreate, $0.isReaderGone ? nil : $0.description) }
+    outFailure.map { $0.isReaderGone ? End(.cannotCreate) : End($0) }
   }
 
   package func out(_ text: String) { out(Array(text.utf8)) }

@@ -1,5 +1,6 @@
 package import JobLedger
 package import JobModel
+import Reporting
 
 /// How a command ends other than well.
 package struct End: Error {
@@ -11,6 +12,11 @@ package struct End: Error {
     self.status = status
     self.message = message
     self.hint = hint
+  }
+
+  /// An output that can't be written; one that was given up for a signal's sake is work that is left.
+  init(_ error: OutputFileError) {
+    self.init(error.isGivenUp ? .incomplete : .cannotCreate, error.description)
   }
 
   /// A state that can't be read or written.

@@ -8,7 +8,7 @@ import Reporting
 /// A run's events, if they were asked for (`--events`).
 struct EventSink: Sendable {
   private let log: EventLog?
-  private let failed = OnceValue<String>()
+  private let failed = OnceValue<OutputFileError>()
 
   /// - Throws: `End` with 73 where the file can't be opened.
   /// - Parameter output: the descriptor that `-` stands for.
@@ -28,16 +28,16 @@ struct EventSink: Sendable {
         )
         : try EventFile.open(path, run: run.id, recorded: run.events)
     } catch {
-      throw End(.cannotCreate, error.description)
+      throw End(error)
     }
     log = EventLog(
       descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
       firstSeq: first,
-      now: { SystemClock.now }, onFailure: { [failed] in failed.set($0.description) })
+      now: { SystemClock.now }, onFailure: { [failed] in failed.set($0) })
   }
 
   /// Why events could not be written; the run went on without them.
-  var failure: String? { failed.value }
+  var failure: OutputFileError? { failed.value }
   var isOn: Bool { log != nil }
   var writtenSeq: Int { log?.writtenSeq ?? 0 }
 

@@ -287,6 +287,6 @@ struct ReportSink: Sendable {
   }
 
   private func guarded(_ body: () throws -> Void) throws {
-    do { try body() } catch let error as OutputFileError { throw End(.cannotCreate, error.description) }
+    do { try body() } catch let error as OutputFileError { throw End(error) }
   }
 }

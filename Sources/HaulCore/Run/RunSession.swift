@@ -354,7 +354,7 @@ struct RunSession {
     }
     // Nobody is told of a success whose report or events can't be written.
     events.flush()
-    let isWritable = events.failure == nil && (try? settings.checkWritable()) != nil
+    let isWritable = events.failure?.isGivenUp ?? true && (try? settings.checkWritable()) != nil
     let isOver = whole.isOver(endedByFailFast: cause == .failFast)
     let stops =
       try cause.map { [RunPause.Reason($0.pause)] }
@@ -392,8 +392,11 @@ struct RunSession {
       try report(.all)
     }
     try ledger.checkpoint()
-    if let unwritten { throw unwritten }
-    if let message = events.failure { throw End(.cannotCreate, message) }
+    for end in [unwritten, events.failure.map { End($0) }].compactMap(\.self) {
+      // What was given up for a signal's sake says less than how the run ended.
+      guard end.status == .incomplete, status != .success else { throw end }
+      context.console.print(end)
+    }
     if status != .success { throw End(status) }
   }
 }

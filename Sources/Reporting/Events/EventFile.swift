@@ -16,8 +16,7 @@ package enum EventFile {
     var facts = stat()
     let isSpecial = stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG
     let access = isSpecial ? O_WRONLY : O_RDWR
-    let descriptor = Glibc.open(path, access | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
+    let descriptor = try Descriptor.open(path, access | O_APPEND | O_CREAT)
     guard !isSpecial else { return (descriptor, recorded + 1) }
     do throws(OutputFileError) {
       let last = try lastSeq(descriptor, run: run, path: path)

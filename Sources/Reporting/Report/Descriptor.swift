@@ -1,26 +1,85 @@
 import Glibc
+import Posix
+import Synchronization
 
 /// Writing to file descriptors.
 package enum Descriptor {
+  /// The uptime from which on nobody is waited for who does not read, as its bits; 0 until a run is to end.
+  private static let patience = Atomic<UInt64>(0)
+
+  /// Bytes that a pipe and a terminal take without waiting, once they take any.
+  private static let (pipeStep, deviceStep) = (4096, 256)
+
+  /// Gives up what nobody reads, pipes and terminals, after this many seconds: a run that is to end does not hang on them.
+  package static func giveUp(in seconds: Double) {
+    patience.store((SystemClock.uptime + seconds).bitPattern, ordering: .relaxed)
+  }
+
   /// Writes all bytes, however often it takes.
   ///
   /// - Throws: `OutputFileError`, naming `path`.
   package static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(OutputFileError) {
+    let step = step(descriptor)
     var rest = bytes[...]
     while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if step != nil { try wait(for: descriptor, path) }
+      let written = rest.prefix(step ?? .max).withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
       if written >= 0 {
         rest = rest.dropFirst(written)
         continue
       }
       switch errno {
       case EINTR: continue
-      case EAGAIN:
-        // Standard output may have been made non-blocking by whoever shares it.
-        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&ready, 1, -1)
+      // Standard output may have been made non-blocking by whoever shares it.
+      case EAGAIN: try wait(for: descriptor, path)
       default: throw OutputFileError(path, errno: errno)
       }
+    }
+  }
+
+  /// Opens for writing; of a pipe that nobody has open, its reader is waited for.
+  static func open(_ path: String, _ flags: Int32) throws(OutputFileError) -> Int32 {
+    var facts = stat()
+    let isPipe = stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFIFO
+    while true {
+      let descriptor = Glibc.open(path, flags | O_CLOEXEC | (isPipe ? O_NONBLOCK : 0), 0o644)
+      if descriptor >= 0 {
+        if isPipe { _ = fcntl(descriptor, F_SETFL, flags & O_APPEND) }
+        return descriptor
+      }
+      switch errno {
+      case EINTR: continue
+      case ENXIO where isPipe:
+        guard !isOver else { throw OutputFileError(path, errno: ETIMEDOUT) }
+        usleep(50_000)
+      default: throw OutputFileError(path, errno: errno)
+      }
+    }
+  }
+
+  private static var isOver: Bool {
+    let end = patience.load(ordering: .relaxed)
+    return end != 0 && SystemClock.uptime >= Double(bitPattern: end)
+  }
+
+  /// Waits until some bytes can be written.
+  private static func wait(for descriptor: Int32, _ path: String) throws(OutputFileError) {
+    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    while poll(&ready, 1, 100) <= 0 {
+      guard !isOver else { throw OutputFileError(path, errno: ETIMEDOUT) }
+    }
+  }
+
+  /// How many bytes are written at a time; nil for what nobody has to read.
+  private static func step(_ descriptor: Int32) -> Int? {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { return nil }
+    switch facts.st_mode & S_IFMT {
+    case S_IFIFO, S_IFSOCK: return pipeStep
+    case S_IFCHR: return deviceStep
+    default: return nil
     }
   }
 }

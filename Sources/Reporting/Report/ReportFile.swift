@@ -6,6 +6,8 @@ package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertib
   package var detail: String
   /// Nobody reads any more what is written.
   package var isReaderGone: Bool
+  /// Its reader was not waited for any longer, as the run was to end.
+  package var isGivenUp: Bool
   /// What would be right; nil where nothing is to be said.
   package var advice: String?
 
@@ -15,8 +17,9 @@ package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertib
 
   package init(_ path: String, errno code: Int32) {
     self.path = path
-    detail = String(cString: strerror(code))
     isReaderGone = code == EPIPE
+    isGivenUp = code == ETIMEDOUT
+    detail = isGivenUp ? "nobody reads it" : String(cString: strerror(code))
     advice =
       switch code {
       case ENOENT, ENOTDIR: "give a path in a folder that exists"
@@ -40,8 +43,7 @@ package enum ReportFile {
     let target = resolved(path)
     if isSpecial(target) {
       // A device or a pipe can't be replaced: it is written to.
-      let descriptor = open(target, O_WRONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
+      let descriptor = try Descriptor.open(target, O_WRONLY)
       defer { close(descriptor) }
       return try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
     }

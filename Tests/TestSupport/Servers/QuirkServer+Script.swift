@@ -1,6 +1,6 @@
 extension QuirkServer {
   static let script = #"""
-    import base64, collections, hashlib, http.server, json, os, sys, threading, urllib.parse
+    import base64, collections, hashlib, http.server, json, os, socket, sys, threading, time, urllib.parse
     root, log, other = sys.argv[1:4]
     lock, counts = threading.Lock(), collections.Counter()
 
@@ -12,6 +12,13 @@ extension QuirkServer {
 
       def do_PUT(self):
         self.count()
+        if self.path.startswith("/early/"):
+          self.reply(201, {"Connection": "close"}, b"")
+          self.wfile.flush()
+          self.connection.shutdown(socket.SHUT_WR)
+          time.sleep(0.5)
+          self.close_connection = True
+          return
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.reply(403, {}, b"not here")
 
@@ -40,6 +47,12 @@ extension QuirkServer {
         number = self.count()
         path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
         mode, name = path.lstrip("/").split("/", 1)
+        if mode == "early": return self.reply(405, {}, b"")
+        if mode == "endless":
+          headers = {"Content-Length": None, "Transfer-Encoding": "chunked", "Location": "/plain/b.bin"}
+          self.reply(int(name.split("/", 1)[0]), headers, b"")
+          while self.command != "HEAD": self.wfile.write(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+          return
         if mode == "status":
           status, name = name.split("/", 1)
           return self.reply(int(status), {}, b"no")
