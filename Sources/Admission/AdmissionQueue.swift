@@ -249,6 +249,12 @@ package actor AdmissionQueue {
     limiter.cooldowns.note(key, until: now() + seconds, failure)
   }
 
+  /// Servers are asked again at once, whatever they asked for.
+  package func endCooldowns() {
+    limiter.cooldowns = CooldownStore()
+    update(mayBegin: true)
+  }
+
   /// What was said, with the seconds that are left; nil where requests may be sent.
   package func cooldown(_ key: CooldownStore.Key) -> Failure? {
     limiter.cooldowns.current(key, now: now())?.failure

@@ -21,6 +21,9 @@ extension JobLedger {
     }
   }
 
+  /// Servers are asked again at once, whatever they asked for: a user wants it.
+  package func forgetRests() throws { try write { db in try db.execute(sql: "DELETE FROM rest") } }
+
   /// What `haul limit` last said; nil while the policies hold.
   package func limit() throws -> Bandwidth? {
     guard let text = try meta("limit") else { return nil }

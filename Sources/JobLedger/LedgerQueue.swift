@@ -98,6 +98,12 @@ extension JobLedger {
     }
   }
 
+  /// What the plan has on record of an endpoint; the manifest may name another store by now.
+  package func plannedEndpoint(_ name: String) throws -> String? {
+    let endpoint = try meta("endpoints").flatMap { JSON(Array($0.utf8)) }?[name]
+    return endpoint?.members == nil ? nil : endpoint?.text
+  }
+
   /// The sessions that were asked for and may have been opened, in order of time: one at most where a key finds it.
   package func intents(of seq: Int64) throws -> [SessionIntent] {
     try read { db in

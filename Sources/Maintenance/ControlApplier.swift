@@ -9,6 +9,8 @@ package enum ControlApplier {
     _ control: Control, to transfer: LedgerTransfer, context: MaintenanceContext
   ) async throws -> Bool {
     guard let next = StateMachine.next(transfer.state, control.event) else { return false }
+    // What is complete has no partial progress to forget: it begins anew where it is meant by its id.
+    if control.ids.isEmpty, ["completed", "up_to_date"].contains(transfer.state.word) { return false }
     // What waits already may still have progress to forget.
     let drops = next.actions.contains(.dropProgress)
     guard next.state != transfer.state || (drops && transfer.hasProgress) else { return false }
@@ -43,6 +45,7 @@ package enum ControlApplier {
       last = next
     }
     try await context.run.writer.barrier()
+    if case .retry = control.event { try context.run.ledger.forgetRests() }
     if case .retry = control.event, changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
     return changed
   }

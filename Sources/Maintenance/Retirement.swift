@@ -88,7 +88,8 @@ struct Retirement {
   private func place(of transfer: LedgerTransfer) throws -> RemotePlace {
     var endpoints = context.endpoints
     if case .remote(let name, _) = transfer.destination,
-      let recorded = try context.run.ledger.formerEndpoint(of: transfer.seq),
+      let recorded = try context.run.ledger.formerEndpoint(of: transfer.seq)
+        ?? context.run.ledger.plannedEndpoint(name),
       let former = try context.formerEndpoint(name, recorded)
     {
       endpoints[name] = former

@@ -111,6 +111,8 @@ final class TemplateExpansion {
       faults.warning(
         "`\(path)` is a symbolic link and is left out", at: place,
         hint: "name its target as a source of its own")
+    case .unfinished:
+      faults.warning("`\(path)` is a download of haul's that is not finished, and is left out", at: place)
     case .special: faults.warning("`\(path)` is not a regular file and is left out", at: place)
     case .unnamed:
       faults.error("`\(path)` has a name that is not UTF-8", at: place, hint: "rename it, or exclude it")

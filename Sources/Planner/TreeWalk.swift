@@ -4,7 +4,7 @@ internal import Posix
 
 /// Walks a folder in the order of paths (by bytes), and names what it passes over.
 struct TreeWalk {
-  enum Skipped { case link, special, unnamed, unreadable(String) }
+  enum Skipped { case link, special, unnamed, unfinished, unreadable(String) }
 
   let pattern: GlobPattern
   let filter: EntryFilter
@@ -47,7 +47,12 @@ struct TreeWalk {
         guard mayLead(here) else { continue }
         try folder(here + "/", file, skipped)
       case S_IFREG:
-        if admits(here) { try file(here, entry.size, entry.modified) }
+        guard admits(here) else { continue }
+        guard !PartPattern.matches(entry.name) else {
+          skipped(here, .unfinished)
+          continue
+        }
+        try file(here, entry.size, entry.modified)
       case S_IFLNK:
         if admits(here) || mayLead(here) { skipped(here, .link) }
       default:

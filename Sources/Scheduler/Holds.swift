@@ -64,6 +64,9 @@ final class Holds {
     cooldowns.forget(seqs)
   }
 
+  /// A user wants servers to be asked again at once; the next look releases who waits for them.
+  func endCooldowns() { cooldowns.endAll() }
+
   /// Somebody is held for a time that a run waits for.
   var areWaitedFor: Bool {
     // Whom a policy's hold keeps for longer than this run, such as its deadline, no server's cool-down is waited for.

@@ -44,6 +44,8 @@ struct RecordedCooldowns {
     }
   }
 
+  mutating func endAll() { ends = ends.mapValues { _ in 0 } }
+
   /// The groups of those that wait.
   var groups: Set<PolicyGroup.Key> { Set(waiting.keys.map(\.group)) }
 

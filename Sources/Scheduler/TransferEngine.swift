@@ -249,7 +249,12 @@ package actor TransferEngine {
       last = next
     }
     try await context.run.writer.barrier()
-    if case .retry = control.event, changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
+    if case .retry = control.event {
+      try context.run.ledger.forgetRests()
+      holds.endCooldowns()
+      await context.client.admission.endCooldowns()
+      if changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
+    }
     holds.forget(atRest)
     needsMayHaveChanged = true
     queue.reset()

@@ -28,7 +28,7 @@ struct RetryCommand: ControlCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry", abstract: "Puts failed, canceled or paused transfers back in the queue.")
   @OptionGroup var target: ControlTarget
-  @Flag(help: "Forget what was moved so far.")
+  @Flag(help: "Forget what was moved so far; of complete transfers, only those that are named.")
   var fromScratch = false
   var control: Control { Control(.retry, ids: target.ids, fromScratch: fromScratch) }
 }

@@ -61,6 +61,26 @@ struct OutageTests {
     #expect(run.state("bad") == "paused retries SERVER_ERROR")
   }
 
+  /// `retry` asks a server again that asked for a rest, with and without a run that waits for it.
+  @Test(arguments: [true, false]) func retryEndsARest(_ isRunning: Bool) async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(
+      bench, [.init("", status: 429, headers: ["Retry-After": "3600"])])
+    let yaml = job(["{ id: f, download: \(quoted(server.url + "/f")), to: f }"], "retry: { attempts: 2 }")
+    #expect(try await bench.run(yaml).status == 75)
+    try server.set([.init("", body: "there")])
+    let run = isRunning ? try bench.start(bench.runArguments()) : nil
+    while let run, run.isAlive, !run.errors.contains("paused (retries)") {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let retry = try await bench.haul(["retry", "outage"])
+    #expect(retry.status == 0, "\(retry.errors)")
+    let end =
+      if let run { try await run.wait(.seconds(60)) } else { try await bench.haul(bench.runArguments()) }
+    #expect(end.status == 0, "\(end.errors)")
+    #expect(server.log().count == 2)
+  }
+
   /// A policy's deadline, `--deadline` and SIGTERM end a run that waits for a server's rest that is on record.
   @Test(arguments: ["3600", "Fri, 31 Dec 9999 23:59:59 GMT"], ["policy", "option", "signal"])
   func aRestIsNoLongerThanTheRun(_ wish: String, _ way: String) async throws {

@@ -12,6 +12,9 @@ import Testing
         "400 The plain HTTP request"
       ),
       ("text/html", "<html>no title", ""), ("text/html", "<title>cut", ""),
+      ("application/json", #"{"error":{"message":"no room"}}"#, "no room"),
+      ("application/json", #"{"error":"invalid_grant","error_description":"expired"}"#, "expired"),
+      ("application/json", #"{"code":5}"#, ""), ("application/json", "[", ""),
       ("application/octet-stream", "\u{1}\u{2}", ""),
       ("application/problem+json", #"{"code":"X","detail":"why"}"#, "X: why"),
       ("text/plain", String(repeating: "a", count: 300), String(repeating: "a", count: 200) + "…"),

@@ -130,6 +130,24 @@ struct ListingWalkTests {
     #expect(failure?.code == .protocolViolation && network.asked.count == 2)
   }
 
+  /// Nor is one waited for that gives ever new marks, and nothing behind them.
+  @Test(.timeLimit(.minutes(2)), arguments: ["", "<Contents><Key>p/a</Key></Contents>"])
+  func marksWithoutNames(_ contents: String) async throws {
+    let (scratch, count) = (try Scratch(), Locked(0))
+    let network = ScriptedNetwork { _ in
+      let mark = count.withLock {
+        $0 += 1
+        return $0
+      }
+      return (
+        200,
+        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>\(mark)</NextContinuationToken>\(contents)</ListBucketResult>"
+      )
+    }
+    let failure = await #expect(throws: Failure.self) { try await walk(network, into: try ledger(scratch)) }
+    #expect(failure?.code == .protocolViolation && failure?.message.contains("nothing new") == true)
+  }
+
   private static func item(_ path: String, _ type: String = "") -> String {
     "<D:response><D:href>/p/\(path)</D:href><D:propstat><D:prop><D:resourcetype>\(type)</D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
   }

@@ -42,6 +42,7 @@ struct StateMachineTests {
     case ("completed", .retry(true)), ("up_to_date", .retry(true)): (.queued(nil), [.dropProgress])
     case ("running", .retry(true)): (.queued(nil), [.stopRequests, .dropProgress])
     case ("completed", .retry(false)), ("up_to_date", .retry(false)), ("running", .retry(false)): nil
+    case ("skipped", .retry) where state == .skipped(.disabled): nil
     case (_, .retry(let fresh)): (.queued(nil), fresh ? [.dropProgress] : [])
     case ("queued", .newAttempt), ("running", .newAttempt): (.queued(nil), [])
     case ("paused", .newAttempt):
@@ -80,7 +81,7 @@ struct StateMachineTests {
       }
     }
     #expect(Self.states.count * Self.events.count == 1298)
-    #expect(taken == 238, "the machine's size changed: look at the table again")
+    #expect(taken == 236, "the machine's size changed: look at the table again")
   }
 
   @Test func stateWordsAndReasonsRoundTrip() {

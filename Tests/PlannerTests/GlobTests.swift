@@ -24,6 +24,15 @@ import Testing
     #expect(try GlobPattern(pattern).fixedPart == fixed)
   }
 
+  /// What haul has not finished to fetch is no source.
+  @Test func `unfinished downloads are left out`() throws {
+    let fixture = try PlanFixture(["m/a": "", "m/d/.big.0123456789abcdef.haul-part": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan("  - { id: m, upload: \"m/**\", to: \"depot:n/\" }\n")
+    #expect(outcome.transfers.map(\.id) == ["m/a"] && outcome.errors.isEmpty)
+    #expect(outcome.lines.contains { $0.contains("not finished, and is left out") }, "\(outcome.lines)")
+  }
+
   /// A name that is not UTF-8 is an error where the glob may mean it, and nothing to it where it can't.
   @Test(
     arguments: [

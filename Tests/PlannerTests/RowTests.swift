@@ -41,7 +41,7 @@ import Testing
 
       """
     ).lines
-    #expect(lines.count == 3, "\(lines)")
+    #expect(lines.count == 3, "\(lines.joined(separator: "\n"))")
     for key in ["mode", "mtime", "chunk_size"] {
       #expect(lines.contains { $0.hasPrefix("jobs/f.csv:2:") && $0.contains("`\(key)`") }, "\(lines)")
     }

@@ -47,5 +47,8 @@ struct RecordedCooldownsTests {
     #expect(ended.map(\.origin) == ["a"] && ended.first.map { $0.seqs.sorted() } == [1, 2])
     let again = found.takeEnded(now: 1015)
     #expect(again.isEmpty && found.groups == [one] && found.nextEnd == 1020)
+    found.endAll()
+    let rest = found.takeEnded(now: 1015)
+    #expect(rest.map(\.origin) == ["b"] && found.isEmpty)
   }
 }

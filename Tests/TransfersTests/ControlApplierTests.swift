@@ -16,7 +16,10 @@ struct ControlApplierTests {
       (.failed, .init(.retry, ids: []), .queued(nil), false),
       (.failed, .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
       (.completed, .init(.retry, ids: []), nil, false),
-      (.completed, .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
+      // What is complete begins anew where it is meant.
+      (.completed, .init(.retry, ids: [], fromScratch: true), nil, false),
+      (.completed, .init(.retry, ids: ["**"], fromScratch: true), .queued(nil), true),
+      (.skipped(.disabled), .init(.retry, ids: ["a"]), nil, false),
       // What waits already has its progress to forget.
       (.queued(nil), .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
       (.queued(nil), .init(.retry, ids: []), nil, false),

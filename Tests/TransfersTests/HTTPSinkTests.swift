@@ -88,6 +88,23 @@ struct HTTPSinkTests {
     #expect(silent.transport.sent.isEmpty)
   }
 
+  /// A list that goes on, and brings nothing new, is not read for ever.
+  @Test func holdingsWithoutAnEnd() async throws {
+    let list = """
+      <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1</NextPartNumberMarker>\
+      <Part><PartNumber>1</PartNumber><Size>4</Size><ETag>"e"</ETag></Part></ListPartsResult>
+      """
+    var settings = S3Settings()
+    settings.bucket = "b"
+    settings.bucket = "b"
+    let bench = try UploadBench(S3Driver(settings)) { _ in .status(200, [:], list) }
+    guard case .failure(let failure)? = try await bench.sink.holdings(of: session, source: source) else {
+      Issue.record("it has an end")
+      return
+    }
+    #expect(failure.code == .protocolViolation && bench.transport.sent.count == 2)
+  }
+
   @Test func completing() async throws {
     let bench = try UploadBench { _ in
       .status(201, [:], #"{"remoteFileId":"f","fileHashSha256":"\#(FakeServer.sha256([1]))"}"#)

@@ -25,6 +25,17 @@ struct SourceFileTests {
         .sourceChanged,
         { try Data(pattern(1000, seed: 2)).write(to: URL(fileURLWithPath: bench.source), options: .atomic) }
       ),
+      (
+        .sourceChanged,
+        {
+          let source = try OpenFile.reading(bench.source).facts()
+          let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.source))
+          try file.write(contentsOf: Data(pattern(10, seed: 3)))
+          let mtime = timespec(
+            tv_sec: Int(source.mtime / 1_000_000_000), tv_nsec: Int(source.mtime % 1_000_000_000))
+          #expect(futimens(file.fileDescriptor, [mtime, mtime]) == 0)
+        }
+      ),
       (.sourceMissing, { try FileManager.default.removeItem(atPath: bench.source) }),
     ]
     for (code, change) in changes {

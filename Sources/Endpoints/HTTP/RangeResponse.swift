@@ -76,6 +76,13 @@ package enum RangeResponse: Sendable, Hashable {
     {
       return refuse("\(length) bytes for a range of \(range.count)")
     }
+    // Who keeps to If-Range names the version (RFC 9110, 15.3.7): else nothing ties this range to the others.
+    if object.hasStrongETag, !seen.hasStrongETag, !object.isPinned, Int64(range.count) != object.size {
+      return .refused(
+        Failure(
+          .rangeInvalid, "\(url) answered a range without the strong ETag that it told before",
+          class: .rangesUnserved, httpStatus: head.status, expected: object.etag, actual: seen.etag))
+    }
     return .bytes(range)
   }
 

@@ -70,9 +70,12 @@ package struct SalesforceDownload: DownloadProtocol {
     object.facts["number"] = SalesforceResponse.text(record["VersionNumber"])
     object.facts["extension"] = record["FileExtension"].string
     // Null for some files: only the size can then be checked.
-    if let digest = record["Checksum"].string?.lowercased(), digest.count == 32,
-      digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-    {
+    if let told = record["Checksum"].string, !told.isEmpty {
+      let digest = told.lowercased()
+      guard digest.count == 32, digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+      else {
+        return .failure(violation("\(response.url) gave `\(told.prefix(80))` as an MD5", response))
+      }
       object.digests[.md5] = digest
     }
     return .success(object)

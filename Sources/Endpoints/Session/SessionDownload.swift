@@ -42,7 +42,16 @@ package struct SessionDownload: DownloadProtocol {
     object.size = size
     object.etag = members["etag"].string
     object.contentType = members["mimeType"].string
-    object.digests[.sha256] = SessionDigest.sha256(members["sha256"])
+    // A digest that can't be read may be the very one that does not match.
+    if let told = members["sha256"].string {
+      guard let digest = SessionDigest.sha256(members["sha256"]) else {
+        return .failure(
+          Failure(
+            .protocolViolation, "\(response.url) gave `\(told.prefix(80))` as the file's SHA-256",
+            httpStatus: response.status, expected: "64 hexadecimal digits"))
+      }
+      object.digests[.sha256] = digest
+    }
     return .success(object)
   }
 

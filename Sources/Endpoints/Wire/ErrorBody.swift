@@ -1,15 +1,26 @@
+import JobModel
+
 /// What a server says of an error in its body: problem details, the first line of a text, or a page's title.
 enum ErrorBody {
   private static let limit = 200
 
   /// Empty where it says nothing.
   static func summary(_ response: Response) -> String {
-    if let details = ProblemDetails(response) { return details.summary }
+    if let summary = ProblemDetails(response)?.summary, !summary.isEmpty { return summary }
     let text = String(decoding: response.body.prefix(4096), as: UTF8.self)
     let type = response.headers["Content-Type"]?.lowercased() ?? ""
     if type.hasPrefix("text/html") { return cut(title(text)) }
+    if type.contains("json"), let members = response.object { return cut(Substring(said(members) ?? "")) }
     guard type.hasPrefix("text/plain") else { return "" }
     return cut(text.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) } ?? "")
+  }
+
+  /// What servers without problem details call it.
+  private static func said(_ body: JSON) -> String? {
+    for name in ["message", "error_description", "detail", "error"] {
+      if let text = body[name].string ?? body[name]["message"].string, !text.isEmpty { return text }
+    }
+    return nil
   }
 
   private static func title(_ page: String) -> Substring {

@@ -239,6 +239,12 @@ final class HTTPSink: RemoteSink {
       case .success(var page):
         page.chunks.merge(all?.chunks ?? [:]) { new, _ in new }
         guard page.nextPage != nil else { return .success(page) }
+        guard page.chunks.count > all?.chunks.count ?? 0 else {
+          return .failure(
+            Failure(
+              .protocolViolation, "\(place) lists what it holds of the upload without an end",
+              class: .permanent))
+        }
         all = page
       case .failure(let failure): return .failure(failure)
       }

@@ -14,6 +14,9 @@ struct ListingWalk {
   /// More folders than these would cost more requests than they save.
   private static let folders = 2...64
 
+  /// Pages in a row that bring no new name: a store may pass over that many deleted ones, and does not do so for ever.
+  private static let idle = 10_000
+
   let ledger: JobLedger
   let listing: RemoteListing
   let endpoint: Endpoint
@@ -46,6 +49,7 @@ struct ListingWalk {
     var order = NameOrder(last: isByName ? part.position : nil)
     var mayLackNames = isByName && part.position != nil
     var pages = 0
+    var (idle, last) = (0, [String]())
     // One that is gone on with was looked at: a folder below one that is divided is not worth another look after each kill.
     let mayDivide = isByName && (begun.position == nil || begun.prefix == prefix)
     while true {
@@ -63,11 +67,12 @@ struct ListingWalk {
         try record(names, part)
         return []
       }
-      guard place != .mark(next) else {
-        throw Failure(
-          .protocolViolation, "the listing of `\(part.prefix)` gave the same mark twice: it would never end",
-          class: .permanent)
-      }
+      guard place != .mark(next) else { throw endless(part, "gave the same mark twice") }
+      let ends = [page.entries.first, page.entries.last].compactMap { $0?.path }
+      // One and the same page is nothing that a store passes over.
+      idle = ends.isEmpty ? idle + 1 : ends == last ? idle + Self.idle / 4 : 0
+      guard idle < Self.idle else { throw endless(part, "brought nothing new in \(idle) pages") }
+      last = ends
       pages += 1
       if mayDivide, order.isAscending, pages == Self.patience,
         let level = try await listing.folders(of: part.prefix, at: endpoint, settings: settings),
@@ -84,6 +89,11 @@ struct ListingWalk {
       try record(names, part)
       place = .mark(next)
     }
+  }
+
+  private func endless(_ part: ListingPart, _ what: String) -> Failure {
+    Failure(
+      .protocolViolation, "the listing of `\(part.prefix)` \(what): it would never end", class: .permanent)
   }
 
   /// A part goes on behind a name; else at the server's mark.

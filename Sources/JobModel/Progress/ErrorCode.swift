@@ -69,13 +69,14 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .diskFull: "free some space on the destination's file system, then run the same command again"
     case .secretUnavailable: "make the secret that the manifest refers to available, then run again"
     case .unauthorized: "renew the credentials that `auth` refers to, then run again"
-    case .forbidden: "the credentials are valid but may not do this; ask for the permission or use others"
+    case .forbidden:
+      "these credentials may not do this, or a signed URL is past its time; get the permission, or renew the URL"
     case .sourceMissing: "put the source back, or take the transfer out of the manifest"
     case .sourceChanged: "let the source come to rest (or use `snapshot: copy`), then run again"
     case .notFound: "check the path or id; the server says there is nothing there"
     case .remoteChanged: "the object keeps changing while it is read; run again when it is at rest"
     case .integrityMismatch:
-      "compare the expected digest with its origin; if it is right, the source is corrupt"
+      "compare an expected digest with its origin; if it is right, the source is corrupt, or what lies between damages it"
     case .lengthMismatch: "compare the expected size with its origin; if it is right, the source is truncated"
     case .typeMismatch: "the bytes are not what `expect.type` says: truncated, or another kind of file"
     case .chunkConflict:

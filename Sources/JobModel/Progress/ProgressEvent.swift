@@ -18,6 +18,8 @@ package enum ProgressEvent: Sendable, Hashable {
   /// What the remote object is.
   case learned(RemoteObject)
   case etag(String)
+  /// When the server says that an upload was written, where no tag and no version tells it from another.
+  case modified(String?)
   /// The destination that the server's file name led to.
   case named(String)
   case sized(Int64)
@@ -91,6 +93,7 @@ extension TransferProgress {
 
     case .learned(let object): remote = object
     case .etag(let etag): remote.etag = etag
+    case .modified(let time): remote.lastModified = time
     case .named(let path): resolvedDestination = path
     case .sized(let bytes): size = bytes
     case .laidOut(let chunks): chunksTotal = chunks
@@ -150,6 +153,7 @@ extension TransferProgress {
       remoteID = id
       remote.version = version
       remote.etag = etag
+      remote.lastModified = nil
       remote.size = size
       digests = found
       source = facts
@@ -187,6 +191,8 @@ extension TransferProgress {
     }
     if !kept.contains(.intent) { intendedInode = nil }
     if !kept.contains(.completion) {
+      let written = WrittenObject(self)
+      defer { written?.record(in: &remote) }
       completedAt = nil
       digests = [:]
       verification = []

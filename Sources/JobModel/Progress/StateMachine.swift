@@ -109,6 +109,8 @@ package enum StateMachine {
     case (.failed, .cancel): (.canceled, [.dropProgress])
     case (.completed, .cancel), (.upToDate, .cancel), (.canceled, .cancel), (.skipped, .cancel): nil
 
+    // Only the manifest enables it again.
+    case (.skipped(.disabled), .retry): nil
     case (.queued, .retry(let fresh)), (.paused, .retry(let fresh)), (.failed, .retry(let fresh)),
       (.canceled, .retry(let fresh)), (.skipped, .retry(let fresh)):
       (.queued(nil), fresh ? [.dropProgress] : [])

@@ -56,7 +56,7 @@ final class SendingSource {
     }
     request = UploadSource(
       size: size, contentType: contentType, chunkSize: chunkSize,
-      mustBeNew: settings.ifExists != .replace && progress.completedAt == nil)
+      mustBeNew: settings.ifExists != .replace)
     request.given = settings.given
     try checkSize()
     try describe()
@@ -79,6 +79,9 @@ final class SendingSource {
     attributes.mode = UInt16(truncatingIfNeeded: status.st_mode & 0o7777)
     return attributes
   }
+
+  /// What stands at the destination is the job's own, which `if_exists` says nothing of.
+  func replacesOwn() { request.mustBeNew = false }
 
   var abilities: UploadAbilities { scope.traits.abilities(of: request.size) }
   /// The digests that need no reading.

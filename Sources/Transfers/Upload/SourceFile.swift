@@ -96,6 +96,10 @@ struct SourceFile: SendingFile {
     guard FileFacts(status).inode == facts.inode else {
       throw Failure(.sourceChanged, "`\(file.path)` was replaced while it was sent")
     }
+    // A writer may put the content's time back: that of the change is the kernel's own.
+    guard now.ctime == facts.ctime else {
+      throw Failure(.sourceChanged, "`\(file.path)`, or only its mode or links, changed while it was sent")
+    }
   }
 }
 

@@ -74,6 +74,7 @@ struct UploadProof {
     try await UploadAttributes(scope: scope, source: source).prove(file, seen: isSeen ? seen : nil)
     source.complete(file, digests: mine)
     if let etag = file.etag { record.note(.etag(etag)) }
+    if file.etag == nil, file.version == nil { record.note(.modified(seen.lastModified)) }
   }
 
   private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws(Failure) {

@@ -18,19 +18,23 @@ struct UploadSettling {
   }
 
   nonisolated(nonsending) func find() async throws -> Finding {
-    let progress = record.progress
-    if progress.completedAt != nil {
+    if record.progress.completedAt != nil {
       if let end = try await standing() { return .end(end) }
       forgetCompletion()
-      return .mustMove
-    }
-    if source.request.mustBeNew, progress.session == nil, progress.sessionState == .finalizing,
+    } else if source.request.mustBeNew, record.progress.session == nil,
+      record.progress.sessionState == .finalizing,
       let file = try await look.uploaded(nil, [], try await source.digests.whole())
     {
       // Killed between the answer to the only request and its record.
       return .uploaded(file)
     }
-    guard progress.session == nil, let found = try await look.first() else { return .mustMove }
+    if source.request.mustBeNew, let own = WrittenObject(recordedIn: record.progress.remote),
+      case .object(let object, _)? = try await scope.sink.look(.retried), own.isSame(as: object)
+    {
+      source.replacesOwn()
+      return .mustMove
+    }
+    guard record.progress.session == nil, let found = try await look.first() else { return .mustMove }
     switch found {
     case .nothing: return .mustMove
     case .object(let object, _):
@@ -150,11 +154,10 @@ struct UploadSettling {
     let known = record.progress.digests
     let told = seen.digests.filter { known[$0.key] != nil }
     if told.isEmpty, let old = record.progress.remote.etag, let new = seen.etag { return old == new }
-    // Where there are no tags, versions are all that tells two files of one size apart.
-    if told.isEmpty, record.progress.remote.etag == nil, seen.etag == nil,
-      let old = record.progress.remote.version, let new = seen.version
-    {
-      return old == new
+    // Where there are no tags, versions or times are all that tells two files of one size apart.
+    if told.isEmpty, record.progress.remote.etag == nil, seen.etag == nil {
+      if let old = record.progress.remote.version, let new = seen.version { return old == new }
+      if let old = record.progress.remote.lastModified, let new = seen.lastModified { return old == new }
     }
     return told.allSatisfy { known[$0.key] == $0.value }
   }
