@@ -348,8 +348,9 @@ final class EntryPlanner {
     }
   }
 
-  /// Two endpoints may be names of one store.
+  /// Two endpoints may be names of one store, and an absolute URL may name a file of either.
   private func isOneObject(_ from: Place, _ to: Place) -> Bool {
+    if context.keys.haveOneURL(from, to) { return true }
     guard case .remote(let one, let path) = from, case .remote(let other, let target) = to,
       path.utf8.elementsEqual(target.utf8), let first = context.job.endpoints[one],
       let second = context.job.endpoints[other]

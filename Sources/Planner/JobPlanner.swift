@@ -26,7 +26,7 @@ package enum JobPlanner {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     context.known = known
     let faults = PlanFaults()
-    let unique = Uniqueness(DestinationKeys(job.endpoints))
+    let unique = Uniqueness(context.keys)
     let needs = NeedsWatch(job: job)
     var ordinal: Int64 = 0
     try pass(context, faults, without: left) { planned, _, template in
@@ -71,6 +71,7 @@ final class PlanContext {
   let uuid: (String) -> String
   let lister: RemoteLister?
   let links: DestinationLinks
+  let keys: DestinationKeys
   private let state: StateFolderCheck?
   let scratch = TextScratch()
   var known: (any KnownRows)?
@@ -84,6 +85,7 @@ final class PlanContext {
     self.lister = lister
     self.state = state.map(StateFolderCheck.init)
     links = DestinationLinks(below: job.directory)
+    keys = DestinationKeys(job.endpoints)
   }
 
   /// Whether a local destination lies in a folder of haul's own state; a folder's path ends in `/`.

@@ -108,6 +108,64 @@ import Testing
     }
   }
 
+  /// What is requested tells the files of a web server apart, whatever names them.
+  @Test func `one URL under several names`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    let head = """
+      version: 1
+      job: test
+      endpoints:
+        d: { type: webdav, url: "http://h.test/d" }
+        k: { type: http, url: "http://h.test/d", auth: { bearer: { env: HOME } } }
+        o: { type: http, url: "http://h.test/d", headers: { X-Account: other } }
+        s: { type: session, url: "http://h.test/d" }
+        store: { type: s3, url: "http://127.0.0.1:1", bucket: b, auth: none }
+        u: { type: http, url: "http://h.test/x/../%64" }
+        v: { type: http, url: "http://H.test:80/" }
+        w: { type: http, url: "http://h.test/d" }
+      transfers:
+
+      """
+    let places = [
+      ("w:x", "w:/x", true), ("w:a/x", "w:a//x", true), ("w:x", "w:a/../x", true), ("w:x", "w:./x", true),
+      ("w:x", "w:../d/x", true), ("w:x", "v:d/x", true), ("w:x", "u:x", true), ("w:x", "d:x", true),
+      ("w:x", "k:x", true), ("w:x", "http://h.test/d/x", true), ("http://h.test/d/x", "k:x", true),
+      ("w:x", "HTTP://H.TEST:80/%64/./x#f", true), ("w:a b,c", "http://h.test/d/a%20b,c", true),
+      ("http://h.test/y?sig=secret#1", "http://h.test/y?sig=secret#2", true),
+      ("w:x", "w:X", false), ("w:x", "s:x", false), ("w:x", "o:y", false),
+      ("w:x", "https://h.test/d/x", false),
+      ("w:x", "http://h.test/d/x?sig=secret", false), ("http://h.test/y?a=1", "http://h.test/y?a=2", false),
+      ("w:a?b", "http://h.test/d/a?b", false), ("w:a%20b", "http://h.test/d/a%20b", false),
+      ("w:a/b", "http://h.test/d/a%2Fb", false), ("http://h.test/%FF", "http://h.test/%FE", false),
+    ]
+    func two(_ one: String, _ other: String) throws -> [String] {
+      try fixture.plan(
+        "  - { id: a, copy: \"store:x\", to: \"\(one)\" }\n  - { id: b, copy: \"store:y\", to: \"\(other)\" }",
+        head: head
+      ).errors.map(\.message)
+    }
+    func copy(_ one: String, _ other: String) throws -> [String] {
+      try fixture.plan("  - { id: a, copy: \"\(one)\", to: \"\(other)\" }", head: head).errors.map(\.message)
+    }
+    let itself = ["the source and the destination are one"]
+    for (one, other, isOne) in places {
+      let faults = try two(one, other)
+      #expect(faults.count == (isOne ? 1 : 0), "\(one) \(other) \(faults)")
+      #expect(faults.allSatisfy { $0.contains("is the destination of another transfer too") }, "\(faults)")
+      #expect(faults.allSatisfy { !$0.contains("secret") }, "\(faults)")
+      #expect(try copy(one, other) == (isOne ? itself : []), "\(one) \(other)")
+    }
+    // Two accounts may have two files, but nothing says that what is copied is not the same.
+    #expect(try two("k:x", "o:x") == [])
+    #expect(try copy("k:x", "o:x") == itself)
+    let listed = try fixture.plan("  - { id: a, copy: \"store:p/\", to: \"w:\" }", head: head) {
+      _, _, _, entry in
+      for key in ["x", "/x"] { try entry(ListedPage.Entry(path: key, size: 1)) }
+    }
+    #expect(listed.errors.map(\.message) == ["`a/x` and `a//x` have one destination, `w:/x`"])
+  }
+
   private static let store = """
     version: 1
     job: test

@@ -8,7 +8,7 @@ package struct HTTPDriver: EndpointDriver {
   package static let word = "http"
   package static let abilities = EndpointAbilities(
     readsBack: true, digestsReplaceETags: true, tells: [.contentType, .contentHeaders, .mtime],
-    keeps: [.contentType])
+    keeps: [.contentType], joinsSlashes: true, filesHaveURLs: true)
   package static let keys: KeyTable<Self> = []
 
   package static func hint(for word: String) -> String? {

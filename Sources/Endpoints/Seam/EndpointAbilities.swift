@@ -27,8 +27,10 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var keeps: Set<Attribute> = []
   /// Its Last-Modified is when an object was stored, whatever the time of the file is that it was made of.
   package var datesStoring = false
-  /// `//` in a path is one `/`, as in a file system.
+  /// `//` in a path may be one `/`, and `..` the folder above, as in a file system.
   package var joinsSlashes = false
+  /// What lies at a path is what the server has at its URL, below the endpoint's: an absolute URL names it too.
+  package var filesHaveURLs = false
   /// Keys of a transfer that give an object something, and that it takes.
   package var takes: Set<GivenKey> = []
 
@@ -37,7 +39,8 @@ package struct EndpointAbilities: Sendable, Hashable {
     hasInventories: Bool = false, provesUploads: Bool = false, readsBack: Bool = false,
     digestsReplaceETags: Bool = false,
     mostConnections: Int = 64, tells: Set<Attribute> = [], keeps: Set<Attribute> = [],
-    datesStoring: Bool = false, joinsSlashes: Bool = false, takes: Set<GivenKey> = []
+    datesStoring: Bool = false, joinsSlashes: Bool = false,
+    filesHaveURLs: Bool = false, takes: Set<GivenKey> = []
   ) {
     self.refused = refused
     self.lists = lists
@@ -51,6 +54,7 @@ package struct EndpointAbilities: Sendable, Hashable {
     self.keeps = keeps
     self.datesStoring = datesStoring
     self.joinsSlashes = joinsSlashes
+    self.filesHaveURLs = filesHaveURLs
     self.takes = takes
   }
 

@@ -8,7 +8,8 @@ package struct WebDAVDriver: EndpointDriver {
   package static let word = "webdav"
   package static let abilities = EndpointAbilities(
     lists: true, readsBack: true, digestsReplaceETags: true,
-    tells: [.contentType, .contentHeaders, .mtime], keeps: [.contentType], joinsSlashes: true)
+    tells: [.contentType, .contentHeaders, .mtime], keeps: [.contentType], joinsSlashes: true,
+    filesHaveURLs: true)
   package static let keys: KeyTable<Self> = []
 
   package static func hint(for word: String) -> String? {
