@@ -30,7 +30,9 @@ enum NetworkRule {
       },
     ])
 
-  private static let hostSchema = KeySchema.matching(#"^[A-Za-z0-9._*:\[\]-]+$"#)
+  /// A name, or what has a `:`, an IPv6 address; either in brackets too.
+  private static let hostSchema = KeySchema.matching(
+    #"^\[?([A-Za-z0-9_*-][A-Za-z0-9._*-]*|[0-9A-Fa-f:*]*:[0-9A-Fa-f*]*(\.[0-9]{1,3}){0,3})\]?$"#)
   private static let addressSchema: JSON = [
     "type": "string", "description": "A CIDR, or private, loopback, link-local",
   ]
@@ -48,14 +50,35 @@ enum NetworkRule {
     return text
   }
 
+  /// What some host may match: `HostRules` compares names, without ports, and addresses as they are usually written.
   private static func host(_ text: String) throws(ValueFault) -> String {
-    let isHost = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._*:[]".contains($0)) }
-    guard !text.isEmpty, isHost else {
-      throw ValueFault(
-        "`\(text)` is not a host or a pattern of hosts",
-        hint: "like `*.example.net`, without a scheme or a path")
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let name = isBracketed ? String(text.dropFirst().dropLast()) : text
+    let isHost = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._*:".contains($0)) }
+    let hasGap = name.hasPrefix(".") || name.contains("..")
+    guard !name.isEmpty, isHost, !hasGap, !name.contains(":") || mayBeIPv6(name) else {
+      throw ValueFault("`\(text)` is not a host or a pattern of hosts", hint: hint(text))
     }
     return text.lowercased()
+  }
+
+  /// An IPv6 address, or a pattern of the form that `IPAddress` writes.
+  private static func mayBeIPv6(_ text: String) -> Bool {
+    guard text.contains("*") else { return IPAddress(text) != nil }
+    return text.split(separator: ":").allSatisfy { group in
+      let hasLeadingZero = group.hasPrefix("0") && group.dropFirst().first?.isHexDigit == true
+      return !hasLeadingZero && group.allSatisfy { $0 == "*" || $0.isHexDigit }
+    }
+  }
+
+  private static func hint(_ text: String) -> String {
+    if text.hasPrefix("."), let pattern = try? host("*" + text) { return "write `\(pattern)`" }
+    if let colon = text.lastIndex(of: ":"), let bare = try? host(String(text[..<colon])),
+      text[colon...].dropFirst().allSatisfy({ $0 == "*" || $0.isNumber })
+    {
+      return "write `\(bare)`: a host is meant with all its ports"
+    }
+    return "like `*.example.net` or `2001:db8:*`, without a scheme, a port or a path"
   }
 
   private struct Login {

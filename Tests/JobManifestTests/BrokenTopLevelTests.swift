@@ -247,6 +247,33 @@ extension BrokenTopLevelTests {
     #expect(read(Broken.frame(text)).diagnostics.map(\.hint) == [hint])
   }
 
+  private static func hosts(_ entry: String) -> String {
+    "policies: { p: { network: { hosts: { deny: [▶\"\(entry)\"] } } } }"
+  }
+
+  @Test(
+    arguments: [
+      ("127.0.0.1:8080", "write `127.0.0.1`: a host is meant with all its ports"),
+      ("localhost:*", "write `localhost`: a host is meant with all its ports"),
+      ("*.example.net:443", "write `*.example.net`: a host is meant with all its ports"),
+      ("[::1]:80", "write `[::1]`: a host is meant with all its ports"),
+      (".Example.net", "write `*.example.net`"), ("local[h]ost", nil), ("{a,b}", nil), ("127.0.0.0/8", nil),
+      ("a..b", nil), ("[]", nil), ("[::1", nil), ("1:2:3", nil), ("::ffff:10.*", nil), ("2001:0db8:*", nil),
+    ] as [(String, String?)])
+  func `an entry of hosts that no host can match`(_ entry: String, _ hint: String?) {
+    let broken = Broken(text: Self.hosts(entry), message: "not a host or a pattern of hosts")
+    expectFault(broken)
+    if let hint { #expect(read(broken.marked).diagnostics.map(\.hint) == [hint]) }
+  }
+
+  @Test(arguments: [
+    "*", "LOCALHOST", "localhost.", "*local*", "*.example.net", "xn--bcher-kva.de", "a_b", "127.0.0.1",
+    "127.0.0.*", "0x7f.1", "::1", "[::1]", "::ffff:1.2.3.4", "2001:db8:*", "[fe80:0:*]", "*::1",
+  ])
+  func `an entry of hosts`(_ entry: String) {
+    #expect(read(Broken.frame(Self.hosts(entry))).diagnostics.filter { $0.severity == .error } == [])
+  }
+
   /// What stands on the command line is no fault of the manifest's.
   @Test func undeclaredVariable() {
     let result = read(Broken.frame("description: d"), overrides: ["nosuch": "1"])
