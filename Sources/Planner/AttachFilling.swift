@@ -14,7 +14,33 @@ struct AttachFilling {
   }
 
   func filled(_ values: EntryValues) throws(EntryFault) -> AttachTemplate {
-    var target = try text(entry.target.text.text, values)
+    let (template, target) = try address(values)
+    var filled = template
+    filled.body = try filled.body?.map { text throws(EntryFault) in try self.text(text, values) }
+    filled.headers = try filled.headers.map { one throws(EntryFault) in try header(one, values) }
+    filled.target = target
+    return filled
+  }
+
+  /// Of the body's texts and the headers, each by itself; `filled` throws the first fault alone.
+  func faults(_ values: EntryValues) -> [EntryFault] {
+    var found: [EntryFault] = []
+    // Wherever it goes, it says the same.
+    let template = entry.templates.first?.value
+    for one in template?.body?.texts ?? [] {
+      do throws(EntryFault) { _ = try text(one, values) } catch { found.append(error) }
+    }
+    for one in template?.headers ?? [] {
+      do throws(EntryFault) { _ = try header(one, values) } catch { found.append(error) }
+    }
+    return found
+  }
+
+  private func address(
+    _ values: EntryValues
+  ) throws(EntryFault) -> (template: AttachTemplate, target: InterpolatedText) {
+    let written = entry.target.text.text
+    var target = try text(written, values)
     var name = ""
     switch entry.target.kind {
     case .remote(let endpoint): name = endpoint
@@ -26,22 +52,32 @@ struct AttachFilling {
       }
     }
     guard let template = entry.templates[name] else {
-      throw fault("the endpoint `\(name)` is not declared", "declare it under `endpoints`")
+      throw fault("the endpoint `\(name)` is not declared", "declare it under `endpoints`", in: written)
+    }
+    if let endpoint = context.job.endpoints[name], URLRule.schemeLength(endpoint.url) == nil {
+      throw fault(
+        "`then` speaks HTTP, and the endpoint `\(name)` does not",
+        "name an endpoint whose `url` is http or https", in: written)
     }
     if name.isEmpty, let literal = target.literal {
       do throws(ValueFault) { _ = try URLRule.absolute(literal) } catch {
-        throw fault(error.message, error.hint)
+        throw fault(error.message, error.hint, in: written)
       }
     }
-    if entry.target.text.text.dependsOnEntry, template.climbs(target.written) {
-      throw fault("the address of `then` has `.` or `..` as a part of its path", nil)
+    if written.dependsOnEntry, template.climbs(target.written) {
+      throw fault("the address of `then` has `.` or `..` as a part of its path", nil, in: written)
     }
-    var filled = try template.map { text throws(EntryFault) in try self.text(text, values) }
-    filled.target = target
-    for text in filled.headers.compactMap(\.text) {
-      for case .literal(let literal) in text.parts where !HeaderSetting.isSafe(value: literal) {
-        throw fault("a header of `then` has a line end or a control character", nil)
-      }
+    return (template, target)
+  }
+
+  private func header(
+    _ header: ExtraHeader<InterpolatedText>, _ values: EntryValues
+  ) throws(EntryFault) -> ExtraHeader<InterpolatedText> {
+    let filled = try header.map { one throws(EntryFault) in try text(one, values) }
+    for case .literal(let literal) in filled.text?.parts ?? [] where !HeaderSetting.isSafe(value: literal) {
+      throw fault(
+        "the header `\(header.name)` of `then` has a line end or a control character", nil,
+        in: header.text ?? entry.target.text.text)
     }
     return filled
   }
@@ -53,7 +89,7 @@ struct AttachFilling {
     case .local, .undecided:
       throw fault(
         "`\(target.written)` is not a remote place",
-        "write NAME:PATH of a declared endpoint, or an absolute URL")
+        "write NAME:PATH of a declared endpoint, or an absolute URL", in: entry.target.text.text)
     }
   }
 
@@ -66,10 +102,7 @@ struct AttachFilling {
       case .reference(let reference):
         switch reference.name {
         case .column, .uuid, .source:
-          let one = MarkedText(
-            text: InterpolatedText(parts: [part]), mark: entry.target.text.mark,
-            lineText: entry.target.text.lineText)
-          filled.append(literal: try values.text(CompiledText(one, columns: columns)))
+          filled.append(literal: try values.text(compiled(InterpolatedText(parts: [part]))))
         case .runID, .runDate, .file, .id, .variable, .environment, .fact: filled.parts.append(part)
         }
       }
@@ -77,7 +110,14 @@ struct AttachFilling {
     return filled
   }
 
-  private func fault(_ message: String, _ hint: String?) -> EntryFault {
-    EntryFault(message: message, hint: hint, place: .manifest(TextPlace(entry.target.text)))
+  private func compiled(_ text: InterpolatedText) -> CompiledText {
+    let written = entry.target.text
+    return CompiledText(
+      MarkedText(text: text, mark: written.mark, lineText: written.lineText), columns: columns)
+  }
+
+  /// A fault of what a row made of a text: at the first cell in it.
+  private func fault(_ message: String, _ hint: String?, in text: InterpolatedText) -> EntryFault {
+    EntryFault(message: message, hint: hint, place: Places.of(compiled(text)))
   }
 }

@@ -147,6 +147,9 @@ final class EntryPlanner {
     }
     var settings = template.settings.first?.value ?? TransferSettings(direction: template.direction)
     for decision in decisions { look { () throws(EntryFault) in try decide(decision, &settings, values) } }
+    for case .then(let then) in decisions {
+      for fault in then.faults(values) { look { () throws(EntryFault) in throw fault } }
+    }
     return found
   }
 

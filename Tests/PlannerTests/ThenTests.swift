@@ -15,10 +15,14 @@ import Testing
     """
   }
 
+  private static let head = PlanFixture.head.replacing(
+    "endpoints:\n",
+    with: "endpoints:\n  f: { type: sftp, url: \"sftp://h/\", auth: { ssh: { user: a, agent: true } } }\n")
+
   private func plan(_ then: String, _ csv: String) throws -> PlanFixture.Outcome {
     let fixture = try PlanFixture(["f.csv": csv])
     defer { fixture.remove() }
-    return try fixture.plan(Self.rows(then))
+    return try fixture.plan(Self.rows(then), head: Self.head)
   }
 
   @Test func `rows and identities are put in, the rest waits`() throws {
@@ -52,9 +56,10 @@ import Testing
 
   @Test(arguments: [
     ("k,to\na,\n", "jobs/f.csv:2:3: error: `each.to` is empty in this row"),
-    ("k,to\na,local/path\n", "`local/path` is not a remote place"),
-    ("k,to\na,nosuch:x\n", "the endpoint `nosuch` is not declared"),
-    ("k,to\na,https://u@h/x\n", "error:"),
+    ("k,to\na,local/path\n", "jobs/f.csv:2:3: error: `local/path` is not a remote place"),
+    ("k,to\na,nosuch:x\n", "jobs/f.csv:2:3: error: the endpoint `nosuch` is not declared"),
+    ("k,to\na,f:x\n", "jobs/f.csv:2:3: error: `then` speaks HTTP, and the endpoint `f` does not"),
+    ("k,to\na,https://u@h/x\n", "jobs/f.csv:2:3: error:"),
     ("k,too\na,x\n", "`jobs/f.csv` has no column `to`"),
   ])
   func `faults of rows`(_ csv: String, _ message: String) throws {
@@ -72,11 +77,19 @@ import Testing
   func `a row's address does not climb`(_ then: String, _ cell: String, _ isRefused: Bool) throws {
     let outcome = try plan(then, "k,rec\na,\(cell)\n")
     #expect(outcome.errors.count == (isRefused ? 1 : 0), "\(outcome.lines)")
-    if isRefused { #expect(outcome.lines[0].contains("as a part of its path")) }
+    guard isRefused, let line = outcome.lines.first else { return }
+    #expect(line.hasPrefix("jobs/f.csv:2:3: error:") && line.contains("as a part of its path"))
   }
 
-  @Test func `a line end in a row's header`() throws {
-    let outcome = try plan(#"{ put: "web:x", headers: { X-A: "${each.a}" } }"#, "k,a\na,\"1\n2\"\n")
-    #expect(outcome.errors.count == 1 && outcome.lines[0].contains("a line end or a control character"))
+  @Test func `every fault of a row's request is at its cell`() throws {
+    let then = #"{ put: "${each.to}", json: ["${each.j}"], headers: { X-A: "${each.a}", X-B: "${each.b}" } }"#
+    let row = "a,f:x,,\"1\n2\",\"\u{1}\"\n"
+    #expect(
+      try plan(then, "k,to,j,a,b\nok,web:x,1,1,1\n" + row).lines == [
+        "jobs/f.csv:3:3: error: `then` speaks HTTP, and the endpoint `f` does not",
+        "jobs/f.csv:3:7: error: `each.j` is empty in this row",
+        "jobs/f.csv:3:8: error: the header `X-A` of `then` has a line end or a control character",
+        "jobs/f.csv:4:4: error: the header `X-B` of `then` has a line end or a control character",
+      ])
   }
 }
