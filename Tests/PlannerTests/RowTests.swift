@@ -219,6 +219,25 @@ import Testing
       twice.lines == ["jobs/u.csv:3:1: error: the id `r/https%3A//h/b` is taken already, by jobs/u.csv:2:1"])
   }
 
+  @Test(
+    arguments: [
+      ("basename", "q/b/", nil), ("basename", "q/b", "o/b.txt"), ("basename|default(x)", "q/b/", "o/x.txt"),
+      ("default(x)|basename", "q/b/", nil), ("default()|basename", "q/b/", "o/.txt"),
+      ("basename|url", "http://h/b/?sig=S", nil),
+    ] as [(String, String, String?)])
+  func `what a filter leaves empty is a fault`(_ filters: String, _ cell: String, _ to: String?) throws {
+    let fixture = try PlanFixture(["f.csv": "n,k\n1,\(cell)\n"])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: r, for_each: { csv: f.csv, key: "${each.n}" }, download: "web:${each.n}", to: "o/${each.k|\(filters)}.txt" }
+      """)
+    #expect(outcome.destinations == [to].compactMap { $0 })
+    guard to == nil else { return }
+    #expect(
+      outcome.lines == ["jobs/f.csv:2:3: error: `|basename` of `each.k` is empty: the value ends in `/`"])
+  }
+
   @Test func `long files are read across blocks`() throws {
     let text =
       "k,path,sum,size\r\n" + (0..<60_000).map { "\"k\($0)\",\"dir \"\"q\"\"\n/\($0)\",,\($0)\r\n" }.joined()

@@ -6,7 +6,7 @@ extension InterpolatedText.Reference {
     return nil
   }
 
-  /// The value through all filters. An empty one without a default is a fault.
+  /// The value through all filters. An empty one without a default is a fault, before them and behind them.
   package func filtered(_ value: String, what: @autoclosure () -> String) throws(ValueFault) -> String {
     if value.isEmpty, fallback == nil {
       throw ValueFault(
@@ -20,6 +20,12 @@ extension InterpolatedText.Reference {
       case .basename: result = RelativePath.baseName(URLRule.withoutQuery(result))
       case .url: result = Self.percentEncoded(result)
       }
+    }
+    // `|default()` says that it may be.
+    guard !result.isEmpty || fallback == "" else {
+      throw ValueFault(
+        "`|basename` of `\(name.text)` is empty: the value ends in `/`",
+        hint: "give it a value that ends in a name, or write `${\(name.text)|basename|default(x)}`")
     }
     return result
   }
