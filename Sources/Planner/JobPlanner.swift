@@ -27,7 +27,7 @@ package enum JobPlanner {
     context.known = known
     let faults = PlanFaults()
     let unique = Uniqueness(context.keys)
-    let needs = NeedsWatch(job: job)
+    let needs = NeedsWatch(job: job, isListing: lister != nil)
     var ordinal: Int64 = 0
     try pass(context, faults, without: left) { planned, _, template in
       unique.note(planned)
@@ -48,7 +48,7 @@ package enum JobPlanner {
         unique.confirm(planned, places, faults)
       }
     }
-    if faults.errorCount == 0 { needs.report(to: faults) }
+    if faults.errorCount == 0 { needs.report(to: faults, empty: context.empty) }
     return faults.diagnostics
   }
 
@@ -75,6 +75,8 @@ final class PlanContext {
   private let state: StateFolderCheck?
   let scratch = TextScratch()
   var known: (any KnownRows)?
+  /// Ids of fan-outs that found nothing, where `if_empty: warn` lets them.
+  var empty: Set<String> = []
 
   init(
     job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister?, state: StateFolders?

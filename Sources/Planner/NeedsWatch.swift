@@ -3,7 +3,10 @@ internal import JobModel
 
 /// Watches whether what `needs` names turns up in the plan.
 final class NeedsWatch {
-  private var open: [(pattern: GlobPattern, place: TextPlace)] = []
+  /// Patterns that nothing has matched yet, with the fan-outs below whose ids they may match.
+  private var open: [(pattern: GlobPattern, place: TextPlace, fanOuts: [String])] = []
+  /// What the ids of prefixes begin with that nobody lists, as `check` does not: any may be there.
+  private let unlisted: [String]
   /// Hashes of the ids that rows need.
   private(set) var rowNeeds: Set<UInt64> = []
   private var circle = NeedsCircle()
@@ -19,7 +22,9 @@ final class NeedsWatch {
   /// Patterns that may match some transfers of rows, and who needs those.
   private var parts: [(owner: UInt64, pattern: GlobPattern)] = []
 
-  init(job: Job) {
+  init(job: Job, isListing: Bool) {
+    let unlisted = job.templates.filter { if case .prefix = $0.fanOut { !isListing } else { false } }
+    self.unlisted = unlisted.map { $0.id + "/" }
     var rowTemplates: Set<String> = []
     for template in job.templates {
       for need in template.needs {
@@ -34,8 +39,10 @@ final class NeedsWatch {
         else { continue }
         let fanOuts = job.templates.filter { $0.fanOut != .single && pattern.mayMatch(below: $0.id) }
         // What a disabled one would have been made of is not known.
-        guard !fanOuts.isEmpty, !fanOuts.contains(where: \.isDisabled) else { continue }
-        open.append((pattern, TextPlace(need)))
+        guard !fanOuts.isEmpty, !fanOuts.contains(where: \.isDisabled),
+          !unlisted.contains(where: { pattern.mayMatch(below: $0.id) })
+        else { continue }
+        open.append((pattern, TextPlace(need), fanOuts.map(\.id)))
       }
     }
     self.rowTemplates = rowTemplates
@@ -79,7 +86,10 @@ final class NeedsWatch {
     guard !rowTemplates.isEmpty, planned.settingsGroup == nil else { return }
     let ids = planned.settings.needs.filter { !GlobPattern.isPattern($0) }
     let hashes = ids.map { NameHash.of($0) }
-    rowNeeds.formUnion(hashes)
+    rowNeeds.formUnion(
+      unlisted.isEmpty
+        ? hashes
+        : ids.filter { id in !unlisted.contains { id.hasPrefix($0) } }.map { NameHash.of($0) })
     let whole =
       planned.settings.needs.compactMap { fanOuts[$0] }
       + plain.filter { fanOut in ids.contains { $0.hasPrefix(fanOut.prefix) } }.map(\.standIn)
@@ -90,8 +100,9 @@ final class NeedsWatch {
     for part in parts where part.pattern.matches(planned.id) { circle.note(id, of: part.owner) }
   }
 
-  func report(to faults: PlanFaults) {
-    for item in open {
+  /// - Parameter empty: ids of fan-outs that found nothing, and may: a glob of their ids is met, as their own ids are.
+  func report(to faults: PlanFaults, empty: Set<String>) {
+    for item in open where item.pattern.isLiteral || !item.fanOuts.contains(where: empty.contains) {
       faults.error(
         "`\(item.pattern.text)` in `needs` matches no transfer", at: item.place,
         hint: "name the id of a transfer, or a glob of ids")

@@ -38,7 +38,9 @@ final class TemplateExpansion {
   func empty(_ message: String, _ rule: EmptyRule, at place: TextPlace) {
     switch rule {
     case .fail: faults.error(message, at: place, hint: "write `if_empty: warn` if that may happen")
-    case .warn: faults.warning(message, at: place)
+    case .warn:
+      context.empty.insert(template.id)
+      faults.warning(message, at: place)
     }
   }
 

@@ -220,6 +220,39 @@ import Testing
     #expect(outcome.transfers.dropFirst().map(\.settings.needs) == [["off"], ["off"], ["off/*", "off"]])
   }
 
+  @Test(
+    arguments: [
+      ("f", true), ("'f/*'", true), ("'**'", true), ("'f/x*'", true), ("f/x", false), ("'g/x*'", false),
+    ])
+  func `a fan-out that may be empty is needed by globs, too`(_ need: String, _ isMet: Bool) throws {
+    let fixture = try PlanFixture(["m/a": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - { id: f, upload: "none/*", to: "depot:x/", if_empty: warn }
+        - { id: g, upload: "m/*", to: "depot:y/", if_empty: warn }
+        - { id: a, download: "web:a", to: a, needs: [\(need)] }
+      """)
+    #expect(outcome.errors.isEmpty == isMet, "\(outcome.lines)")
+  }
+
+  /// `check` lists nothing: what lies below a prefix is not known.
+  @Test func `what is needed of a prefix that nobody lists`() throws {
+    let fixture = try PlanFixture(["l": "x\n"])
+    defer { fixture.remove() }
+    let job = """
+        - { id: p, download: "store:in/", to: in/ }
+        - { id: a, download: "web:a", to: a, needs: ["p/*"] }
+        - { id: b, download: "web:b", to: b, needs: [p/x] }
+        - { id: r, for_each: { list: l }, download: "web:${each.line}", to: "r/${each.line}", needs: ["p/${each.line}"] }
+      """
+    let head = PlanFixture.head.replacing(
+      "endpoints:\n", with: "endpoints:\n  store: { type: s3, url: \"http://127.0.0.1:1\", bucket: b }\n")
+    #expect(try fixture.plan(job, head: head).lines.isEmpty)
+    let listed = try fixture.plan(job, head: head, lister: { _, _, _, _ in })
+    #expect(listed.errors.count == 2, "\(listed.lines)")
+  }
+
   @Test func `a link does not lead a destination out`() throws {
     let fixture = try PlanFixture()
     defer { fixture.remove() }
