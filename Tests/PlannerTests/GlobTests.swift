@@ -75,6 +75,22 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ("exclude: ['tmp/']", ["a", "tmp.x", "x/b"]), ("exclude: [/tmp/]", ["a", "tmp.x", "x/b", "x/tmp/d"]),
+      ("exclude: ['x/tmp/']", ["a", "tmp.x", "tmp/c", "x/b"]), ("exclude: ['t*//']", ["a", "tmp.x", "x/b"]),
+      ("exclude: ['{x,tmp}/']", ["a", "tmp.x"]), ("exclude: ['**/']", []),
+      ("include: ['tmp/']", ["tmp/c", "x/tmp/d"]), ("include: ['x/'], exclude: ['tmp/']", ["x/b"]),
+      ("exclude: [/]", ["a", "tmp.x", "tmp/c", "x/b", "x/tmp/d"]),
+    ])
+  func `a pattern that ends in a slash is a folder`(_ filter: String, _ paths: [String]) throws {
+    let fixture = try PlanFixture(["m/a": "", "m/tmp.x": "", "m/tmp/c": "", "m/x/b": "", "m/x/tmp/d": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      "  - { id: m, upload: \"m/**\", to: \"depot:n/\", if_empty: warn, \(filter) }\n")
+    #expect(outcome.ids == paths.map { "m/" + $0 } && outcome.errors.isEmpty, "\(outcome.lines)")
+  }
+
   @Test func `order, links, include and exclude`() throws {
     let fixture = try PlanFixture([
       "m/a-b": "1", "m/a/z": "22", "m/a.x": "", "m/skip/x.tmp": "", "m/skip/y": "", "m/b.tmp": "",

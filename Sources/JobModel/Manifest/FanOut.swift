@@ -23,6 +23,15 @@ package struct EntryFilter: Sendable, Hashable {
     self.bounds = bounds
   }
 
+  /// A pattern of `include` or `exclude`. One that ends in `/` means all below a folder, as in gitignore and rsync: without
+  /// another `/` one of that name at any depth.
+  package static func pattern(_ text: String) throws(ValueFault) -> GlobPattern {
+    let slashes = text.utf8.reversed().prefix { $0 == 0x2F }.count
+    let folder = String(decoding: text.utf8.dropLast(slashes), as: UTF8.self)
+    guard slashes > 0, !folder.isEmpty else { return try GlobPattern(text) }
+    return try GlobPattern((folder.utf8.contains(0x2F) ? "" : "**/") + folder + "/**")
+  }
+
   /// A pattern without `/` is about the name alone, at any depth.
   package func admits(_ path: String) -> Bool {
     (include.isEmpty || include.contains { Self.matches($0, path) })
