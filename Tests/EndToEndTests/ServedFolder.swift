@@ -107,9 +107,11 @@ struct ServedFolder {
   /// The endpoint's own folder is missing, and a prefix that nothing lies below.
   func tellsWhatIsMissing() async throws {
     try bench.source("a.bin", size: 5000)
-    let run = try await run(job("{ id: up, upload: a.bin, to: \"files:x/a.bin\" }", at: "/nowhere"))
-    #expect(run.state("up") == "failed NOT_FOUND", "\(run.errors)")
-    #expect(run["up"]["error"]["message"].string?.contains("correct the endpoint's `url`") == true)
+    for path in ["x/a.bin", "a.bin"] {
+      let run = try await run(job("{ id: up, upload: a.bin, to: \"files:\(path)\" }", at: "/nowhere"))
+      #expect(run.state("up") == "failed NOT_FOUND", "\(run.errors)")
+      #expect(run["up"]["error"]["message"].string?.contains("correct the endpoint's `url`") == true)
+    }
     try bench.writeJob(job("{ id: all, download: \"files:x/\", to: x/ }"))
     let plan = try await bench.haul(["plan", "job.yaml"], environment: environment)
     #expect(plan.status != 0 && plan.errors.contains("nothing lies below `files:x/`"), "\(plan.errors)")

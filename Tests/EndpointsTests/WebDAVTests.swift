@@ -402,6 +402,21 @@ struct WebDAVTests {
     #expect(upload.remedy(for: try Self.status(507), now: 0) == nil)
   }
 
+  /// Of a file directly in the endpoint's own folder; any other folder is made first.
+  @Test(arguments: [
+    ("x", 409, ErrorCode.notFound, true), ("/x", 404, .notFound, true), ("x", 403, .forbidden, false),
+    ("a/x", 409, .protocolViolation, false), ("a/x", 404, .notFound, false),
+  ])
+  func aMissingBaseFolderIsTold(_ path: String, _ status: Int, _ code: ErrorCode, _ isBase: Bool) throws {
+    let answer = try Self.status(status, at: "https://h/dav/x")
+    let chunk = UploadChunk(index: 0, range: 0..<7)
+    guard case .failure(let failure) = try upload(path).accepted(answer, chunk: chunk, now: 0) else {
+      throw Wire.Unexpected(what: "a success")
+    }
+    #expect(failure.code == code && failure.httpStatus == status)
+    #expect(failure.message.contains("correct the endpoint's `url`") == isBase, "\(failure.message)")
+  }
+
   @Test func aFileIsLookedAt() throws {
     let upload = try upload()
     let sums =

@@ -29,10 +29,7 @@ struct FolderMaking: Exchange {
     case 404, 409:
       guard made == nil else { throw refused(response, depth, now) }
       guard depth > 1 else {
-        throw Failure(
-          .notFound,
-          "\(root) is not there, and haul makes folders only below it: HTTP \(response.status) for MKCOL; correct the endpoint's `url`, or make the folder",
-          httpStatus: response.status)
+        throw Self.missing(root, response, to: "MKCOL")
       }
       pending.append(depth - 1)
     // mod_dav answers so where another upload made the folder since it looked: asked again, it says 405.
@@ -40,6 +37,14 @@ struct FolderMaking: Exchange {
     default: throw refused(response, depth, now)
     }
     return pending.last.map { .send(make($0)) } ?? .end(response)
+  }
+
+  /// The endpoint's own folder, which is nobody's to make but the user's.
+  static func missing(_ root: WebURL, _ response: Response, to method: String) -> Failure {
+    Failure(
+      .notFound,
+      "\(root) is not there, and haul makes folders only below it: HTTP \(response.status) for \(method); correct the endpoint's `url`, or make the folder",
+      httpStatus: response.status)
   }
 
   private func refused(_ response: Response, _ depth: Int, _ now: Double) -> Failure {

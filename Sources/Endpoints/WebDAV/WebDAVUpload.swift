@@ -89,15 +89,20 @@ package struct WebDAVUpload: UploadProtocol {
     _ response: Response, chunk: UploadChunk, now: Double
   ) -> Result<ChunkReceipt, Failure> {
     guard (200...206).contains(response.status) else {
-      return .failure(refusal(response, doing: "upload", now: now))
+      let lacksRoot = lacksFolder(response) && FolderMaking(of: path, below: root) == nil
+      return .failure(
+        lacksRoot
+          ? FolderMaking.missing(root, response, to: "PUT") : refusal(response, doing: "upload", now: now))
     }
     return .success(ChunkReceipt(token: response.headers["ETag"].map(Self.opaque)))
   }
 
-  /// 409 says that the folder is not there (RFC 4918, 9.7.1); some servers say 404.
   package func remedy(for response: Response, now: Double) -> (any Exchange)? {
-    [404, 409].contains(response.status) ? FolderMaking(of: path, below: root) : nil
+    lacksFolder(response) ? FolderMaking(of: path, below: root) : nil
   }
+
+  /// 409 says that the folder is not there (RFC 4918, 9.7.1); some servers say 404.
+  private func lacksFolder(_ response: Response) -> Bool { [404, 409].contains(response.status) }
 
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? {
     WebDAVClosing(
