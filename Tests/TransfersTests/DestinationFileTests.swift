@@ -49,6 +49,18 @@ struct DestinationFileTests {
     #expect(other() == nil)
   }
 
+  /// Whose file stands there may have its turn just now.
+  @Test(arguments: [true, false]) func theNameOfAnothersFileIsNotClaimed(_ isLive: Bool) async throws {
+    let bench = try DownloadBench()
+    try bench.write("out/a", [1])
+    let folder = try Folder.open(bench.path + "/out")
+    let present = try #require(try folder.facts("a"))
+    try await bench.add("u", wrote: present, at: "out/a", isLive: isLive)
+    #expect(failure { _ = try bench.destination() } == (isLive ? .destinationExists : nil))
+    let others = failure { _ = try bench.context.local.claims.take("a", in: folder, for: "u") }
+    #expect(others == (isLive ? nil : .destinationExists))
+  }
+
   @Test func digestsOfWhatIsThere() async throws {
     let bench = try DownloadBench()
     try bench.write("out/a", pattern(5000))

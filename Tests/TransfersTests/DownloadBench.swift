@@ -18,6 +18,7 @@ final class DownloadBench {
   let record: TransferRecord
   let intake: Intake
   private let writer: LedgerWriter
+  private let planned: PlannedTransfer
   private let ticking = TickingClock()
   /// Seconds that pass each time that somebody asks for the time.
   var tick: Double {
@@ -47,6 +48,7 @@ final class DownloadBench {
       id: "t", source: Place("http://h/a"), destination: Place(destination), destinationIdentity: destination,
       settings: settings, expect: expect, mark: SourceMark(file: "job", line: 1, column: 1),
       takesSourceName: destination.hasSuffix("/"))
+    planned = entry
     _ = try ledger.compile { add in try add(entry, [UInt8](repeating: 1, count: 8)) }
     _ = try ledger.startRun(id: "run", overrides: [:], at: 1)
     record = TransferRecord(try #require(try ledger.transfer(1)), context: context, stop: StopFlag())
@@ -67,6 +69,28 @@ final class DownloadBench {
     try file.take()
     intake.destination = file
     return file
+  }
+
+  /// Records that another transfer put a file at a path.
+  ///
+  /// - Parameter isLive: it has not left the plan since.
+  func add(_ id: String, wrote file: FileFacts, at path: String, isLive: Bool) async throws {
+    var other = planned
+    (other.id, other.destination, other.destinationIdentity) = (id, Place(path), path)
+    let ledger = context.run.ledger
+    func plan(_ transfers: [PlannedTransfer]) throws {
+      _ = try ledger.compile { add in
+        for (index, transfer) in transfers.enumerated() {
+          try add(transfer, [UInt8](repeating: UInt8(index + 1), count: 8))
+        }
+      }
+    }
+    try plan([planned, other])
+    var progress = TransferProgress()
+    (progress.completedAt, progress.destination) = (1, file)
+    writer.submit(.progress(seq: 2, progress))
+    try await writer.barrier()
+    if !isLive { try plan([planned]) }
   }
 
   func write(_ name: String, _ bytes: [UInt8]) throws {

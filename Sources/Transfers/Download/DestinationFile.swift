@@ -41,7 +41,15 @@ struct DestinationFile {
   var path: String { "\(folder.path)/\(name)" }
 
   /// Claims the name, so that no other transfer writes the file meanwhile.
+  ///
+  /// - Throws: `DESTINATION_EXISTS` where another transfer writes it, or has written it.
   mutating func take() throws {
+    // The owner of what stands there may have its turn at this moment: it is not to find its name claimed.
+    if record.progress.completedAt == nil, let present = try folder.facts(name),
+      let owner = try record.context.run.ledger.owner(of: present, besides: record.transfer.seq)
+    {
+      throw Failure.written(path, by: owner)
+    }
     claim = try record.context.local.claims.take(name, in: folder, for: record.id)
   }
 
