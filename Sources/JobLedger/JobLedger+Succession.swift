@@ -35,26 +35,6 @@ extension JobLedger {
     }
   }
 
-  /// Tells downloads that have moved nothing which files at their destinations are of transfers that were called as they are:
-  /// those are this job's own.
-  package func inheritFiles() throws {
-    try write { db in
-      try db.execute(
-        sql: """
-          INSERT OR IGNORE INTO progress (transfer, destination_facts, session_state, chunks_total, chunks_completed,
-            chunks_reused, contiguous_bytes, transferred, reused, discarded, requests, retries, attempts,
-            max_chunk_attempts, duration, fresh_starts, synced)
-          SELECT n.seq, p.destination_facts, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-          FROM transfer o JOIN progress p ON p.transfer = o.seq AND p.completed_at IS NOT NULL
-            AND p.destination_facts IS NOT NULL
-          JOIN profile x ON x.id = o.profile AND json_extract(x.settings, '$.direction') = 'download'
-          JOIN transfer n ON n.id = o.id AND n.destination = o.destination AND n.live = 1 AND n.takes_source_name = 0
-          JOIN profile y ON y.id = n.profile AND json_extract(y.settings, '$.direction') = 'download'
-          WHERE o.live = 0
-          """)
-    }
-  }
-
   /// Gives what is on record of completed uploads to those that have their destinations now. Times of another source say
   /// nothing: only the content's digest tells that theirs is the same.
   package func inherit(_ successions: [Succession]) throws {

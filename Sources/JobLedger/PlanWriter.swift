@@ -278,7 +278,10 @@ private final class PlanWriter {
     try carryPauses(gone)
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
-    if !gone.isEmpty { try db.execute(sql: Self.rememberEndpoints) }
+    if !gone.isEmpty {
+      try db.execute(sql: Self.rememberEndpoints)
+      try db.execute(sql: WrittenFile.remember)
+    }
     change.retired = gone.count
     change.left = try left(gone)
     try change.left.note(db)

@@ -133,6 +133,9 @@ enum Schema {
       try db.execute(
         sql: "CREATE TABLE row_mark (number INTEGER PRIMARY KEY, marks BLOB NOT NULL) STRICT")
     }
+    migrator.registerMigration("28 files of downloads that left") { db in
+      try db.execute(sql: WrittenFile.table)
+    }
     return migrator
   }
 

@@ -2,13 +2,12 @@ import JobLedger
 import JobModel
 import Transfers
 
-/// Transfers that left the manifest as completed, and others that have their destinations now: what an upload put there
-/// need not be sent again where the content is the same, and what a download put there is no stranger's.
+/// Uploads that left the manifest as completed, and others that have their destinations now: what was put there need not
+/// be sent again where the content is the same.
 enum Successors {
   private static let page = 50_000
 
   static func inherit(_ context: MaintenanceContext) throws {
-    try context.run.ledger.inheritFiles()
     var last: Int64 = 0
     while true {
       let found = try context.run.ledger.successions(after: last, limit: page)

@@ -20,9 +20,10 @@ package struct TransferPreview: Sendable, Hashable {
   ///   - remote: what the server said when it was asked (`--probe`); nil where it was not.
   ///   - rates: what hosts were last measured at.
   ///   - isNewRun: the next `haul run` starts a new run rather than going on with one.
+  ///   - wrote: whether a download that left the manifest put a file at a path.
   package static func of(
     _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?,
-    rates: [HostRate: Double] = [:], isNewRun: Bool
+    rates: [HostRate: Double] = [:], isNewRun: Bool, wrote: (FileFacts, String) -> Bool = { _, _ in false }
   ) -> TransferPreview {
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
@@ -61,14 +62,14 @@ package struct TransferPreview: Sendable, Hashable {
     preview.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
     }
-    decide(&preview, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun)
+    decide(
+      &preview, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun, wrote: wrote)
     return preview
   }
 
   private static func decide(
     _ preview: inout TransferPreview, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
-    remote: RemoteObject?,
-    isNewRun: Bool
+    remote: RemoteObject?, isNewRun: Bool, wrote: (FileFacts, String) -> Bool
   ) {
     let progress = transfer.progress
     switch transfer.state {
@@ -100,7 +101,7 @@ package struct TransferPreview: Sendable, Hashable {
         if transfer.owesAttach { (preview.action, preview.reason) = (.attach, "`then` is not made yet") }
       } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
         preview.reason = change(transfer, source, folder)
-      } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder) {
+      } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder, wrote) {
         // One that matches a digest is adopted: that shows when it is read.
         let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
         let isKept = transfer.settings.ifExists == .keep
@@ -151,14 +152,18 @@ package struct TransferPreview: Sendable, Hashable {
   }
 
   /// A file that this job did not write has the download's name.
-  private static func isTaken(_ transfer: LedgerTransfer, _ folder: Folder) -> Bool {
-    let progress = transfer.progress
+  private static func isTaken(
+    _ transfer: LedgerTransfer, _ folder: Folder, _ wrote: (FileFacts, String) -> Bool
+  ) -> Bool {
+    let (progress, own) = (transfer.progress, transfer.progress.destination)
+    let path = progress.resolvedDestination ?? transfer.destination.text
     guard transfer.settings.direction == .download,
       !transfer.takesSourceName || progress.resolvedDestination != nil,
-      let now = facts(.local(progress.resolvedDestination ?? transfer.destination.text), folder)
+      let now = facts(.local(path), folder)
     else { return false }
-    guard progress.completedAt != nil else { return progress.intendedInode != now.inode }
-    return now.inode != progress.destination?.inode || now.mtime != progress.destination?.mtime
+    if progress.completedAt == nil, progress.intendedInode == now.inode { return false }
+    // What was canceled, or begun anew, is still its own until it is replaced.
+    return (now.inode != own?.inode || now.mtime != own?.mtime) && !wrote(now, path)
   }
 
   /// The local side is as it was recorded.

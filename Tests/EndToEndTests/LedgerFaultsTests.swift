@@ -149,7 +149,7 @@ struct LedgerFaultsTests {
       "DELETE FROM grdb_migrations WHERE identifier NOT IN ('1 plan and progress', '2 controls', '10 part files');"
         + " DROP INDEX progress_inode; DROP INDEX progress_begun; DROP INDEX transfer_held; DROP INDEX transfer_retired;"
         + " DROP TABLE file_systems; DROP TABLE spending; DROP TABLE rest; DROP TABLE session_intent;"
-        + " DROP TABLE host; DROP TABLE former_endpoint; DROP TABLE host_rate; DROP TABLE host_concurrency;"
+        + " DROP TABLE written_file; DROP TABLE host; DROP TABLE former_endpoint; DROP TABLE host_rate; DROP TABLE host_concurrency;"
         + " DROP TABLE notice; DROP TABLE selected; DROP TABLE listed_name; DROP TABLE listing_part; DROP TABLE listing; DROP TABLE row_mark;"
         + [
           "diagnostic.count", "diagnostic.subjects", "run.is_over", "run.selection", "run.left_manifest",

@@ -231,6 +231,32 @@ struct SettlingTests {
     #expect(FileManager.default.contents(atPath: bench.job + "/k.bin") == Data("mine".utf8))
   }
 
+  /// Nor is what others of its transfers put there: ids and destinations are exchanged, transfers leave and come back.
+  @Test(arguments: ["keep", "fail"]) func filesOfOnesOtherTransfers(_ rule: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for (seed, name) in ["a", "b"].enumerated() {
+      try bench.serve(name + ".bin", size: 1000, seed: UInt64(seed + 1))
+    }
+    // Ids, sources, destinations.
+    let plans = [
+      [("p", "a", "x"), ("q", "b", "y")], [("p", "a", "y"), ("q", "b", "x")],
+      [("q", "a", "x"), ("p", "b", "y")], [("r", "a", "z")], [("r", "b", "z")],
+      [("p", "b", "x"), ("q", "a", "y")],
+    ]
+    for plan in plans {
+      let lines = plan.map { id, source, place in
+        "  - { id: \(id), download: \"depot:\(source).bin\", to: \(place), if_exists: \(rule) }\n"
+      }
+      let head = "version: 1\njob: own\nendpoints: { depot: \(depot.endpoint) }\ntransfers:\n"
+      let run = try await bench.run(head + lines.joined())
+      for (id, source, place) in plan {
+        #expect(run.state(id) == "completed", "\(plan): \(run.errors)")
+        #expect(try bench.isSame(place, source + ".bin"))
+      }
+    }
+  }
+
   /// Two spellings of one place, which the manifest's text can't show: the second never overwrites the first.
   @Test func twoTransfersOneFile() async throws {
     let bench = try Bench()

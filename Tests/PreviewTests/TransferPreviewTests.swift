@@ -35,9 +35,11 @@ struct TransferPreviewTests {
   }
 
   private func preview(
-    _ transfer: LedgerTransfer, remote: RemoteObject? = nil, isNewRun: Bool = true
+    _ transfer: LedgerTransfer, remote: RemoteObject? = nil, isNewRun: Bool = true,
+    wrote: (FileFacts, String) -> Bool = { _, _ in false }
   ) -> TransferPreview {
-    TransferPreview.of(transfer, folder: folder, endpoints: [:], remote: remote, isNewRun: isNewRun)
+    TransferPreview.of(
+      transfer, folder: folder, endpoints: [:], remote: remote, isNewRun: isNewRun, wrote: wrote)
   }
 
   private func write(_ text: String) throws -> FileFacts {
@@ -116,6 +118,20 @@ struct TransferPreviewTests {
     _ = try write("somebody else's")
     let preview = preview(try planned(.download) { $0.settings.ifExists = rule })
     #expect(preview.action == action && preview.reason == reason)
+  }
+
+  /// Its own until it is replaced, also once it is canceled or begun anew; and what one that left put there.
+  @Test(arguments: [ExistsRule.keep, .fail]) func aFileOfTheJob(_ rule: ExistsRule) throws {
+    let anew = try completed {
+      $0.state = .queued(nil)
+      $0.progress.completedAt = nil
+      $0.settings.ifExists = rule
+    }
+    #expect(preview(anew).action == .transfer && preview(anew).reason == nil)
+    let facts = try write("one that left")
+    let new = try planned(.download) { $0.settings.ifExists = rule }
+    let other = preview(new, wrote: { $0.inode == facts.inode && $1 == "file" })
+    #expect(other.action == .transfer && other.reason == nil)
   }
 
   @Test func whatIsBegunIsResumed() throws {

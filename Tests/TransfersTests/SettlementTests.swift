@@ -45,6 +45,25 @@ struct SettlementTests {
     }
   }
 
+  /// What a transfer that left the manifest put there is the job's own; what somebody has changed since is not.
+  @Test(
+    arguments: [
+      (.keep, "out/a", 0, nil), (.fail, "out/a", 0, nil), (.keep, "out/b", 0, .skipped(.exists)),
+      (.keep, "out/a", 1, .skipped(.exists)),
+    ] as [(ExistsRule, String, Int64, TransferEnd?)])
+  func whatOneThatLeftWrote(
+    _ rule: ExistsRule, _ path: String, _ older: Int64, _ expected: TransferEnd?
+  ) async throws {
+    let bench = try DownloadBench([1, 2], change: { $0.ifExists = rule })
+    try bench.write("out/a", [3, 4])
+    let present = try #require(try bench.destination().present())
+    var recorded = present
+    recorded.mtime -= older
+    try await bench.add("u", wrote: recorded, at: path, isLive: false)
+    let (end, own) = try await end(bench)
+    #expect(end == expected && own == (expected == nil ? present : nil))
+  }
+
   /// Two parts may be given one name by a server; a name that the manifest gives is the planner's to compare.
   @Test(arguments: [("out/", "other", true), ("out/", "t", false), ("out/a", "other", false)])
   func whatAnotherPartWroteIsKept(_ destination: String, _ owner: String, _ isKept: Bool) async throws {

@@ -201,7 +201,7 @@ struct PlanPreview: Sendable {
       }
       let preview = TransferPreview.of(
         transfer, folder: view.folder, endpoints: job.endpoints, remote: remote, rates: view.rates,
-        isNewRun: isNewRun)
+        isNewRun: isNewRun, wrote: { (try? plan.wrote($0, at: $1)) ?? false })
       try body(line(transfer, match, preview, trouble))
     }
   }

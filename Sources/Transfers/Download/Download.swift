@@ -14,7 +14,7 @@ actor Download {
   private let source: any RemoteSource
   private let intake: Intake
   private let attach: AttachStep
-  /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
+  /// The job's own file at the destination, which may be replaced whatever `if_exists` says.
   private var own: FileFacts?
 
   init(

@@ -7,7 +7,7 @@ struct Promotion {
   let record: TransferRecord
   let destination: DestinationFile
   let staged: StagedFile
-  /// The transfer's own file at the destination, which it may replace.
+  /// The job's own file at the destination, which it may replace.
   let own: FileFacts?
   /// The file's time, in nanoseconds since 1970; nil for now.
   let time: Int64?

@@ -12,7 +12,8 @@ struct Settlement {
   /// What the source was asked for; nothing where it was not.
   private var object: RemoteObject
   private let listed: ListedLook
-  /// This transfer's own file at the destination, which it may replace whatever `if_exists` says.
+  /// The file at the destination that this transfer, or one that left the manifest, put there: it may be replaced whatever
+  /// `if_exists` says.
   private(set) var own: FileFacts?
 
   init(
@@ -104,7 +105,7 @@ struct Settlement {
     return present.inode == record.progress.intendedInode && Double(present.mtime) / 1e9 <= intended
   }
 
-  /// A file that this job did not write stands at the destination.
+  /// A file that this transfer did not write stands at the destination.
   private nonisolated(nonsending) mutating func settleStranger(
     _ present: FileFacts
   ) async throws -> TransferEnd? {
@@ -133,6 +134,11 @@ struct Settlement {
       return .settled(.adopted)
     }
     guard own == nil else { return nil }
+    let path = record.progress.resolvedDestination ?? record.transfer.destination.text
+    if settings.ifExists != .replace, try context.run.ledger.wrote(present, at: path) {
+      own = present
+      return nil
+    }
     switch settings.ifExists {
     case .replace: return nil
     case .keep: return .skipped(.exists)
