@@ -68,7 +68,15 @@ extension JobLedger {
   }
 
   /// Puts transfers that are still paused for a reason back into the queue.
-  package func requeue(_ seqs: [Int64], pausedFor reason: TransferState.PauseReason) throws {
+  package func requeue(
+    _ seqs: [Int64], pausedFor reason: TransferState.PauseReason,
+    telling tell: (StateChange) -> Void = { _ in }
+  ) throws {
+    let meant = Set(seqs)
+    try announce(
+      where: "state IN ('running', 'paused') AND state = 'paused' AND reason = ?", [reason.rawValue],
+      to: .queued(nil)
+    ) { if meant.contains($0.seq) { tell($0) } }
     try write { db in
       let statement = try db.cachedStatement(
         sql: """

@@ -176,7 +176,10 @@ extension JobLedger {
   }
 
   /// Sets the state of all queued transfers of a profile at once.
-  package func settleQueued(profile: Int64, to state: TransferState) throws {
+  package func settleQueued(
+    profile: Int64, to state: TransferState, telling tell: (StateChange) -> Void = { _ in }
+  ) throws {
+    try announce(where: "profile = ? AND state = 'queued'", [profile], to: state, tell)
     try write { db in
       try db.execute(
         sql: """
@@ -293,12 +296,16 @@ extension JobLedger {
 
 extension JobLedger {
   /// Skips all queued transfers of a profile because one that they need can't be had.
-  package func skipQueued(profile: Int64, need: String, failure: Failure, at now: Double) throws {
+  package func skipQueued(
+    profile: Int64, need: String, failure: Failure, at now: Double,
+    telling tell: (StateChange) -> Void = { _ in }
+  ) throws {
+    let state = TransferState.skipped(.needs(need))
+    try announce(where: "profile = ? AND state = 'queued'", [profile], to: state, failure: failure, tell)
     try write { db in
       let seqs = try Int64.fetchAll(
         db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1",
         arguments: [profile])
-      let state = TransferState.skipped(.needs(need))
       var texts = RepeatedTexts()
       for seq in seqs {
         try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
@@ -316,7 +323,8 @@ extension JobLedger {
   }
 
   /// Queues what was skipped because of a need again: that may be had now.
-  package func requeueSkippedForNeeds() throws {
+  package func requeueSkippedForNeeds(telling tell: (StateChange) -> Void = { _ in }) throws {
+    try announce(where: "state = 'skipped' AND reason LIKE 'needs:%'", to: .queued(nil), tell)
     try write { db in
       try db.execute(
         sql: """
@@ -327,7 +335,10 @@ extension JobLedger {
   }
 
   /// Gives all queued transfers that have no reason yet this one.
-  package func holdQueued(reason state: TransferState) throws {
+  package func holdQueued(
+    reason state: TransferState, telling tell: (StateChange) -> Void = { _ in }
+  ) throws {
+    try announce(where: "state = 'queued' AND reason IS NULL", to: state, tell)
     try write { db in
       try db.execute(
         sql: "UPDATE transfer SET reason = ? WHERE state = 'queued' AND live = 1 AND reason IS NULL",

@@ -244,16 +244,18 @@ extension JobLedger {
   ///
   /// - Parameter isSelective: of those alone that the attempt was asked for.
   /// - Returns: whether there was any.
-  package func requeueFailed(before began: Double, isSelective: Bool = false) throws -> Bool {
-    try write { db in
-      let selected = Self.condition(isSelective)
+  package func requeueFailed(
+    before began: Double, isSelective: Bool = false, telling tell: (StateChange) -> Void = { _ in }
+  ) throws -> Bool {
+    let condition = """
+      (state = 'failed' OR state = 'paused' AND reason = 'retries' OR state = 'skipped' AND reason LIKE 'needs:%')
+        \(Self.condition(isSelective)) AND coalesce((SELECT failed_at FROM progress WHERE transfer = seq), 0) < ?
+      """
+    try announce(where: condition, [began], to: .queued(nil), tell)
+    return try write { db in
       try db.execute(
-        sql: """
-          UPDATE transfer SET state = 'queued', reason = NULL
-          WHERE live = 1 AND (state = 'failed' OR state = 'paused' AND reason = 'retries'
-            OR state = 'skipped' AND reason LIKE 'needs:%') \(selected)
-          AND coalesce((SELECT failed_at FROM progress WHERE transfer = seq), 0) < ?
-          """, arguments: [began])
+        sql: "UPDATE transfer SET state = 'queued', reason = NULL WHERE live = 1 AND \(condition)",
+        arguments: [began])
       return db.changesCount > 0
     }
   }

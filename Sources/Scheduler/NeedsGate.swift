@@ -21,17 +21,23 @@ struct NeedsGate {
   }
 
   /// Looks anew who must wait for whom. Skips what can't be had any more, which may stand in the way of others in turn.
-  mutating func settle(_ ledger: JobLedger, now: Double) throws -> Outcome {
+  ///
+  /// - Parameter tell: told of what is skipped.
+  mutating func settle(
+    _ ledger: JobLedger, now: Double, telling tell: (StateChange) -> Void = { _ in }
+  ) throws -> Outcome {
     let before = obstacles
     var hasSkipped = false
-    while try look(ledger, now: now) { hasSkipped = true }
+    while try look(ledger, now: now, telling: tell) { hasSkipped = true }
     blocked = Set(obstacles.keys)
     let hasOpened = hasSkipped || before.keys.contains { obstacles[$0] == nil }
     return Outcome(hasOpened: hasOpened, isNews: hasOpened || before.isEmpty && !obstacles.isEmpty)
   }
 
   /// - Returns: whether something was skipped.
-  private mutating func look(_ ledger: JobLedger, now: Double) throws -> Bool {
+  private mutating func look(
+    _ ledger: JobLedger, now: Double, telling tell: (StateChange) -> Void
+  ) throws -> Bool {
     obstacles = [:]
     var hasSkipped = false
     for profile in try ledger.waitingProfiles() {
@@ -44,14 +50,17 @@ struct NeedsGate {
       }
       let failure = Failure(
         .needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)")
-      try ledger.skipQueued(profile: profile.id, need: obstacle.id, failure: failure, at: now)
+      try ledger.skipQueued(
+        profile: profile.id, need: obstacle.id, failure: failure, at: now, telling: tell)
       hasSkipped = true
     }
     return hasSkipped
   }
 
   /// What had no turn keeps its place, with the reason.
-  func holdRest(_ ledger: JobLedger) throws {
-    for (profile, need) in obstacles { try ledger.settleQueued(profile: profile, to: .queued(.needs(need))) }
+  func holdRest(_ ledger: JobLedger, telling tell: (StateChange) -> Void = { _ in }) throws {
+    for (profile, need) in obstacles {
+      try ledger.settleQueued(profile: profile, to: .queued(.needs(need)), telling: tell)
+    }
   }
 }

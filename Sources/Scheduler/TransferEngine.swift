@@ -104,7 +104,9 @@ package actor TransferEngine {
           // again, once.
           if !hasRequeued {
             hasRequeued = true
-            if try context.run.ledger.requeueFailed(before: began, isSelective: selected != nil) {
+            if try context.run.ledger.requeueFailed(
+              before: began, isSelective: selected != nil, telling: context.run.tell)
+            {
               queue.reset()
               try await settleNeeds()
               continue
@@ -119,8 +121,10 @@ package actor TransferEngine {
     groups.save()
     try await context.run.writer.barrier()
     try await RetiredTransfers.clearIntended(maintenance) { stopped != nil }
-    try needs.holdRest(context.run.ledger)
-    if stopped == .failFast { try context.run.ledger.holdQueued(reason: .queued(.failFast)) }
+    try needs.holdRest(context.run.ledger, telling: context.run.tell)
+    if stopped == .failFast {
+      try context.run.ledger.holdQueued(reason: .queued(.failFast), telling: context.run.tell)
+    }
   }
 
   /// Somebody is held for a time that this run waits for.
@@ -253,7 +257,7 @@ package actor TransferEngine {
       try context.run.ledger.forgetRests()
       holds.endCooldowns()
       await context.client.admission.endCooldowns()
-      if changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
+      if changed > 0 { try context.run.ledger.requeueSkippedForNeeds(telling: context.run.tell) }
     }
     holds.forget(atRest)
     needsMayHaveChanged = true
@@ -288,7 +292,8 @@ package actor TransferEngine {
   private func settleNeeds() async throws -> Bool {
     needsMayHaveChanged = false
     try await context.run.writer.barrier()
-    let outcome = try needs.settle(context.run.ledger, now: context.client.clock.now())
+    let outcome = try needs.settle(
+      context.run.ledger, now: context.client.clock.now(), telling: context.run.tell)
     if outcome.isNews { queue.reset() }
     return outcome.hasOpened
   }
@@ -329,7 +334,7 @@ package actor TransferEngine {
     do {
       // Behind the writes that paused them.
       try await context.run.writer.barrier()
-      try context.run.ledger.requeue(seqs, pausedFor: reason)
+      try context.run.ledger.requeue(seqs, pausedFor: reason, telling: context.run.tell)
     } catch { tickFault = error }
     releasing -= 1
     needsMayHaveChanged = true

@@ -40,6 +40,11 @@ package struct RunContext: Sendable {
     events(.diagnostic(diagnostic))
   }
 
+  /// Tells of what a statement for many transfers changes.
+  package func tell(_ change: StateChange) {
+    events(.state(id: change.id, from: change.from, to: change.to, failure: change.failure))
+  }
+
   /// The tag of a download's part file.
   func partTag(_ seq: Int64) -> String { PartName.tag(seq, key: ledger.partKey) }
 

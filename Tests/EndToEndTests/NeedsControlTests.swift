@@ -65,6 +65,31 @@ struct NeedsControlTests {
     }
   }
 
+  /// Who follows the events learns what became of transfers that had no turn.
+  @Test func eventsTellOfWhatHadNoTurn() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    let events = bench.scratch.path + "/events.jsonl"
+    let run = try await bench.run(
+      """
+      version: 1
+      job: turns
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: bad, download: "depot:none.bin", to: bad.bin }
+        - { id: dep, download: "depot:none.bin", to: dep.bin, needs: [bad] }
+        - { id: off, download: "depot:none.bin", to: off.bin, enabled: false }
+
+      """, ["--events", events])
+    #expect(run.status == 1, "\(run.errors)")
+    for (id, reason) in [("bad", nil), ("dep", "needs:bad"), ("off", "disabled")] as [(String, String?)] {
+      let told = JSON.lines(events).last { $0["event"].string == "transfer_state" && $0["id"].string == id }
+      #expect(told?["to"].string == run[id]["state"].string, "\(id)")
+      #expect(told?["reason"].string == reason, "\(id)")
+    }
+    #expect(try await Schema.faults(of: events, name: "event", isLines: true) == "")
+  }
+
   /// What is begun from scratch amid its turn has another one in the same run.
   @Test func fromScratchAmidItsTurn() async throws {
     let setting = try await start()

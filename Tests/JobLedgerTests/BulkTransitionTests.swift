@@ -18,40 +18,73 @@ struct BulkTransitionTests {
     var event: TransferEvent
     /// The states that the statement is for, where it is not for all that the event applies to.
     var concerns: @Sendable (TransferState) -> Bool = { _ in true }
-    var statement: @Sendable (JobLedger) throws -> Void
+    /// Whether the statement tells of what it changes, one by one.
+    var tells = true
+    var statement: @Sendable (JobLedger, (StateChange) -> Void) throws -> Void
   }
 
   private static let bulks = [
-    Bulk(testDescription: "a new run", event: .newRun) {
-      _ = try $0.startRun(id: "01B", overrides: [:], at: 10)
+    Bulk(testDescription: "a new run", event: .newRun, tells: false) { ledger, _ in
+      _ = try ledger.startRun(id: "01B", overrides: [:], at: 10)
     },
-    Bulk(testDescription: "the next attempt", event: .newAttempt) { _ = try $0.startAttempt(run: 1, at: 10) },
+    Bulk(testDescription: "the next attempt", event: .newAttempt, tells: false) { ledger, _ in
+      _ = try ledger.startAttempt(run: 1, at: 10)
+    },
     Bulk(testDescription: "what failed has another turn", event: .tryAgain) {
-      _ = try $0.requeueFailed(before: 10)
+      _ = try $0.requeueFailed(before: 10, telling: $1)
     },
-    Bulk(testDescription: "completed ones are read again", event: .reopen) { try $0.reopenCompleted() },
     Bulk(
-      testDescription: "a killed runner's", event: .hold(.interrupted), concerns: { $0 == .running }
-    ) { try $0.settleInterrupted() },
+      testDescription: "a retry may bring what was needed", event: .tryAgain,
+      concerns: { $0 == .skipped(.needs("x")) }
+    ) { try $0.requeueSkippedForNeeds(telling: $1) },
+    Bulk(testDescription: "completed ones are read again", event: .reopen, tells: false) { ledger, _ in
+      try ledger.reopenCompleted()
+    },
+    Bulk(
+      testDescription: "a killed runner's", event: .hold(.interrupted), concerns: { $0 == .running },
+      tells: false
+    ) { ledger, _ in try ledger.settleInterrupted() },
     Bulk(
       testDescription: "what waits is held back by fail_fast", event: .await(.failFast),
       concerns: { $0 == .queued(nil) }
-    ) { try $0.holdQueued(reason: .queued(.failFast)) },
+    ) { try $0.holdQueued(reason: .queued(.failFast), telling: $1) },
     Bulk(
       testDescription: "what waits is left out", event: .skip(.needs("y")), concerns: { $0.word == "queued" }
-    ) { try $0.settleQueued(profile: 1, to: .skipped(.needs("y"))) },
+    ) { try $0.settleQueued(profile: 1, to: .skipped(.needs("y")), telling: $1) },
     Bulk(
       testDescription: "what waits lacks what it needs", event: .skip(.needs("y")),
       concerns: { $0.word == "queued" }
-    ) { try $0.skipQueued(profile: 1, need: "y", failure: Failure(.needsFailed, ""), at: 10) },
+    ) {
+      try $0.skipQueued(
+        profile: 1, need: "y", failure: Failure(.needsFailed, ""), at: 10, telling: $1)
+    },
     Bulk(
       testDescription: "a window opens", event: .newAttempt, concerns: { $0 == .paused(.window) }
-    ) { try $0.requeue((1...Int64(states.count)).map { $0 }, pausedFor: .window) },
+    ) { try $0.requeue((1...Int64(states.count)).map { $0 }, pausedFor: .window, telling: $1) },
   ]
 
   @Test(arguments: bulks.indices) private func agrees(_ index: Int) async throws {
     let bulk = Self.bulks[index]
     let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    var told: [StateChange] = []
+    try bulk.statement(ledger) { told.append($0) }
+    var changed: [Int64] = []
+    for (old, transfer) in zip(Self.states, try ledger.all()) {
+      let next = bulk.concerns(old) ? StateMachine.next(old, bulk.event)?.state : nil
+      #expect(transfer.state == next ?? old, "\(bulk.testDescription): \(old)")
+      if let next, next != old { changed.append(transfer.seq) }
+    }
+    guard bulk.tells else { return }
+    #expect(told.map(\.seq) == changed && !changed.isEmpty, "\(bulk.testDescription)")
+    for change in told {
+      let transfer = try #require(try ledger.transfer(change.seq))
+      #expect(change.id == transfer.id && change.to == transfer.state)
+      #expect(change.from == Self.states[Int(change.seq) - 1])
+    }
+  }
+
+  private func ledger(_ folder: TemporaryFolder) async throws -> JobLedger {
     let ledger = try folder.ledger()
     try ledger.compile(Self.states.indices.map { Entry(id: "t\($0)", identity: UInt8($0)) })
     _ = try ledger.startRun(id: "01A", overrides: [:], at: 1)
@@ -59,10 +92,27 @@ struct BulkTransitionTests {
     for (index, state) in Self.states.enumerated() { writer.submit(.state(seq: Int64(index + 1), state)) }
     try await writer.barrier()
     try writer.close()
-    try bulk.statement(ledger)
-    for (old, transfer) in zip(Self.states, try ledger.all()) {
-      let next = bulk.concerns(old) ? StateMachine.next(old, bulk.event)?.state : nil
-      #expect(transfer.state == next ?? old, "\(bulk.testDescription): \(old)")
-    }
+    return ledger
+  }
+
+  @Test func whatAnAttemptLeavesOutIsTold() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    var told: [StateChange] = []
+    try ledger.tellLeftOut(isSelective: false) { told.append($0) }
+    #expect(told.map(\.to) == [.canceled, .paused(.user), .skipped(.disabled)])
+    #expect(told.allSatisfy { $0.from == .queued(nil) })
+  }
+
+  /// More than a page of them.
+  @Test func eachIsToldOnce() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile((0..<1100).map { Entry(id: "t\($0)") })
+    var told: [Int64] = []
+    try ledger.settleQueued(profile: 1, to: .queued(.needs("y"))) { told.append($0.seq) }
+    #expect(told == Array(1...1100))
+    try ledger.settleQueued(profile: 1, to: .queued(.needs("y"))) { told.append($0.seq) }
+    #expect(told.count == 1100, "nothing has changed")
   }
 }

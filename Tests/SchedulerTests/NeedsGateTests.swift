@@ -58,8 +58,12 @@ struct NeedsGateTests {
   @Test func whatCanNotBeHadSkipsAllBehindIt() async throws {
     var gate = NeedsGate()
     try await set(.failed, of: 1)
-    let outcome = try gate.settle(ledger, now: 7)
+    var told: [String] = []
+    let outcome = try gate.settle(ledger, now: 7) {
+      told.append("\($0.id) \($0.from.word) \($0.to.word) \($0.failure?.code.rawValue ?? "")")
+    }
     #expect(outcome.hasOpened && gate.blocked.isEmpty)
+    #expect(told == ["b queued skipped NEEDS_FAILED", "c queued skipped NEEDS_FAILED"])
     #expect(try states() == ["failed", "skipped needs:a", "skipped needs:b"])
     let failure = try #require(try ledger.transfer(2)?.progress.failure)
     #expect(failure.code == .needsFailed)
@@ -79,7 +83,9 @@ struct NeedsGateTests {
   @Test func whatHadNoTurnSaysWhy() throws {
     var gate = NeedsGate()
     _ = try gate.settle(ledger, now: 0)
-    try gate.holdRest(ledger)
+    var told: [String] = []
+    try gate.holdRest(ledger) { told.append("\($0.id) \($0.to.reason ?? "")") }
+    #expect(told.sorted() == ["b needs:a", "c needs:b"])
     #expect(try states() == ["queued", "queued needs:a", "queued needs:b"])
   }
 }

@@ -1,0 +1,63 @@
+package import JobModel
+import SQLite
+
+/// A transfer whose state is changed by a statement that changes many.
+package struct StateChange: Sendable {
+  package var seq: Int64
+  package var id: String
+  package var from: TransferState
+  package var to: TransferState
+  package var failure: Failure?
+}
+
+extension JobLedger {
+  private static let pageOfChanges = 512
+
+  /// Tells of the transfers that have no turn in the attempt that begins: disabled, paused by a user, canceled.
+  ///
+  /// - Parameter isSelective: of those alone that the attempt was asked for.
+  package func tellLeftOut(isSelective: Bool, to tell: (StateChange) -> Void) throws {
+    try visit(
+      where: """
+        (state = 'skipped' AND reason = 'disabled' OR state = 'paused' AND reason = 'user' OR state = 'canceled')
+          \(Self.condition(isSelective))
+        """
+    ) { tell(StateChange(seq: $0, id: $1, from: .queued(nil), to: $2)) }
+  }
+
+  /// Tells of the transfers that a statement is about to bring to a state.
+  ///
+  /// - Parameter condition: the statement's, on the columns of `transfer`.
+  func announce(
+    where condition: String, _ arguments: StatementArguments = [], to state: TransferState,
+    failure: Failure? = nil, _ tell: (StateChange) -> Void
+  ) throws {
+    try visit(where: condition, arguments) { seq, id, old in
+      if old != state { tell(StateChange(seq: seq, id: id, from: old, to: state, failure: failure)) }
+    }
+  }
+
+  /// Visits live transfers a page at a time: whoever is told of them may take long, and holds no transaction open.
+  private func visit(
+    where condition: String, _ arguments: StatementArguments = [],
+    _ body: (_ seq: Int64, _ id: String, _ state: TransferState) -> Void
+  ) throws {
+    var last: Int64? = 0
+    while let seq = last {
+      let page = try read { db in
+        try Row.fetchAll(
+          db,
+          sql: """
+            SELECT seq, id, state, reason FROM transfer WHERE (\(condition)) AND live = 1 AND seq > \(seq)
+            ORDER BY seq LIMIT \(Self.pageOfChanges)
+            """, arguments: arguments
+        ).map { (seq: $0[0] as Int64, id: $0[1] as String, word: $0[2] as String, reason: $0[3] as String?) }
+      }
+      for row in page {
+        guard let state = TransferState(word: row.word, reason: row.reason) else { continue }
+        body(row.seq, row.id, state)
+      }
+      last = page.count == Self.pageOfChanges ? page.last?.seq : nil
+    }
+  }
+}
