@@ -158,6 +158,7 @@ extension JobLedger {
             -- What a user asks for while nothing runs is done by the run that begins.
             moved_because = CASE WHEN moved_because = 'asked' AND completed_at IS NULL AND failed_at IS NULL
               THEN moved_because END;
+          DELETE FROM meta WHERE name = '\(RemovedSums.meta)';
           """)
       return number
     }
@@ -311,9 +312,10 @@ extension JobLedger {
           UPDATE attempt SET
             ended_at = max(started_at, coalesce((SELECT max(updated_at) FROM progress), 0),
               coalesce((SELECT CAST(value AS REAL) FROM meta WHERE name = 'moved_at'), 0)),
-            bytes_transferred = max(bytes_transferred, coalesce((SELECT sum(transferred) FROM progress), 0) - coalesce(
-              (SELECT sum(bytes_transferred) FROM attempt e
-               WHERE e.run = attempt.run AND e.number < attempt.number), 0))
+            bytes_transferred = max(bytes_transferred, coalesce((SELECT sum(transferred) FROM progress), 0)
+              + coalesce((SELECT value ->> 'bytes_transferred' FROM meta WHERE name = '\(RemovedSums.meta)'), 0)
+              - coalesce((SELECT sum(bytes_transferred) FROM attempt e
+                WHERE e.run = attempt.run AND e.number < attempt.number), 0))
           WHERE ended_at IS NULL;
           """)
       let outcome = try Self.counts(db).outcome(endedByFailFast: false).outcome
@@ -346,23 +348,25 @@ extension JobLedger {
     return counts
   }
 
-  /// Sums over the plan: the report's totals.
+  /// Sums over the plan, and over what the last run moved of transfers that left it: the report's totals.
   package func sums() throws -> TransferSums { try read { db in try Self.sums(db) } }
 
   static func sums(_ db: Database) throws -> TransferSums {
     let row = try Row.fetchOne(
       db,
       sql: """
-        SELECT CAST(total(coalesce(p.size, t.known_size, 0)) AS INTEGER) AS planned,
+        SELECT CAST(total(CASE WHEN t.live = 1 THEN coalesce(p.size, t.known_size, 0) END) AS INTEGER) AS planned,
           sum(p.transferred) AS transferred,
           sum(p.reused) AS reused, sum(p.discarded) AS discarded, sum(p.requests) AS requests,
-          sum(p.retries) AS retries, sum(p.contiguous_bytes) AS contiguous
-        FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq WHERE t.live = 1
+          sum(p.retries) AS retries
+        FROM transfer t LEFT JOIN progress p ON p.transfer = t.seq
         """)
     func value(_ name: String) -> Int64 { row?[name] as Int64? ?? 0 }
-    return TransferSums(
+    var sums = TransferSums(
       planned: value("planned"), transferred: value("transferred"), reused: value("reused"),
       discarded: value("discarded"), requests: value("requests"), retries: value("retries"))
+    if let removed = try RemovedSums.read(db) { sums.add(removed) }
+    return sums
   }
 
   package func diagnostics(run number: Int) throws -> [RecordedDiagnostic] {
@@ -392,4 +396,13 @@ package struct TransferSums: Sendable, Hashable {
   package var discarded: Int64
   package var requests: Int64
   package var retries: Int64
+
+  mutating func add(_ other: TransferSums) {
+    planned = planned.adding(clamping: other.planned)
+    transferred = transferred.adding(clamping: other.transferred)
+    reused = reused.adding(clamping: other.reused)
+    discarded = discarded.adding(clamping: other.discarded)
+    requests = requests.adding(clamping: other.requests)
+    retries = retries.adding(clamping: other.retries)
+  }
 }

@@ -355,6 +355,7 @@ package final class LedgerWriter: Sendable {
         sql: "DELETE FROM session_intent WHERE transfer = ? AND asked_at = ? AND \"key\" = ?"
       ).execute(arguments: [seq, intent.askedAt ?? 0, intent.key])
     case .removed(let seq):
+      try RemovedSums.add(seq, db)
       try db.cachedStatement(sql: "DELETE FROM transfer WHERE seq = ?").execute(arguments: [seq])
     case .abandoned(let seq, let session): try AbandonedSession.record(session, of: seq, db)
     case .ended(let seq, let session): try AbandonedSession.forget(session, of: seq, db)

@@ -45,6 +45,35 @@ package struct RunTotals: Sendable, Hashable {
   var text: String { JSON.object(members).text }
 }
 
+/// What transfers moved in the last run that are removed from the ledger: they left the manifest, or have another source,
+/// since the attempt before.
+enum RemovedSums {
+  static let meta = "removed_sums"
+
+  static func read(_ db: Database) throws -> TransferSums? {
+    let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [meta])
+    return RunTotals.read(text)?.sums
+  }
+
+  /// Takes in a transfer that is about to be removed. Bytes of a file that is not complete are lost with it.
+  static func add(_ seq: Int64, _ db: Database) throws {
+    let row = try Row.fetchOne(
+      db,
+      sql: """
+        SELECT transferred, reused, CASE WHEN completed_at IS NULL THEN transferred ELSE discarded END,
+          requests, retries
+        FROM progress WHERE transfer = ? AND (transferred > 0 OR reused > 0 OR requests > 0 OR retries > 0)
+        """, arguments: [seq])
+    guard let row else { return }
+    var sums = TransferSums(
+      planned: 0, transferred: row[0], reused: row[1], discarded: row[2], requests: row[3], retries: row[4])
+    if let before = try read(db) { sums.add(before) }
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+      arguments: [meta, RunTotals(counts: StateCounts(), sums: sums).text])
+  }
+}
+
 extension JobLedger {
   /// What the last run has come to so far.
   package func totals() throws -> RunTotals { try read { db in try RunTotals.current(db) } }

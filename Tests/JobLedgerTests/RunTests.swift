@@ -208,6 +208,40 @@ struct RunTests {
     try writer.close()
   }
 
+  /// What has moved in a run counts in it, whatever the manifest says by its next attempt.
+  @Test(arguments: [false, true]) func whatLeavesThePlanStaysInTheTotals(_ isCompleted: Bool) async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a"), Entry(id: "b", identity: 2)])
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    var progress = TransferProgress()
+    (progress.size, progress.transferred, progress.requests) = (100, 7, 2)
+    progress.completedAt = isCompleted ? 12 : nil
+    writer.submit(.progress(seq: 2, progress))
+    (progress.size, progress.transferred, progress.completedAt) = (50, 5, 12)
+    writer.submit(.progress(seq: 1, progress))
+    try await writer.barrier()
+    try ledger.settleInterrupted()
+    #expect(try ledger.sums().planned == 150 && ledger.sums().transferred == 12)
+    try ledger.compile([Entry(id: "a"), Entry(id: "b", identity: 3)])
+    #expect(try ledger.sums().planned == 50 && ledger.sums().transferred == 12)
+    _ = try ledger.startAttempt(run: run.number, at: 20)
+    writer.submit(.removed(seq: 2))
+    progress.transferred = 9
+    writer.submit(.progress(seq: 3, progress))
+    try await writer.barrier()
+    try writer.close()
+    let sums = try ledger.sums()
+    #expect(sums.transferred == 21 && sums.discarded == (isCompleted ? 0 : 7) && sums.requests == 6)
+    #expect(sums.planned == 100)
+    try ledger.settleInterrupted()
+    #expect(try ledger.lastRun()?.attempts.map(\.bytesTransferred) == [12, 9])
+    #expect(try ledger.lastRun()?.totals?.sums == sums)
+    _ = try ledger.startRun(id: "01B", overrides: [:], at: 30)
+    #expect(try ledger.sums().transferred == 0 && ledger.sums().discarded == 0)
+  }
+
   /// What a refused command compiled is none of the run's that ended before it.
   @Test func aPlanIsAnotherOneOnceItIsRecompiled() throws {
     let folder = TemporaryFolder()
