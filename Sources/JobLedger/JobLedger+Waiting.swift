@@ -74,6 +74,18 @@ extension JobLedger {
     }
   }
 
+  /// Bytes of a transfer that are there, as far as they are on record: of chunks under way, too.
+  package func heldBytes(of seq: Int64) throws -> Int64 {
+    try read { db in
+      try Int64.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT max(coalesce((SELECT contiguous_bytes FROM progress WHERE transfer = ?1), 0),
+              (SELECT coalesce(sum(length), 0) FROM chunk WHERE transfer = ?1))
+            """), arguments: [seq]) ?? 0
+    }
+  }
+
   /// Cool-downs that servers asked for and that last at `now`, seconds since 1970: by origin, the next end first.
   package func cooldowns(now: Double, limit: Int) throws -> [(origin: String, until: Double)] {
     try read { db in

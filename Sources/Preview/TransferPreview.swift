@@ -72,8 +72,12 @@ package struct TransferPreview: Sendable, Hashable {
     remote: RemoteObject?, isNewRun: Bool, wrote: (FileFacts, String) -> Bool
   ) {
     let progress = transfer.progress
+    // By the manifest: the state on record is that of the last run.
+    guard transfer.settings.isEnabled else {
+      (preview.action, preview.reason) = (.skip, "disabled")
+      return
+    }
     switch transfer.state {
-    case .skipped(.disabled): (preview.action, preview.reason) = (.skip, "disabled")
     case .paused(.user): (preview.action, preview.reason) = (.skip, "user")
     case .canceled where !isNewRun: (preview.action, preview.reason) = (.skip, "canceled")
     case .skipped(.exists) where !isNewRun:
@@ -107,7 +111,9 @@ package struct TransferPreview: Sendable, Hashable {
         let isKept = transfer.settings.ifExists == .keep
         preview.action = isKept && !isOpen ? .skip : .unknown
         preview.reason = isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
-      } else if progress.completedAt == nil, progress.chunksCompleted > 0 || progress.session != nil {
+      } else if progress.completedAt == nil,
+        transfer.hasChunks || progress.chunksCompleted > 0 || progress.session != nil
+      {
         preview.action = .resume
         if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
       } else if transfer.settings.direction == .upload, source == nil {

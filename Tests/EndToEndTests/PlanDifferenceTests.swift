@@ -63,6 +63,13 @@ struct PlanDifferenceTests {
     #expect(words.output.contains("gone from the manifest: 1 (gone)"))
     #expect(!words.output.contains("same.bin") && words.output.contains("1 up to date"))
     #expect(try await bench.haul(["plan", "job.yaml", "--all"]).output.contains("same.bin"))
+    // What is done and disabled now is left alone.
+    try bench.writeJob(
+      job(["same", "edited", "bad", "fresh"]).replacing("same.bin }", with: "same.bin, enabled: false }"))
+    let off = try await plan(bench)["transfers"][0]
+    #expect(
+      off["action"].string == "skip" && off["reason"].string == "disabled" && off["change"].string == "held")
+    try bench.writeJob(job(["same", "edited", "bad", "fresh"]))
     // Nothing that is shown has changed, and the run finds the difference itself.
     #expect(try await shown(bench) == before)
     try bench.serve("fresh.bin", size: 10)

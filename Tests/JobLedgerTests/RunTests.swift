@@ -127,6 +127,22 @@ struct RunTests {
     #expect(try ledger.inFlight(limit: 10).count == counts.running)
   }
 
+  @Test func whatIsHeldCountsChunksUnderWay() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    #expect(try ledger.heldBytes(of: 1) == 0)
+    for (offset, length) in [(0, 300), (1000, 200)] as [(Int64, Int64)] {
+      writer.submit(.chunk(seq: 1, ChunkRecord(offset: offset, length: length, digest: "d")))
+    }
+    var progress = TransferProgress()
+    progress.contiguousBytes = 800
+    writer.submit(.progress(seq: 2, progress))
+    try await writer.barrier()
+    try writer.close()
+    #expect(try ledger.heldBytes(of: 1) == 500 && ledger.heldBytes(of: 2) == 800)
+  }
+
   @Test func aNewRunCountsFromNothingAndForgetsNoProgress() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)

@@ -74,13 +74,24 @@ struct TransferPreviewTests {
   func statesOfADownload(
     _ state: TransferState, _ isNewRun: Bool, _ action: TransferPreview.Action, _ reason: String?
   ) throws {
-    let preview = preview(try planned(.download) { $0.state = state }, isNewRun: isNewRun)
+    let transfer = try planned(.download) {
+      $0.state = state
+      $0.settings.isEnabled = state != .skipped(.disabled)
+    }
+    let preview = preview(transfer, isNewRun: isNewRun)
     #expect(preview.action == action && preview.reason == reason)
   }
 
   @Test func aCompletedDownloadStands() throws {
     let preview = preview(try completed())
     #expect(preview.action == .upToDate && preview.reason == "as recorded; the server was not asked")
+  }
+
+  /// The manifest decides, and not the state that is on record until the next run compiles.
+  @Test func aCompletedDownloadThatIsDisabledNow() throws {
+    let off = preview(try completed { $0.settings.isEnabled = false }, isNewRun: false)
+    #expect(off.action == .skip && off.reason == "disabled")
+    #expect(preview(try completed { $0.state = .skipped(.disabled) }).action == .upToDate, "enabled again")
   }
 
   @Test func anotherVersionIsFetched() throws {
@@ -142,6 +153,9 @@ struct TransferPreviewTests {
       })
     #expect(preview.action == .resume && preview.size == 2500)
     #expect(preview.chunks == 3 && preview.chunkSize == 1000)
+    // Bytes of its first chunk are there.
+    let first = try planned(.download) { ($0.progress.size, $0.hasChunks) = (2500, true) }
+    #expect(self.preview(first).action == .resume)
   }
 
   @Test func uploads() throws {

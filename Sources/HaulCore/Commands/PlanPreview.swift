@@ -224,7 +224,7 @@ struct PlanPreview: Sendable {
 
   private func line(
     _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview, _ trouble: String?
-  ) -> PlanLine {
+  ) throws -> PlanLine {
     var action: PlanLine.Action =
       switch preview.action {
       case .transfer: trouble == nil ? .transfer : .unknown
@@ -251,8 +251,8 @@ struct PlanPreview: Sendable {
     line.policy = transfer.settings.policy
     line.policyName = transfer.settings.policyName
     line.then = transfer.settings.then?.written
-    if preview.action == .resume, let chunk = preview.chunkSize {
-      line.present = min(preview.size ?? 0, Int64(transfer.progress.chunksCompleted) * chunk)
+    if preview.action == .resume {
+      line.present = min(preview.size ?? 0, try plan.heldBytes(of: transfer.seq))
     }
     return line
   }
