@@ -1,16 +1,23 @@
 import Glibc
 
-/// A file in `TMPDIR`, or `/tmp`, without a name: it ends with the value, or the process.
+/// A file in `TMPDIR`, or in `/tmp` where that is not set or can't be written, without a name: it ends with the value, or
+/// the process.
 package final class ScratchFile: Sendable {
   private let descriptor: Int32
 
-  package init() throws(SystemError) {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+  package convenience init() throws(SystemError) {
+    try self.init(in: getenv("TMPDIR").map { String(cString: $0) } ?? "")
+  }
+
+  init(in folder: String) throws(SystemError) {
     let name = "/haul-" + String(UInt64.random(in: .min ... .max), radix: 36)
-    let path = (folder.isEmpty ? "/tmp" : folder) + name
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemError() }
-    unlink(path)
+    var opened: Int32 = -1
+    for folder in [folder, "/tmp"] where opened < 0 && !folder.isEmpty {
+      opened = open(folder + name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      if opened >= 0 { unlink(folder + name) }
+    }
+    guard opened >= 0 else { throw SystemError() }
+    descriptor = opened
   }
 
   deinit { close(descriptor) }

@@ -82,8 +82,10 @@ struct FilesTests {
     #expect(try Files.names(in: folder.path) == ["kept"])
   }
 
-  @Test func scratchFiles() throws {
-    let file = try ScratchFile()
+  /// A folder that the environment names may be gone, or another user's.
+  @Test(arguments: ["", "/tmp", "/tmp/there-is-no-such-folder", "/proc/self"])
+  func scratchFiles(_ folder: String) throws {
+    let file = try ScratchFile(in: folder)
     let block = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
     try file.write(block, at: 0)
     try file.write([7, 8, 9], at: 100_000)

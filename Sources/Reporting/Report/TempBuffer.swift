@@ -1,6 +1,6 @@
 import Posix
 
-/// Output kept in a file without a name until all of it is known, in `TMPDIR` or `/tmp`.
+/// Output kept in a `ScratchFile` until all of it is known.
 ///
 /// A plan that turns out to be damaged in its middle must not leave half a JSON value behind, and some forms begin with
 /// what is known at their end.
