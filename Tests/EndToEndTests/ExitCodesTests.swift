@@ -127,6 +127,31 @@ struct ExitCodesTests {
     #expect(end.status == 73, "\(end.errors)")
   }
 
+  /// What keeps a report from being written is the command's end, whatever the run came to.
+  @Test func theSummarySaysHowTheCommandEnds() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(
+      bench, faults: [#"{"match": {"method": "GET", "path": "/files/*"}, "action": {"rate": "70KiB"}}"#])
+    try bench.serve("a.bin", size: 140_000)
+    try bench.writeJob(
+      """
+      version: 1
+      job: unreported
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [{ id: one, download: "depot:a.bin", to: a.bin }]
+      """)
+    let (events, out) = (bench.scratch.path + "/events", bench.scratch.path + "/out")
+    try FileManager.default.createDirectory(atPath: out, withIntermediateDirectories: true)
+    let run = try bench.start([
+      "run", "job.yaml", "--no-progress", "--report", out + "/r.json", "--events", events,
+    ])
+    while JSON.lines(events).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    try FileManager.default.removeItem(atPath: out)
+    let end = try await run.wait()
+    #expect(end.status == 73, "\(end.errors)")
+    #expect(end.errors.contains("exit code 73") && !end.errors.contains("exit code 0"), "\(end.errors)")
+  }
+
   @Test func alreadyRunning() async throws {
     let bench = try Bench()
     let depot = try await Depot(

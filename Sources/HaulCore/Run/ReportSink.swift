@@ -242,12 +242,15 @@ struct ReportSink: Sendable {
   }
 
   /// Sums a run up on standard error.
+  ///
+  /// - Parameter status: what the command ends with: another than the run where its report can't be written.
   func sumUp(_ job: String, _ ledger: JobLedger, _ number: Int, _ status: ExitStatus) throws {
     let console = context.console
     guard status != .success || !console.style.isQuiet else { return }
     let isColoured = console.coloursErrors && !console.style.isRecords
-    let text = ReportText(
-      try Self.head(job, ledger, ledger.run(number: number)), ledger: ledger, isColoured: isColoured)
+    var head = try Self.head(job, ledger, ledger.run(number: number))
+    head.exitCode = status.rawValue
+    let text = ReportText(head, ledger: ledger, isColoured: isColoured)
     guard console.style.isRecords else { return console.timed(try text.text()) }
     let level = status == .success ? "info" : status == .incomplete ? "warning" : "error"
     let lines = try text.text().split(separator: "\n").map(String.init)

@@ -385,10 +385,13 @@ struct RunSession {
           job: job.name, ledger: ledger, run: run.number, storedAt: stored, extent)
       } catch let end as End { unwritten = end }
     }
+    var unkept: [End] { [unwritten, events.failure.map { End($0) }].compactMap(\.self) }
+    // What was given up for a signal's sake says less than how the run ended.
+    let isEnd = { (end: End) in end.status != .incomplete || status == .success }
     // Notices lead to the report, which then says what came of them.
     try report(owes ? .files : .all)
     state.prune(job.name)
-    try reports.sumUp(job.name, ledger, run.number, status)
+    try reports.sumUp(job.name, ledger, run.number, unkept.first(where: isEnd)?.status ?? status)
     if owes {
       await wait(for: first, stopper)
       await NoticeDelivery.bounded(by: stopper) { [context, ledger] in
@@ -397,9 +400,8 @@ struct RunSession {
       try report(.all)
     }
     try ledger.checkpoint()
-    for end in [unwritten, events.failure.map { End($0) }].compactMap(\.self) {
-      // What was given up for a signal's sake says less than how the run ended.
-      guard end.status == .incomplete, status != .success else { throw end }
+    for end in unkept {
+      guard !isEnd(end) else { throw end }
       context.console.print(end)
     }
     if status != .success { throw End(status) }
