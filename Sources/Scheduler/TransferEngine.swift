@@ -172,9 +172,22 @@ package actor TransferEngine {
     guard let hold else { return false }
     guard let next = StateMachine.next(transfer.state, .hold(hold.reason)) else { return true }
     heldInTurn += 1
+    let failure = hold.reason == .retries ? noteCooldown(transfer, until: hold.until) : nil
     context.run.writer.submit(.state(seq: transfer.seq, next.state))
-    context.run.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: nil))
+    context.run.events(.state(id: transfer.id, from: transfer.state, to: next.state, failure: failure))
     return true
+  }
+
+  /// Records why a transfer is paused that this run has not tried, unless an earlier try says it.
+  private func noteCooldown(_ transfer: LedgerTransfer, until end: Double?) -> Failure? {
+    var progress = transfer.progress
+    guard progress.failure == nil, let end else { return progress.failure }
+    let now = context.client.clock.now()
+    progress.failure = Failure(
+      .rateLimited, "the server asked for a Retry-After cool-down until \(Timestamp.text(end))")
+    (progress.failedAt, progress.updatedAt) = (now, now)
+    context.run.writer.submit(.progress(seq: transfer.seq, progress))
+    return progress.failure
   }
 
   private func origin(_ transfer: LedgerTransfer) -> String? {

@@ -306,6 +306,27 @@ struct PolicyTimeTests {
     #expect(second.holds.map(\.reason) == [.retries])
   }
 
+  /// Also of what was never tried, where the run does not wait.
+  @Test func whatARestHoldsBackSaysWhy() async throws {
+    let bench = try Bench(at: "2026-06-02T12:00:00Z", [settings { _ in }])
+    let ledger = try JobLedger(folder: bench.path + "/state", mayMigrate: true)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    writer.submit(.rest(origin: "http://h", until: try at("2026-06-02T13:00:00Z")))
+    try await writer.barrier()
+    try writer.close()
+    let outcome = try await bench.run(waits: false)
+    #expect(outcome.sent.isEmpty && outcome.states == ["paused retries"])
+    let failure = try #require(try ledger.transfer(1)?.progress.failure)
+    #expect(failure.code == .rateLimited && failure.message.contains("13:00"))
+    let told = outcome.events.compactMap { event -> ErrorCode? in
+      if case .state(_, _, .paused(.retries), let failure, _) = event { failure?.code } else { nil }
+    }
+    #expect(told == [.rateLimited])
+    bench.now.withLock { $0 += 3601 }
+    #expect(try await bench.run(waits: false).states == ["completed"])
+    #expect(try ledger.transfer(1)?.progress.failure == nil)
+  }
+
   @Test func aFullPolicyHoldsUpNobodyElse() async throws {
     // Ten times what is read ahead under one policy, then one of another.
     let many = settings("many") { $0.transfers = 1 }
