@@ -26,7 +26,7 @@ import Testing
 
   @Test func `every setting of a row is judged`() throws {
     let fixture = try PlanFixture([
-      "f.csv": "k,mode,mtime,chunk\na,999,never,2Mi\nb,0600,2026-11-26T00:00:00Z,1MiB\n"
+      "f.csv": "k,mode,verify,chunk\na,999,sz,2Mi\nb,0600,size,1MiB\n"
     ])
     defer { fixture.remove() }
     let lines = try fixture.plan(
@@ -36,13 +36,13 @@ import Testing
           download: "web:${each.k}"
           to: "out/${each.k}"
           mode: "${each.mode}"
-          mtime: "${each.mtime}"
+          verify: "${each.verify}"
           chunk_size: "${each.chunk}"
 
       """
     ).lines
     #expect(lines.count == 3, "\(lines.joined(separator: "\n"))")
-    for key in ["mode", "mtime", "chunk_size"] {
+    for key in ["mode", "verify", "chunk_size"] {
       #expect(lines.contains { $0.hasPrefix("jobs/f.csv:2:") && $0.contains("`\(key)`") }, "\(lines)")
     }
   }

@@ -84,12 +84,13 @@ import Testing
   @Test func `every fault of a row's request is at its cell`() throws {
     let then = #"{ put: "${each.to}", json: ["${each.j}"], headers: { X-A: "${each.a}", X-B: "${each.b}" } }"#
     let row = "a,f:x,,\"1\n2\",\"\u{1}\"\n"
+    let lines = try plan(then, "k,to,j,a,b\nok,web:x,1,1,1\n" + row).lines
     #expect(
-      try plan(then, "k,to,j,a,b\nok,web:x,1,1,1\n" + row).lines == [
+      lines == [
         "jobs/f.csv:3:3: error: `then` speaks HTTP, and the endpoint `f` does not",
         "jobs/f.csv:3:7: error: `each.j` is empty in this row",
-        "jobs/f.csv:3:8: error: the header `X-A` of `then` has a line end or a control character",
-        "jobs/f.csv:4:4: error: the header `X-B` of `then` has a line end or a control character",
-      ])
+        "jobs/f.csv:3:9: error: the header `X-A` of `then` has a line end or a control character",
+        "jobs/f.csv:4:5: error: the header `X-B` of `then` has a line end or a control character",
+      ], "\(lines.joined(separator: "\n"))")
   }
 }
