@@ -53,6 +53,17 @@ struct PartSinkTests {
     #expect(digest.finish() == [.sha256: FakeServer.sha256(content)])
   }
 
+  /// An answer without a length ends where more comes than the manifest expects.
+  @Test func noMoreThanExpected() throws {
+    let (content, held, log) = (pattern(25), InMemoryFile(size: 25), Log())
+    let sink = sink(
+      FileBody(target: .held(held), digest: .none, start: 0, end: .max, chunkSize: 100, expected: 20), log)
+    try sink.open(opening)
+    try content[..<20].withUnsafeBytes { try sink.take($0) }
+    let failure = #expect(throws: Failure.self) { try content[20...].withUnsafeBytes { try sink.take($0) } }
+    #expect(failure?.code == .lengthMismatch)
+  }
+
   /// What is there of a chunk is recorded when it is time, with the checksum so far; what is recorded is not pending.
   @Test func partsAreRecordedWhenItIsTime() throws {
     let (content, held, log) = (pattern(25), InMemoryFile(size: 25), Log())

@@ -65,7 +65,12 @@ final class HTTPSink: RemoteSink {
   private nonisolated(nonsending) func inspect(
     _ request: Request, _ source: UploadSource, _ chunks: [ChunkRecord]
   ) async throws -> FoundFile {
-    var response = try await requester.call(request)
+    var response: Response
+    do { response = try await requester.call(request) } catch let failure as Failure
+      where failure.isUnimplemented
+    {
+      return .failed(failure)
+    }
     if response.status == 404 {
       // What a server remembers of a folder may be a moment old: rclone's VFS, behind a MOVE.
       try await requester.context.admission.pause(requester.transfer, seconds: Self.moment)

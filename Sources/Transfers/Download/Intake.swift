@@ -116,7 +116,8 @@ final class Intake {
       guard let target else { throw Failure(.internal, "no part file was made") }
       return FileBody(
         target: target, digest: staged.digest, start: range.lowerBound, end: range.upperBound,
-        chunkSize: machine.fetch.chunkSize, pace: recordsParts(wanted, proof) ? record.pace : nil)
+        chunkSize: machine.fetch.chunkSize, expected: machine.fetch.terms.expect.size,
+        pace: recordsParts(wanted, proof) ? record.pace : nil)
     }
   }
 

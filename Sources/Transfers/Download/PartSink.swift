@@ -12,6 +12,8 @@ struct FileBody {
   var start: Int64
   var end: Int64
   var chunkSize: Int64
+  /// Bytes that the manifest expects: no more of an answer without a length is taken.
+  var expected: Int64?
   /// When a part of a chunk is recorded; nil where only whole chunks are.
   var pace: RecordPace?
 }
@@ -112,6 +114,11 @@ final class PartSink: ByteReceiver, @unchecked Sendable {
     guard refused <= left else {
       throw Failure(
         .protocolViolation, "the body is longer than the \(left + buffered + written) bytes promised")
+    }
+    if let expected = body.expected, reached + refused > expected {
+      throw Failure(
+        .lengthMismatch, "the body is longer than the \(expected) bytes that are expected",
+        expected: String(expected))
     }
     var rest = bytes[...]
     while !rest.isEmpty {
