@@ -70,13 +70,12 @@ extension JobLedger {
   /// Puts transfers that are still paused for a reason back into the queue.
   package func requeue(
     _ seqs: [Int64], pausedFor reason: TransferState.PauseReason,
-    telling tell: (StateChange) -> Void = { _ in }
+    telling tell: ((StateChange) -> Void)? = nil
   ) throws {
     let meant = Set(seqs)
     try announce(
       where: "state IN ('running', 'paused') AND state = 'paused' AND reason = ?", [reason.rawValue],
-      to: .queued(nil)
-    ) { if meant.contains($0.seq) { tell($0) } }
+      to: .queued(nil), tell.map { tell in { if meant.contains($0.seq) { tell($0) } } })
     try write { db in
       let statement = try db.cachedStatement(
         sql: """

@@ -177,7 +177,7 @@ extension JobLedger {
 
   /// Sets the state of all queued transfers of a profile at once.
   package func settleQueued(
-    profile: Int64, to state: TransferState, telling tell: (StateChange) -> Void = { _ in }
+    profile: Int64, to state: TransferState, telling tell: ((StateChange) -> Void)? = nil
   ) throws {
     try announce(where: "profile = ? AND state = 'queued'", [profile], to: state, tell)
     try write { db in
@@ -298,7 +298,7 @@ extension JobLedger {
   /// Skips all queued transfers of a profile because one that they need can't be had.
   package func skipQueued(
     profile: Int64, need: String, failure: Failure, at now: Double,
-    telling tell: (StateChange) -> Void = { _ in }
+    telling tell: ((StateChange) -> Void)? = nil
   ) throws {
     let state = TransferState.skipped(.needs(need))
     try announce(where: "profile = ? AND state = 'queued'", [profile], to: state, failure: failure, tell)
@@ -323,7 +323,7 @@ extension JobLedger {
   }
 
   /// Queues what was skipped because of a need again: that may be had now.
-  package func requeueSkippedForNeeds(telling tell: (StateChange) -> Void = { _ in }) throws {
+  package func requeueSkippedForNeeds(telling tell: ((StateChange) -> Void)? = nil) throws {
     try announce(where: "state = 'skipped' AND reason LIKE 'needs:%'", to: .queued(nil), tell)
     try write { db in
       try db.execute(
@@ -336,7 +336,7 @@ extension JobLedger {
 
   /// Gives all queued transfers that have no reason yet this one.
   package func holdQueued(
-    reason state: TransferState, telling tell: (StateChange) -> Void = { _ in }
+    reason state: TransferState, telling tell: ((StateChange) -> Void)? = nil
   ) throws {
     try announce(where: "state = 'queued' AND reason IS NULL", to: state, tell)
     try write { db in

@@ -246,7 +246,7 @@ extension JobLedger {
   /// - Parameter isSelective: of those alone that the attempt was asked for.
   /// - Returns: whether there was any.
   package func requeueFailed(
-    before began: Double, isSelective: Bool = false, telling tell: (StateChange) -> Void = { _ in }
+    before began: Double, isSelective: Bool = false, telling tell: ((StateChange) -> Void)? = nil
   ) throws -> Bool {
     let condition = """
       (state = 'failed' OR state = 'paused' AND reason = 'retries' OR state = 'skipped' AND reason LIKE 'needs:%')

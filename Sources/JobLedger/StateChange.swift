@@ -27,11 +27,14 @@ extension JobLedger {
 
   /// Tells of the transfers that a statement is about to bring to a state.
   ///
-  /// - Parameter condition: the statement's, on the columns of `transfer`.
+  /// - Parameters:
+  ///   - condition: the statement's, on the columns of `transfer`.
+  ///   - tell: nil where nobody follows: nothing is read then.
   func announce(
     where condition: String, _ arguments: StatementArguments = [], to state: TransferState,
-    failure: Failure? = nil, _ tell: (StateChange) -> Void
+    failure: Failure? = nil, _ tell: ((StateChange) -> Void)?
   ) throws {
+    guard let tell else { return }
     try visit(where: condition, arguments) { seq, id, old in
       if old != state { tell(StateChange(seq: seq, id: id, from: old, to: state, failure: failure)) }
     }

@@ -24,7 +24,7 @@ struct NeedsGate {
   ///
   /// - Parameter tell: told of what is skipped.
   mutating func settle(
-    _ ledger: JobLedger, now: Double, telling tell: (StateChange) -> Void = { _ in }
+    _ ledger: JobLedger, now: Double, telling tell: ((StateChange) -> Void)? = nil
   ) throws -> Outcome {
     let before = obstacles
     var hasSkipped = false
@@ -36,7 +36,7 @@ struct NeedsGate {
 
   /// - Returns: whether something was skipped.
   private mutating func look(
-    _ ledger: JobLedger, now: Double, telling tell: (StateChange) -> Void
+    _ ledger: JobLedger, now: Double, telling tell: ((StateChange) -> Void)?
   ) throws -> Bool {
     obstacles = [:]
     var hasSkipped = false
@@ -58,7 +58,7 @@ struct NeedsGate {
   }
 
   /// What had no turn keeps its place, with the reason.
-  func holdRest(_ ledger: JobLedger, telling tell: (StateChange) -> Void = { _ in }) throws {
+  func holdRest(_ ledger: JobLedger, telling tell: ((StateChange) -> Void)? = nil) throws {
     for (profile, need) in obstacles {
       try ledger.settleQueued(profile: profile, to: .queued(.needs(need)), telling: tell)
     }

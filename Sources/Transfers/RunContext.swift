@@ -16,13 +16,17 @@ package struct RunContext: Sendable {
   /// Told what happens, on whatever thread it happens; secrets are masked.
   package let events: @Sendable (EngineEvent) -> Void
   package let warnings: WarningTally
+  private let isFollowed: Bool
 
-  /// - Parameter number: the run's in its job; 0 where there is none.
+  /// - Parameters:
+  ///   - number: the run's in its job; 0 where there is none.
+  ///   - isFollowed: somebody wants to know of each transfer's states.
   package init(
     ledger: JobLedger, writer: LedgerWriter, job: String, number: Int, id: String = "", startedAt: Double = 0,
-    bootID: String,
+    bootID: String, isFollowed: Bool = true,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) {
+    self.isFollowed = isFollowed
     self.ledger = ledger
     self.writer = writer
     self.job = job
@@ -40,9 +44,10 @@ package struct RunContext: Sendable {
     events(.diagnostic(diagnostic))
   }
 
-  /// Tells of what a statement for many transfers changes.
-  package func tell(_ change: StateChange) {
-    events(.state(id: change.id, from: change.from, to: change.to, failure: change.failure))
+  /// Tells of what a statement for many transfers changes; nil where nobody follows.
+  package var tell: ((StateChange) -> Void)? {
+    guard isFollowed else { return nil }
+    return { [events] in events(.state(id: $0.id, from: $0.from, to: $0.to, failure: $0.failure)) }
   }
 
   /// The tag of a download's part file.

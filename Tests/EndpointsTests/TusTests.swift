@@ -195,6 +195,19 @@ struct TusTests {
     if case .success(let holdings) = verdict { #expect(holdings.offset == held && holdings.chunks.isEmpty) }
   }
 
+  /// An id may be another's by now: what the server says of it tells.
+  @Test func anotherFilesUpload() throws {
+    let told: HeaderList = [
+      "Upload-Offset": "7", "Upload-Metadata": "filename \(Base64.encode(Array("other".utf8)))",
+    ]
+    let verdict = try upload().queried(response(200, told), session: session(), source: source, now: 0)
+    guard case .failure(let failure) = verdict else {
+      Issue.record("a stranger's upload was gone on with")
+      return
+    }
+    #expect(failure.class == .sessionGone)
+  }
+
   @Test func downloads() throws {
     let endpoint = try #require(WebURL("http://h/files"))
     let download = TusDownload(url: endpoint.appending("1"), endpoint: endpoint)

@@ -20,7 +20,7 @@ struct BulkTransitionTests {
     var concerns: @Sendable (TransferState) -> Bool = { _ in true }
     /// Whether the statement tells of what it changes, one by one.
     var tells = true
-    var statement: @Sendable (JobLedger, (StateChange) -> Void) throws -> Void
+    var statement: @Sendable (JobLedger, @escaping (StateChange) -> Void) throws -> Void
   }
 
   private static let bulks = [

@@ -39,7 +39,7 @@ package struct TusDownload: DownloadProtocol {
     return .success(object)
   }
 
-  private static func fileName(_ headers: HeaderList) -> String? {
+  static func fileName(_ headers: HeaderList) -> String? {
     for pair in (headers.combined("Upload-Metadata") ?? "").split(separator: ",") {
       let words = pair.split(separator: " ")
       if words.count == 2, words[0] == "filename", let bytes = Base64.decode(String(words[1])) {

@@ -131,6 +131,10 @@ package struct TusUpload: UploadProtocol {
         violation(response, "has an upload of \(length) bytes, the source has \(source.size)")
           .classed(.sessionGone))
     }
+    // A server that has lost its uploads may have given this one's id to somebody else's.
+    if let told = TusDownload.fileName(response.headers), told != fileName {
+      return .failure(violation(response, "has an upload of another file").classed(.sessionGone))
+    }
     guard offset <= source.size else {
       return .failure(
         violation(response, "holds \(offset) bytes of the source's \(source.size)").classed(.sessionGone))

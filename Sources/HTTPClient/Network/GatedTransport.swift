@@ -30,7 +30,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
           request.url.origin, sharing: request.target.sharedPolicy, request.transfer,
           limits: Self.limits(request)))
     } catch let failure as Failure {
-      throw TransportError(failure)
+      throw TransportError(failure, isOurs: true)
     }
     let watch = Watch(request, sink, admission: admission, permit: permit, wallClock: wallClock)
     var wire = request

@@ -332,8 +332,8 @@ package final class Requester {
       } catch is PermitLost {
         try rewind(body)
         continue
-      } catch let error as TransportError where error.failure.class == .deferred {
-        // Nothing was sent: its host is not tried.
+      } catch let error as TransportError where error.isOurs || error.failure.class == .deferred {
+        // Nothing was sent: its host is not tried, or may not be.
         tally.requests -= 1
         throw error
       }

@@ -71,7 +71,8 @@ struct ListingWalk {
       let ends = [page.entries.first, page.entries.last].compactMap { $0?.path }
       // One and the same page is nothing that a store passes over.
       idle = ends.isEmpty ? idle + 1 : ends == last ? idle + Self.idle / 4 : 0
-      guard idle < Self.idle else { throw endless(part, "brought nothing new in \(idle) pages") }
+      // Where a page is a folder, many may be empty.
+      guard !isByName || idle < Self.idle else { throw endless(part, "brought nothing new in \(idle) pages") }
       last = ends
       pages += 1
       if mayDivide, order.isAscending, pages == Self.patience,

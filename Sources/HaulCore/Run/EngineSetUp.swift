@@ -27,7 +27,7 @@ struct EngineSetUp {
     job: Job, _ command: CommandContext, stateFolder: String, tokensIn tokens: String? = nil,
     root state: StateFolder? = nil, ledger: JobLedger, writer: LedgerWriter, run: Int,
     board: ProgressRegistry,
-    checksEverything: Bool = false, waits: Bool = true,
+    checksEverything: Bool = false, waits: Bool = true, isFollowed: Bool = false,
     events: @escaping @Sendable (EngineEvent) -> Void
   ) throws {
     // The admission queue keeps to each policy's own `connections`; the thread has room for all of them together.
@@ -51,7 +51,7 @@ struct EngineSetUp {
     let begun = try ledger.run(number: run)
     let context = RunContext(
       ledger: ledger, writer: writer, job: job.name, number: run, id: begun?.id ?? "",
-      startedAt: begun?.startedAt ?? 0, bootID: BootID.current, events: events)
+      startedAt: begun?.startedAt ?? 0, bootID: BootID.current, isFollowed: isFollowed, events: events)
     let metering =
       job.templates.flatMap(\.settings.values).contains { $0.policy.metered == .pause }
       ? Metering { context.remark(Diagnostic(.warning, $0)) } : nil

@@ -207,6 +207,7 @@ struct RunSession {
       job: job, context, stateFolder: state.folder(job.name), root: state, ledger: ledger, writer: writer,
       run: run.number, board: board,
       checksEverything: settings.resumeCheck == .full, waits: settings.waits,
+      isFollowed: events.isOn || [.debug, .info].contains(settings.log.level),
       events: { event in
         events.write(.engine(event))
         pauses.record(event)

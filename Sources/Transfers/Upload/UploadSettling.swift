@@ -21,6 +21,7 @@ struct UploadSettling {
     if record.progress.completedAt != nil {
       if let end = try await standing() { return .end(end) }
       forgetCompletion()
+      guard source.request.mustBeNew else { return .mustMove }
     } else if source.request.mustBeNew, record.progress.session == nil,
       record.progress.sessionState == .finalizing,
       let file = try await look.uploaded(nil, [], try await source.digests.whole())
