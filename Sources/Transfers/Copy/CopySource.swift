@@ -26,6 +26,8 @@ final class CopySource: SendingFile, SendingDigests {
   private var digests: CopyDigests
   private let stream: CopyStream
   private(set) var isStreamed = false
+  /// Ranges of one version have come.
+  private var hasRanges = false
   /// Ranges that are poured into pipes now.
   private var pours = 0
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
@@ -89,11 +91,16 @@ final class CopySource: SendingFile, SendingDigests {
     scope.record.note(.copying(object, scope.copiedBy))
   }
 
-  private func becomeStream() {
+  /// - Throws: where ranges came whose version nobody names any more: what the stream brings may be another one's.
+  private func becomeStream(after failure: Failure) throws(Failure) {
     // Another chunk may have found it out as well.
     guard !isStreamed else { return }
     isStreamed = true
     noteStream()
+    guard failure.expected == object.etag, object.etag != nil,
+      hasRanges || scope.record.progress.chunksCompleted > 0
+    else { return }
+    throw Failure(.remoteChanged, failure.message, class: .sourceChanged, expected: object.etag)
   }
 
   private func noteStream() {
@@ -196,7 +203,7 @@ final class CopySource: SendingFile, SendingDigests {
     do { hashed[range] = try await digests.pass(range, algorithms, reader) } catch let failure as Failure
       where failure.class == .rangesUnserved
     {
-      becomeStream()
+      try becomeStream(after: failure)
       guard let loan = try await budget.room(range.count, for: server) else { return }
       try await hold(chunk, in: loan)
     }
@@ -231,7 +238,10 @@ final class CopySource: SendingFile, SendingDigests {
         try await reader.read(range) { bytes, offset in
           loan.write(bytes, at: Int(offset - range.lowerBound))
         }
-      } catch let failure as Failure where failure.class == .rangesUnserved { becomeStream() }
+        hasRanges = true
+      } catch let failure as Failure where failure.class == .rangesUnserved {
+        try becomeStream(after: failure)
+      }
     }
     guard isStreamed else { return }
     let whole = PipedRange(0..<size, isStream: true)

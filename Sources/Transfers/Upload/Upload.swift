@@ -370,7 +370,11 @@ actor Upload {
     record.note(.laidOut(chunks: 1))
     if scope.settings.chunkSize == .auto { record.note(.chosen(chunk: source.request.chunkSize)) }
     // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
-    if scope.settings.ifExists != .replace { try await recordIntent() }
+    if scope.settings.ifExists != .replace {
+      // Of which source: of an update, the one on record is still the last one's.
+      record.note(.source(source.file.recorded))
+      try await recordIntent()
+    }
     record.save()
     let chunk = UploadChunk(index: 0, range: 0..<source.request.size)
     return scope.traits.closed(nil, receipt: try await sender(nil)?.send(chunk, mayHoldMore: false))

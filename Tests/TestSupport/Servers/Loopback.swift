@@ -17,6 +17,11 @@ package enum Loopback {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
+  /// Whether somebody listens there: the port of a server that has ended may be another test's by now.
+  package static func isTaken(portOf url: String) -> Bool {
+    accepts(url.split(separator: ":").last.flatMap { Int($0.prefix(while: \.isNumber)) } ?? 0)
+  }
+
   static func accepts(_ port: Int) -> Bool {
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
