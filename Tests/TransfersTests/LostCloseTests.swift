@@ -129,4 +129,41 @@ struct LostCloseTests {
     #expect(!next.sent.contains { $0.method == "PUT" })
     #expect(next.progress.verification.contains(Verification("size", .server, .match)))
   }
+
+  /// An update that is one request, which the store took behind a stop: the job's own, and no stranger's, from then on.
+  @Test(arguments: [ExistsRule.keep, .fail]) func anUpdateThatNobodySawEnd(_ rule: ExistsRule) async throws {
+    let rig = try Rig(.upload) { $0.ifExists = rule }
+    let there = Mutex<[UInt8]?>(nil)
+    func run(_ seed: UInt8, writing: Bool = true, stopAt: Int? = nil) async throws -> Rig.Outcome {
+      let bytes = [UInt8](repeating: seed, count: 1000)
+      if writing { try rig.write("src", bytes) }
+      return try await rig.run(from: "src", to: "store:a.bin", stopAt: stopAt) { sent in
+        there.withLock { file in
+          if sent.method == "PUT" { file = bytes }
+          guard let file else { return .status(404) }
+          let tag = (try? Digest.hex(of: file, .md5)) ?? ""
+          var reply = Reply.status(200, ["ETag": "\"\(tag)\""])
+          // An attempt that is stopped reads no body to its end.
+          if sent.method == "PUT" { reply.body = Array("stored".utf8) }
+          if sent.method == "HEAD" { reply.headers.append("Content-Length", "\(file.count)") }
+          return reply
+        }
+      }
+    }
+    #expect(try await run(1).state == .completed)
+    let update = try await run(2)
+    let put = try #require(update.sent.last { $0.method == "PUT" })
+    #expect(update.state == .completed)
+    #expect(try await run(3, stopAt: put.number).state == .paused(.interrupted))
+    let next = try await run(3, writing: false)
+    #expect(
+      next.state == .completed && !next.sent.contains { $0.method == "PUT" }, "\(next.sent.map(\.method))")
+    #expect(try await run(4).state == .completed)
+    #expect(there.withLock { $0 } == [UInt8](repeating: 4, count: 1000))
+    // What a stranger puts there is not replaced.
+    there.withLock { $0 = [9] }
+    let strange = try await run(5)
+    #expect(strange.state == (rule == .keep ? .skipped(.exists) : .failed))
+    #expect(there.withLock { $0 } == [9])
+  }
 }
