@@ -52,14 +52,18 @@ enum NetworkRule {
 
   /// What some host may match: `HostRules` compares names, without ports, and addresses as they are usually written.
   private static func host(_ text: String) throws(ValueFault) -> String {
+    guard isHost(text) else {
+      throw ValueFault("`\(text)` is not a host or a pattern of hosts", hint: hint(text))
+    }
+    return text.lowercased()
+  }
+
+  private static func isHost(_ text: String) -> Bool {
     let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
     let name = isBracketed ? String(text.dropFirst().dropLast()) : text
     let isHost = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._*:".contains($0)) }
     let hasGap = name.hasPrefix(".") || name.contains("..")
-    guard !name.isEmpty, isHost, !hasGap, !name.contains(":") || mayBeIPv6(name) else {
-      throw ValueFault("`\(text)` is not a host or a pattern of hosts", hint: hint(text))
-    }
-    return text.lowercased()
+    return !name.isEmpty && isHost && !hasGap && (!name.contains(":") || mayBeIPv6(name))
   }
 
   /// An IPv6 address, or a pattern of the form that `IPAddress` writes.
@@ -72,11 +76,11 @@ enum NetworkRule {
   }
 
   private static func hint(_ text: String) -> String {
-    if text.hasPrefix("."), let pattern = try? host("*" + text) { return "write `\(pattern)`" }
-    if let colon = text.lastIndex(of: ":"), let bare = try? host(String(text[..<colon])),
+    if text.hasPrefix("."), isHost("*" + text) { return "write `*\(text.lowercased())`" }
+    if let colon = text.lastIndex(of: ":"), isHost(String(text[..<colon])),
       text[colon...].dropFirst().allSatisfy({ $0 == "*" || $0.isNumber })
     {
-      return "write `\(bare)`: a host is meant with all its ports"
+      return "write `\(text[..<colon].lowercased())`: a host is meant with all its ports"
     }
     return "like `*.example.net` or `2001:db8:*`, without a scheme, a port or a path"
   }

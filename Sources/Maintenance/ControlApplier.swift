@@ -45,8 +45,10 @@ package enum ControlApplier {
       last = next
     }
     try await context.run.writer.barrier()
-    if case .retry = control.event { try context.run.ledger.forgetRests() }
-    if case .retry = control.event, changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
+    if case .retry = control.event {
+      try context.run.ledger.forgetRests()
+      if changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }
+    }
     return changed
   }
 }

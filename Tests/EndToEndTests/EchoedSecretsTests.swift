@@ -8,6 +8,27 @@ import Testing
 struct EchoedSecretsTests {
   private static let token = "tok3n.of-gold", password = "p4ss word/of+tin", client = "cl1ent-of-zinc"
 
+  /// A message is cut where it gets too long: not amid a secret, of which no mask would find the rest.
+  @Test(arguments: ["application/json", "text/plain"]) func cutAmidASecret(_ type: String) async throws {
+    let bench = try Bench()
+    let secret = (0..<30).map { "part\($0)of" }.joined()
+    let text = String(repeating: "a ", count: 80) + secret
+    let body = type == "text/plain" ? text : #"{"error": {"message": "\#(text)"}}"#
+    let server = try await WordedServer(
+      bench, [.init("", status: 403, headers: ["Content-Type": type], body: body)])
+    let run = try await bench.run(
+      """
+      version: 1
+      job: cut
+      endpoints: { web: { type: http, url: "\(server.url)", auth: { bearer: { env: TOKEN } } } }
+      transfers: [{ id: f, download: "web:f", to: f }]
+
+      """, environment: ["TOKEN": secret])
+    let message = run["f"]["error"]["message"].string ?? ""
+    #expect(run.state("f") == "failed FORBIDDEN" && message.contains("a a ***"), "\(message)")
+    #expect(!run.errors.contains("part0of") && !message.contains("part0of"))
+  }
+
   @Test func nowhere() async throws {
     let bench = try Bench()
     let server = try await EchoServer(bench)

@@ -266,6 +266,11 @@ extension BrokenTopLevelTests {
     if let hint { #expect(read(broken.marked).diagnostics.map(\.hint) == [hint]) }
   }
 
+  @Test func `a host of colons alone is a fault, however long`() {
+    let entry = String(repeating: ":", count: 100_000)
+    #expect(read(Broken.frame(Self.hosts(entry))).diagnostics.count == 1)
+  }
+
   @Test(arguments: [
     "*", "LOCALHOST", "localhost.", "*local*", "*.example.net", "xn--bcher-kva.de", "a_b", "127.0.0.1",
     "127.0.0.*", "0x7f.1", "::1", "[::1]", "::ffff:1.2.3.4", "2001:db8:*", "[fe80:0:*]", "*::1",

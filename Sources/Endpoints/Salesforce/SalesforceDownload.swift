@@ -74,7 +74,9 @@ package struct SalesforceDownload: DownloadProtocol {
       let digest = told.lowercased()
       guard digest.count == 32, digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
       else {
-        return .failure(violation("\(response.url) gave `\(told.prefix(80))` as an MD5", response))
+        return .failure(
+          violation("\(response.url) gave \(told.utf8.count) bytes that are no MD5 as the checksum", response)
+        )
       }
       object.digests[.md5] = digest
     }

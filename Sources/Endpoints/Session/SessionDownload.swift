@@ -47,7 +47,8 @@ package struct SessionDownload: DownloadProtocol {
       guard let digest = SessionDigest.sha256(members["sha256"]) else {
         return .failure(
           Failure(
-            .protocolViolation, "\(response.url) gave `\(told.prefix(80))` as the file's SHA-256",
+            .protocolViolation,
+            "\(response.url) gave \(told.utf8.count) bytes that are no SHA-256 as the file's",
             httpStatus: response.status, expected: "64 hexadecimal digits"))
       }
       object.digests[.sha256] = digest

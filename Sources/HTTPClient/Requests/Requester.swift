@@ -148,13 +148,12 @@ package final class Requester {
     return received(head, sink.bytes, from: url)
   }
 
-  /// An answer; a refusal's text without what it echoes of the URL's query.
+  /// An answer; a refusal's text without what it echoes of secrets: a message may cut it amid one, and no mask finds half.
   func received(_ head: ResponseHead, _ body: [UInt8], from url: WebURL) -> Response {
-    guard head.status >= 300, !body.isEmpty, !secrets.isEmpty else {
-      return Response(head: head, body: body, url: url)
-    }
-    let text = secrets.all.masked(String(decoding: body, as: UTF8.self))
-    return Response(head: head, body: Array(text.utf8), url: url)
+    guard head.status >= 300, !body.isEmpty else { return Response(head: head, body: body, url: url) }
+    let text = String(decoding: body, as: UTF8.self)
+    let masked = context.mask.masked(secrets.all.masked(text))
+    return Response(head: head, body: masked == text ? body : Array(masked.utf8), url: url)
   }
 
   /// Sends a GET and gives the head of its answer, and the text of a refusal.

@@ -8,7 +8,7 @@ package enum Descriptor {
   private static let patience = Atomic<UInt64>(0)
 
   /// Bytes that a pipe and a terminal take without waiting, once they take any.
-  private static let (pipeStep, deviceStep) = (4096, 256)
+  private static let (pipeStep, terminalStep) = (4096, 256)
 
   /// Gives up what nobody reads, pipes and terminals, after this many seconds: a run that is to end does not hang on them.
   package static func giveUp(in seconds: Double) {
@@ -78,7 +78,7 @@ package enum Descriptor {
     guard fstat(descriptor, &facts) == 0 else { return nil }
     switch facts.st_mode & S_IFMT {
     case S_IFIFO, S_IFSOCK: return pipeStep
-    case S_IFCHR: return deviceStep
+    case S_IFCHR: return isatty(descriptor) == 1 ? terminalStep : nil
     default: return nil
     }
   }

@@ -200,7 +200,10 @@ final class CopySource: SendingFile, SendingDigests {
       return try await hold(chunk, in: loan)
     }
     guard !isWhole else { return }
-    do { hashed[range] = try await digests.pass(range, algorithms, reader) } catch let failure as Failure
+    do {
+      hashed[range] = try await digests.pass(range, algorithms, reader)
+      hasRanges = hasRanges || !isStreamed
+    } catch let failure as Failure
       where failure.class == .rangesUnserved
     {
       try becomeStream(after: failure)
