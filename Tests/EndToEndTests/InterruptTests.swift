@@ -54,6 +54,7 @@ struct InterruptTests {
     let running = try bench.start(bench.runArguments(["--events", pipe]))
     // Events of some hundred files fill the pipe, and what waits behind it.
     while isOpen, !bench.exists("out/300"), running.isAlive { try await Task.sleep(for: .milliseconds(20)) }
+    while !running.listensToSignals, running.isAlive { try await Task.sleep(for: .milliseconds(20)) }
     try await Task.sleep(for: .seconds(2))
     running.signal(SIGTERM)
     let end = try await running.wait(.seconds(60))
@@ -223,8 +224,10 @@ struct InterruptTests {
     let first = try bench.start(["run", "job.yaml"])
     try await asked(bench, first)
     let running = try bench.start(bench.runArguments(["--if-running", "wait"]))
-    try await Task.sleep(for: .milliseconds(500))
-    try #require(running.isAlive)
+    while !running.errors.contains("waiting for its end") {
+      try #require(running.isAlive, "\(running.errors)")
+      try await Task.sleep(for: .milliseconds(20))
+    }
     running.signal(SIGINT)
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 75 && run.faults == "", "\(run.errors)")

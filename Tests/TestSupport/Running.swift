@@ -62,6 +62,14 @@ package final class Running: Sendable {
   /// Whether it still runs.
   package var isAlive: Bool { reap() == nil }
 
+  /// Whether haul has come as far as to end in order when it is signalled: one descriptor of signalfd(2) a signal.
+  package var listensToSignals: Bool {
+    let folder = "/proc/\(pid)/fd/"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let targets = names.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0) }
+    return targets.count { $0.contains("signalfd") } >= 2
+  }
+
   package func signal(_ number: Int32) { if reap() == nil { kill(pid, number) } }
 
   /// Ends it: politely, then not.

@@ -41,7 +41,7 @@ struct JobOpening: Sendable {
       throw try refuse(file, withRows(read), reports)
     }
     try state.make(name)
-    guard let lock = try state.lock(name, waiting: ifRunning == .wait) else {
+    guard let lock = try lock(name, ifRunning, state, reports) else {
       return try alreadyRunning(name, file, read, ifRunning, reports)
     }
     // Behind the lock, which may have been waited for: another first run may have ended meanwhile.
@@ -134,6 +134,16 @@ struct JobOpening: Sendable {
     var all = read
     all.diagnostics += expansion.diagnostics.filter { !read.diagnostics.contains($0) }
     return all
+  }
+
+  /// Takes the run lock; nil where a runner has it whose end is not waited for.
+  private static func lock(
+    _ name: String, _ ifRunning: RunSettings.IfRunning, _ state: StateFolder, _ reports: ReportSink
+  ) throws -> RunLock? {
+    if let lock = try state.lock(name, waiting: false) { return lock }
+    guard ifRunning == .wait else { return nil }
+    reports.context.console.note("\(reports.state.words(name)) is running already: waiting for its end")
+    return try state.lock(name, waiting: true)
   }
 
   private static func alreadyRunning(
