@@ -72,9 +72,13 @@ extension KeyTable.Key {
     value(name, path, isRequired: isRequired, schema: KeySchema.text) { $0.text(name) }
   }
 
-  /// An absolute path, from one that is relative to the manifest's folder.
+  /// The absolute path of a file that requests need, from one that is relative to the manifest's folder.
   package static func file(_ name: String, _ path: Path<String?>) -> Self {
-    optional(name, path, schema: KeySchema.text) { $0.file(name) }
+    optional(name, path, schema: KeySchema.text) { fields in
+      let file = fields.file(name)
+      if let file { fields.scope.uses(.file(file), path: fields.path(name), at: fields.keyMark(name)) }
+      return file
+    }
   }
 
   package static func flag(_ name: String, _ path: Path<Bool?>) -> Self {

@@ -57,7 +57,13 @@ struct TLSPolicyTests {
     // Pins hold where nothing else does.
     try await refused(
       bench, fine, "{ insecure: true, pinned_keys: [\(quoted(foreign))] }", "none of `tls.pinned_keys`")
-    try await refused(bench, fine, "{ ca_file: missing.pem }", "`tls.ca_file`")
+    for tls in ["{ ca_file: missing.pem }", "{ client_cert: missing.pem, client_key: missing.key }"] {
+      let run = try await bench.run(yaml(fine.url, tls), ["--new-run"])
+      #expect(run.status == 66 && run.faults == "" && fine.requests().isEmpty)
+      #expect(run.errors.contains("missing.pem`, can't be read: No such file"), "\(run.errors)")
+    }
+    let torn = try bench.scratch.write("torn.pem", "no certificate")
+    try await refused(bench, fine, "{ ca_file: \(quoted(torn)) }", "`tls.ca_file`")
 
     for tls in [
       "{ \(trusting) }", "{ \(trusting), pinned_keys: [\(quoted(foreign)), \(quoted(pin))] }",

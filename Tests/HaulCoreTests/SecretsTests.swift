@@ -104,6 +104,45 @@ struct SecretsTests {
     }
   }
 
+  /// What proves servers, and haul to them, is missed before the first request, where a transfer with a turn needs it.
+  @Test func filesOfTrust() throws {
+    let text = """
+      version: 1
+      job: core
+      endpoints:
+        ssh: { type: sftp, url: "sftp://example.com", known_hosts: hosts, auth: { ssh: { user: u, agent: true } } }
+        web: { type: http, url: "https://example.com", tls: { ca_file: end.pem } }
+      policies:
+        p: { tls: { ca_file: ca.pem, client_cert: me.pem, client_key: me.key } }
+        other: { tls: { ca_file: unused.pem } }
+      transfers:
+        - { id: one, download: "ssh:a", to: in/a, enabled: SSH }
+        - { id: two, download: "https://example.com/b", to: in/b, policy: p }
+        - { id: three, download: "web:c", to: in/c }
+
+      """
+    for (isEnabled, files, missing) in [
+      (true, [], ["ca_file", "ca_file", "client_cert", "client_key", "known_hosts"]),
+      (false, ["ca.pem", "me.pem"], ["ca_file", "client_key"]),
+      (false, ["ca.pem", "me.pem", "me.key", "end.pem"], []),
+    ] as [(Bool, [String], [String])] {
+      let fixture = try CoreFixture([:])
+      let file = try fixture.manifest(text.replacing("SSH", with: "\(isEnabled)"))
+      for name in files {
+        try "x".write(toFile: file.directory + "/" + name, atomically: true, encoding: .utf8)
+      }
+      let read = file.read(overrides: [:])
+      let job = try #require(read.job, "\(read.diagnostics)")
+      let opened = try #require(
+        try JobOpening.open(file, RunSettings(), state: fixture.state, reports: try fixture.reports()))
+      let found = try SecretCheck(job, Secrets(fixture.environment))
+        .forTransfers(opened.ledger, selected: nil, isNewRun: true)
+      #expect(
+        found.compactMap { $0.message.split(separator: "`").dropFirst().first.map(String.init) }.sorted()
+          == missing)
+    }
+  }
+
   @Test func exchangedTokensAreKeptForTheirOwner() async throws {
     let fixture = try CoreFixture()
     let folder = fixture.scratch.path + "/tokens"

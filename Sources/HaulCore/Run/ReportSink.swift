@@ -190,7 +190,7 @@ struct ReportSink: Sendable {
     guard !absent.isEmpty else { return }
     context.console.print(absent)
     try writeEnd(job: job, file: file, outcome: .failed, status: .noInput, diagnostics: absent)
-    let count = absent.count == 1 ? "1 secret is" : "\(absent.count) secrets are"
+    let count = absent.count == 1 ? "1 secret or file is" : "\(absent.count) secrets or files are"
     throw End(
       .noInput, "`\(file.path)`: \(count) not there: nothing was transferred",
       hint: "provide them where haul runs: cron and systemd start programs with an environment of their own"

@@ -3,9 +3,11 @@ import Glibc
 import HTTPClient
 import JobLedger
 import JobModel
+import Posix
 import SFTPClient
 
-/// Looks, before the first request, for the secrets that a run can use: variables and files. Commands are not run.
+/// Looks, before the first request, for what a run can use: variables and files of secrets, certificates and known
+/// hosts. Commands are not run.
 struct SecretCheck {
   private let job: Job
   /// What is not there, with the reason.
@@ -54,6 +56,7 @@ struct SecretCheck {
     guard !absent.isEmpty else { return [] }
     var endpoints: Set<String> = []
     var references: Set<SecretReference> = []
+    var files: Set<String?> = []
     var last: Int64 = 0
     while true {
       let page = try ledger.page(after: last, onlyTouched: false, limit: 512, withFacts: false)
@@ -63,7 +66,11 @@ struct SecretCheck {
         let asked = places(transfer)
         for case .remote(let name, _) in asked { endpoints.insert(name) }
         guard !asked.isEmpty else { continue }
-        let sources = asked.count > 1 ? transfer.settings.sourceHeaders : []
+        let isAskedBoth = asked.count > 1
+        for policy in [transfer.settings.policy] + (isAskedBoth ? [transfer.settings.ofSource.policy] : []) {
+          files.formUnion([policy.caFile, policy.clientCertificate, policy.clientKey])
+        }
+        let sources = isAskedBoth ? transfer.settings.sourceHeaders : []
         for case .secret(let reference) in (transfer.settings.headers + sources).map(\.value) {
           references.insert(reference)
         }
@@ -74,8 +81,11 @@ struct SecretCheck {
     }
     return diagnostics { use in
       if let endpoint = use.endpoint { return endpoints.contains(endpoint) }
-      guard case .reference(let reference) = use.source else { return false }
-      return references.contains(reference)
+      switch use.source {
+      case .reference(let reference): return references.contains(reference)
+      case .file(let path): return files.contains(path)
+      case .awsEnvironment, .keyFile: return false
+      }
     }
   }
 
@@ -112,6 +122,12 @@ struct SecretCheck {
       case .reference(.command): break
       case .awsEnvironment: try secrets.aws.check()
       case .keyFile(let path): _ = try KeyFile.read(path)
+      case .file(let path) where Self.isStream(path): break
+      case .file(let path):
+        do { _ = try Files.read(path) } catch {
+          let key = use.path.split(separator: ".").last ?? ""
+          return "the file of `\(key)`, `\(path)`, can't be read: \(error)"
+        }
       }
       return nil
     } catch {

@@ -1,4 +1,4 @@
-/// A place of the manifest that asks for a secret which can be looked for before it is used.
+/// A place of the manifest that asks for a secret, or for a file of trust, which can be looked for before it is used.
 package struct SecretUse: Sendable, Hashable {
   package enum Source: Sendable, Hashable {
     case reference(SecretReference)
@@ -6,6 +6,8 @@ package struct SecretUse: Sendable, Hashable {
     case awsEnvironment
     /// A private key's file, by its absolute path.
     case keyFile(String)
+    /// Certificates, their keys and known hosts, by their absolute path.
+    case file(String)
   }
   package var source: Source
   /// The key's path, like `endpoints.depot.auth.bearer`.
