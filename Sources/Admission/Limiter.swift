@@ -25,8 +25,9 @@ package struct Limiter: Sendable {
     }
 
     mutating func answered(
-      _ status: Int, begun: Double, now: Double, rest: Double, limit: FlightLimit
+      _ status: Int, begun: Double, now: Double, rest: Double, _ policy: EffectivePolicy
     ) -> HostNews.Change? {
+      let limit = policy.connectionsPerHost
       let change = CircuitBreaker.isOutage(status) ? nil : breaker.answered()
       guard Limiter.isTooMuch(status) else {
         guard status < 500 else { return change }
@@ -43,7 +44,9 @@ package struct Limiter: Sendable {
       if limit == .auto {
         let decrease = found?.refused(begun: begun, now: now, inFlight: inFlight)
         // What only a trial brought says nothing of how fast requests may come.
-        if let decrease, decrease != .undone { pace.refused(begun: begun, now: now) }
+        if let decrease, decrease != .undone {
+          pace.refused(begun: begun, now: now, longest: max(1, policy.retryMax))
+        }
         isNarrower = decrease.map { $0 == .halved }
       } else {
         isNarrower = window.narrow(begun: begun, now: now, inFlight: inFlight)
@@ -290,7 +293,7 @@ package struct Limiter: Sendable {
     }
     let size = hosts[name]?.found?.size
     let change = hosts[name, default: Host()].answered(
-      status, begun: permit.begun, now: now, rest: rest, limit: policy.connectionsPerHost)
+      status, begun: permit.begun, now: now, rest: rest, policy)
     tell(name, change)
     if hosts[name]?.found?.size != size { resized(name) }
   }

@@ -1,11 +1,24 @@
 /// How fast requests may follow each other to a host that says that they come too fast. A value; times are seconds.
 ///
 /// It starts below what the host has taken, doubles while that goes well, and from its next refusal on stays a little
-/// below the rate that was refused, which it nears again slowly, and passes faster.
+/// below the rate that was refused, which it nears again slowly, and passes faster. A host that refuses all for a while is
+/// asked ever more seldom; once it takes requests again, their rate doubles with each up to what it was.
 package struct RequestPace: Sendable {
   /// Requests a second; nil where none was refused.
   package private(set) var rate: Double?
-  private var isDoubling = true
+  private enum Phase: Sendable, Equatable {
+    /// Doubles: what the host takes is not known.
+    case searching
+    /// Back to what was taken before the host refused all; nil where that is not known.
+    case returning(to: Double?)
+    /// Just below what was refused.
+    case nearing
+  }
+  private var phase = Phase.searching
+  /// Nothing was accepted since the last refusal.
+  private var isRefusingAll = false
+  /// Of all requests, in a row.
+  private var refusals = 0
   private var growth = Self.leastGrowth
   /// Accepted since the rate was last changed.
   private var accepted = 0
@@ -16,7 +29,7 @@ package struct RequestPace: Sendable {
 
   /// Where nothing is known: twice this within a second.
   private static let start = 4.0
-  private static let slowest = 0.1
+  private static let (slowest, unhurried) = (0.1, 0.5)
   /// Accepted requests that let it double.
   private static let enoughToDouble = 3
   /// Accepted requests, and seconds, that say what a host takes.
@@ -46,16 +59,21 @@ package struct RequestPace: Sendable {
     }
     guard let since, begun >= since else { return }
     accepted += 1
+    isRefusingAll = false
     // Only what was used says that more may go: a rest, or a time with little to send, counts for nothing.
     guard Double(accepted) >= rate * (now - since) / 2 else {
       // Answers that take long come late, not seldom.
       if now - since >= max(1, 2 / rate, 4 * (now - begun)) { (accepted, self.since) = (0, now) }
       return
     }
-    if isDoubling {
+    switch phase {
+    case .searching:
       guard accepted >= Self.enoughToDouble else { return }
       self.rate = rate * 2
-    } else {
+    case .returning(let goal):
+      self.rate = min(rate * 2, goal ?? .infinity)
+      if self.rate == goal { phase = .nearing }
+    case .nearing:
       guard now - since >= Self.growthTime, accepted >= Self.enoughToGrow else { return }
       self.rate = rate * (1 + growth)
       growth = min(Self.mostGrowth, growth * Self.acceleration)
@@ -64,19 +82,35 @@ package struct RequestPace: Sendable {
     self.since = now
   }
 
-  /// - Parameter begun: when the refused request was sent.
-  package mutating func refused(begun: Double, now: Double) {
+  /// - Parameters:
+  ///   - begun: when the refused request was sent.
+  ///   - longest: seconds between two requests, at most.
+  package mutating func refused(begun: Double, now: Double, longest: Double = .infinity) {
     guard begun > lastRefusal else { return }
     lastRefusal = now
     let seconds = since.map { now - $0 } ?? 0
     if let rate {
-      self.rate = max(Self.slowest, rate * (isDoubling || accepted == 0 ? 0.5 : Self.kept))
-      isDoubling = false
+      refusals = isRefusingAll ? refusals + 1 : 0
+      // A short outage is not to be paid for with long rests: below that rate each counts a quarter.
+      guard rate > Self.unhurried || refusals % 4 == 0 || accepted > 0 else { return rest(now) }
+      self.rate = max(
+        Self.slowest, 1 / longest, rate * (phase != .nearing || accepted == 0 ? 0.5 : Self.kept))
+      switch (isRefusingAll, phase) {
+      case (false, _): phase = .nearing
+      case (true, .searching): phase = .returning(to: nil)
+      case (true, .nearing): phase = .returning(to: rate)
+      case (true, .returning): break
+      }
       growth = Self.leastGrowth
     } else {
       let isTold = accepted >= Self.telling.count && seconds >= Self.telling.seconds
       rate = isTold ? Double(accepted) / seconds / 2 : Self.start
     }
+    rest(now)
+  }
+
+  private mutating func rest(_ now: Double) {
+    isRefusingAll = true
     accepted = 0
     since = now
     next = now + 1 / (rate ?? Self.start)

@@ -51,6 +51,37 @@ struct RequestPaceTests {
     #expect(now <= 1.2 * best, "\(now) s, at best \(best) s")
   }
 
+  /// A host that refuses everything for a while is back at once: what it took before, it takes again.
+  @Test(arguments: [3.0, 20, 100], [false, true]) func itReturnsFromAnOutage(_ down: Double, _ wasSlow: Bool)
+  {
+    var pace = RequestPace()
+    var (now, sent) = (0.0, 0)
+    func ask(_ isRefused: Bool) {
+      now = max(now, pace.wait(now: now) ?? now)
+      sent += 1
+      pace.admitted(now: now)
+      now += 0.001
+      if isRefused {
+        pace.refused(begun: now - 0.001, now: now)
+      } else {
+        pace.accepted(begun: now - 0.001, now: now)
+      }
+    }
+    if wasSlow {
+      ask(true)
+      for number in 0..<400 { ask(number % 40 == 39) }
+    }
+    let before = pace.rate
+    let end = now + down
+    sent = 0
+    while now < end { ask(true) }
+    #expect(sent < 30, "\(sent) sent to a host that refuses all")
+    let back = now
+    for _ in 0..<200 { ask(false) }
+    let least = 200 / (before ?? 1000)
+    #expect(now - back < 1.2 * least + 32, "\(now - back) s")
+  }
+
   @Test func nothingWaitsUntilItIsRefused() {
     var pace = RequestPace()
     for number in 0..<100 {
