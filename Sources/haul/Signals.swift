@@ -9,8 +9,6 @@ import Reporting
 final class Signals {
   /// Seconds in which further signals are taken for the first: timeout(1) signals a program and then its group.
   static let grace = 1.0
-  /// Seconds for which what is written waits for its reader, of the five until the end.
-  private static let patience = 2.0
   private let sources: [any DispatchSourceSignal]
 
   /// - Parameter first: called once, with the signal's number.
@@ -24,7 +22,7 @@ final class Signals {
         let now = SystemClock.uptime
         guard let start = begun.value else {
           begun.set(now)
-          Descriptor.giveUp(in: Self.patience)
+          Descriptor.giveUpUnread()
           return first(number)
         }
         // What is recorded is recorded: leaving now loses nothing of it.

@@ -312,7 +312,7 @@ struct FetchTests: FetchCase {
   @Test func sizes() {
     var fetch = Fetch(terms { $0.chunkSize = .auto })
     fetch.finished(written: 7, busy: nil)
-    #expect(fetch.object.size == 7)
+    #expect(fetch.object.size == 7 && fetch.isSizeCounted)
     fetch.finished(written: 8, busy: nil)
     #expect(fetch.object.size == 7, "it was known")
     #expect(fetch.learn(object(20_000 << 20)) == nil)

@@ -76,6 +76,24 @@ struct HTTPSourceTests {
     }
   }
 
+  /// What only a closed connection, or a stream's reset without an error, has ended may be cut.
+  @Test func anEndThatNobodyToldIsAskedFor() async throws {
+    for (headers, told, isCut, requests) in [
+      ([:], "6", false, 2), ([:], "9", true, 2), ([:], nil, false, 3),
+      (["Transfer-Encoding": "chunked"], "9", false, 1), (["Content-Encoding": "gzip"], "9", false, 1),
+    ] as [(HeaderList, String?, Bool, Int)] {
+      let bench = try Bench { sent in
+        guard sent.method == "HEAD" else {
+          return Reply(headers: Self.header(headers), body: Array("abcdef".utf8))
+        }
+        return told.map { .status(200, ["Content-Length": $0]) } ?? .status(405)
+      }
+      let (received, sent, failure) = try await read(nil, of: known(nil), bench)
+      #expect(received.bytes == Array("abcdef".utf8) && sent.count == requests, "\(headers) \(told ?? "-")")
+      #expect(failure?.code == (isCut ? .networkUnreachable : nil), "\(headers) \(told ?? "-")")
+    }
+  }
+
   @Test func anotherVersionIsTold() async throws {
     let reply = Reply(
       status: 206, headers: Self.header(["Content-Range": "bytes 2-4/10"], etag: "\"v2\""),

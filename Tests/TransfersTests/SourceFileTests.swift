@@ -48,6 +48,19 @@ struct SourceFileTests {
     }
   }
 
+  @Test func itMayBeTouched() throws {
+    let bench = try UploadBench(source: pattern(1000))
+    let source = try SourceFile(.reading(bench.source))
+    #expect(try source.touched() == nil)
+    #expect(chmod(bench.source, 0o640) == 0)
+    #expect(throws: Failure.self) { try source.check() }
+    let touched = try #require(try source.touched())
+    try touched.check()
+    #expect(touched.facts.isSameContent(as: source.facts) && touched.facts.ctime != source.facts.ctime)
+    try bench.write(pattern(999))
+    #expect(throws: Failure.self) { try touched.touched() }
+  }
+
   @Test func aCopyStandsForTheSource() async throws {
     let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
     let source = try await SourceFile.open(bench.source, for: bench.record)

@@ -126,6 +126,17 @@ struct UploadStepsTests {
     #expect(try await takeover([], bad).held?.isEmpty == true)
   }
 
+  /// A digest that the server can give, and may not, vouches for nothing that was sent before somebody touched the source.
+  @Test func whatATouchedSourceHasIsCompared() async throws {
+    let all = SessionHoldings(chunks: [0: HeldChunk(), 1: HeldChunk()])
+    var (same, other) = (try record(0), try record(1000))
+    same.digest = try Digest.hex(of: Array(content[..<1000]), .sha256)
+    other.digest = String(repeating: "0", count: 64)
+    #expect(try await takeover([same, other], all).held?.bytes == 2000)
+    #expect(try await takeover([same], touched: true, all).held?.bytes == 1000)
+    #expect(try await takeover([same, other], touched: true, all).failure?.code == .sourceChanged)
+  }
+
   @Test func ourOwnWhereItCantBeAsked() async throws {
     let (held, _, _, _) = try await takeover(of: PresignedDriver(), [], nil)
     #expect(held?.isEmpty == true)

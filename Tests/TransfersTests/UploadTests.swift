@@ -197,6 +197,21 @@ struct UploadTests {
     #expect(failed.code == .sourceChanged && failed.state == .failed && server.file("a.txt") == nil)
   }
 
+  /// Its mode, or a hard link, is not its content: what was sent is compared with it, and stands.
+  @Test func theSourceIsTouched() async throws {
+    let bytes = pattern(5_300, seed: 1)
+    let (rig, server) = (try rig { $0.policy.chunksInFlight = 1 }, FakeServer())
+    try rig.write("src", bytes)
+    let outcome = try await run(
+      rig, server,
+      after: { sent, reply in
+        if sent.method == "PUT" { chmod(rig.path + "/src", sent.number % 2 == 0 ? 0o600 : 0o644) }
+        return reply
+      })
+    checkComplete(server, outcome, bytes)
+    #expect(outcome.progress.freshStarts == 0 && outcome.progress.discarded == 0)
+  }
+
   @Test func itChangesBetweenAttempts() async throws {
     let (rig, server) = (try rig { $0.policy.retryAttempts = 1 }, FakeServer())
     _ = try await run(rig, server) { $0.path.hasSuffix("/chunks/4") ? .status(503) : nil }

@@ -46,6 +46,8 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   var mayOutliveItsEnd: Bool { get }
   /// Looks at whatever stands at the destination; nil where that can't be asked.
   func look() -> Request?
+  /// A server may know files by their ids alone: one that is not found by its name is looked at by its id.
+  var mayKnowIDsAlone: Bool { get }
   /// Reads a finished file back; nil where that can't be done.
   func readback(_ file: UploadedFile) -> (any DownloadProtocol)?
   /// Looks at the finished file; nil where there is nothing to look at.
@@ -62,6 +64,7 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
 extension UploadProtocol {
   package var mayOutliveItsEnd: Bool { false }
   package func preparation() -> Request? { nil }
+  package var mayKnowIDsAlone: Bool { false }
   package func lookAtFolder() -> Request? { nil }
   package func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)? { nil }
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }

@@ -158,6 +158,9 @@ package struct SessionUpload: UploadProtocol {
 
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
 
+  /// That a file can be had by its name is depot's own.
+  package var mayKnowIDsAlone: Bool { true }
+
   package func look() -> Request? { SessionDownload(base: base, path: fileName).probe() }
 
   package func readback(_ file: UploadedFile) -> (any DownloadProtocol)? {

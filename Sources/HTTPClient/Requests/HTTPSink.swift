@@ -52,7 +52,9 @@ final class HTTPSink: RemoteSink {
 
   nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
     guard let request = remote.look() ?? remote.inspect(file) else { return nil }
-    return try await together { found(try await requester.call(request, asksWhy: true)) }
+    let named = try await together { found(try await requester.call(request, asksWhy: true)) }
+    guard case .nothing = named, remote.mayKnowIDsAlone, let byID = remote.inspect(file) else { return named }
+    return try await together { found(try await requester.call(byID, asksWhy: true)) }
   }
 
   nonisolated(nonsending) func inspect(

@@ -53,7 +53,11 @@ struct HTTPSource: RemoteSource {
       throw remote.refusal(
         requester.received(head, sink.text, from: request.url), doing: "download", now: now)
     }
-    guard let end = sink.end(object.size), sink.reached < end else { return }
+    guard let end = sink.end(object.size) else {
+      if case .whole? = sink.announced { try await confirmEnd(sink.reached, head, request.url) }
+      return
+    }
+    guard sink.reached < end else { return }
     // Chunked coding has an end of its own: what came is all there is, however much was told before.
     if head.carriesWhole, head.headers["Transfer-Encoding"] != nil {
       throw Failure(
@@ -62,6 +66,20 @@ struct HTTPSource: RemoteSource {
     }
     throw Failure(
       .networkUnreachable, "\(request.url): the body ended \(end - sink.reached) bytes too early")
+  }
+
+  /// A body whose end only a closed connection told, or HTTP/2's RST_STREAM(NO_ERROR), which libcurl takes for one, may be
+  /// cut: what else the server says of its size is asked for.
+  private nonisolated(nonsending) func confirmEnd(
+    _ reached: Int64, _ head: ResponseHead, _ url: WebURL
+  ) async throws {
+    guard head.headers["Transfer-Encoding"] == nil, head.headers["Content-Encoding"] == nil,
+      seen(head).digests.isEmpty
+    else { return }
+    var told: Int64?
+    do { told = try await probe().size } catch  where error is Failure || error is TransportError {}
+    guard let told, reached < told else { return }
+    throw Failure(.networkUnreachable, "\(url): the body ended \(told - reached) bytes too early")
   }
 
   nonisolated(nonsending) func digest(

@@ -64,6 +64,10 @@ package enum ProgressEvent: Sendable, Hashable {
   case adopted(FileFacts, [DigestAlgorithm: String], RemoteObject, remoteID: String?)
   /// The server has the file, proved.
   case uploaded(remoteID: String?, version: String?, etag: String?, [DigestAlgorithm: String], FileFacts?)
+  /// What a server said of what was written, before it is proved.
+  case wrote(WrittenObject)
+  /// What the next request puts at the destination.
+  case intends(WrittenObject)
   case source(FileFacts)
   /// What a copy reads, and who moves it; nil while nothing has to be moved.
   case copying(RemoteObject, CopiedBy?)
@@ -155,11 +159,14 @@ extension TransferProgress {
       remote.etag = etag
       remote.lastModified = nil
       remote.size = size
+      WrittenObject.forget(in: &remote)
       digests = found
       source = facts
       // The proof of an upload is the server's; nothing of ours has to reach the disk for it.
       isSynced = true
       apply(.held(contiguous: size ?? 0, chunks: chunksTotal))
+    case .wrote(let object): object.record(in: &remote)
+    case .intends(let object): object.recordIntended(in: &remote)
     case .source(let facts): source = facts
     case .copying(let object, let by):
       sourceObject = object
@@ -191,8 +198,11 @@ extension TransferProgress {
     }
     if !kept.contains(.intent) { intendedInode = nil }
     if !kept.contains(.completion) {
-      let written = WrittenObject(self)
-      defer { written?.record(in: &remote) }
+      let (written, intended) = (WrittenObject(self), WrittenObject(intendedIn: remote))
+      defer {
+        written?.record(in: &remote)
+        intended?.recordIntended(in: &remote)
+      }
       completedAt = nil
       digests = [:]
       verification = []

@@ -41,16 +41,24 @@ package struct RemoteObject: Sendable, Hashable {
   package func isSameVersion(as other: RemoteObject) -> Bool {
     if let mine = size, let theirs = other.size, mine != theirs { return false }
     if let mine = version, let theirs = other.version, mine != theirs { return false }
-    if let mine = etag, let theirs = other.etag {
-      func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
-      return opaque(mine) == opaque(theirs)
-    }
+    if let mine = etag, let theirs = other.etag { return Self.opaque(mine) == Self.opaque(theirs) }
     if let mine = lastModified, let theirs = other.lastModified, mine != theirs { return false }
     for (algorithm, digest) in digests {
       if let theirs = other.digests[algorithm], theirs != digest { return false }
     }
     return true
   }
+
+  /// Whether the strongest mark that both have is one: tag, version, time. Nil where they have none in common.
+  package func hasMark(of other: RemoteObject) -> Bool? {
+    if let mine = etag, let theirs = other.etag { return Self.opaque(mine) == Self.opaque(theirs) }
+    if let mine = version, let theirs = other.version { return mine == theirs }
+    if let mine = lastModified, let theirs = other.lastModified { return mine == theirs }
+    return nil
+  }
+
+  /// A tag's weak comparison (RFC 9110, 8.8.3.2): Apache's are weak in an object's first second.
+  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
   /// Something tells this version from another.
   package var isIdentified: Bool { etag != nil || lastModified != nil || version != nil || !digests.isEmpty }

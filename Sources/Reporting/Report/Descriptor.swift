@@ -5,14 +5,18 @@ import Synchronization
 /// Writing to file descriptors.
 package enum Descriptor {
   /// The uptime from which on nobody is waited for who does not read, as its bits; 0 until a run is to end.
-  private static let patience = Atomic<UInt64>(0)
+  private static let end = Atomic<UInt64>(0)
+  /// The uptime when a reader last took some, of any.
+  private static let read = Atomic<UInt64>(0)
+  /// Seconds for which a reader that has read some is waited for then.
+  private static let patience = 2.0
 
   /// Bytes that a pipe and a terminal take without waiting, once they take any.
   private static let (pipeStep, terminalStep) = (4096, 256)
 
-  /// Gives up what nobody reads, pipes and terminals, after this many seconds: a run that is to end does not hang on them.
-  package static func giveUp(in seconds: Double) {
-    patience.store((SystemClock.uptime + seconds).bitPattern, ordering: .relaxed)
+  /// From now on gives up pipes and terminals that nobody reads for 2 s: a run that is to end does not hang on them.
+  package static func giveUpUnread() {
+    end.store((SystemClock.uptime + patience).bitPattern, ordering: .relaxed)
   }
 
   /// Writes all bytes, however often it takes.
@@ -28,6 +32,7 @@ package enum Descriptor {
       }
       if written >= 0 {
         rest = rest.dropFirst(written)
+        if step != nil { read.store(SystemClock.uptime.bitPattern, ordering: .relaxed) }
         continue
       }
       switch errno {
@@ -60,8 +65,8 @@ package enum Descriptor {
   }
 
   private static var isOver: Bool {
-    let end = patience.load(ordering: .relaxed)
-    return end != 0 && SystemClock.uptime >= Double(bitPattern: end)
+    let (end, read) = (end.load(ordering: .relaxed), Double(bitPattern: read.load(ordering: .relaxed)))
+    return end != 0 && SystemClock.uptime >= max(Double(bitPattern: end), read + patience)
   }
 
   /// Waits until some bytes can be written.

@@ -17,6 +17,7 @@ struct CopyReader {
   ) async throws {
     guard !range.isEmpty else { return }
     var (reached, before) = (range.lowerBound, range.lowerBound)
+    var untied = 0
     defer { scope.record.count(origin.requester.takeTally()) }
     try await origin.requester.retrying { _ in
       before = reached
@@ -28,13 +29,10 @@ struct CopyReader {
         use(bytes, reached)
         reached += Int64(bytes.count)
       }
-      do {
-        try await origin.source.read(
-          reached..<range.upperBound, of: object, wantsDigest: false, into: receiver)
-      } catch is RangeReceiver.Enough {}
+      untied = try await isTied(reached..<range.upperBound, receiver, after: untied) ? 0 : untied + 1
       guard reached < range.upperBound else { return .done(()) }
       // A server may answer with less than was asked for; it must answer with something.
-      guard reached > before else {
+      guard reached > before || untied > 0 else {
         throw Failure(
           .protocolViolation, "\(origin.source.place) answered, and none of what was asked for came")
       }
@@ -42,6 +40,21 @@ struct CopyReader {
     } recover: { _, _ in
       reached > before ? .progress : .none
     }
+  }
+
+  /// - Returns: false where it came without the ETag that ties it to others: one back end of many may not tell it.
+  private nonisolated(nonsending) func isTied(
+    _ range: Range<Int64>, _ receiver: RangeReceiver, after untied: Int
+  ) async throws -> Bool {
+    do {
+      try await origin.source.read(range, of: object, wantsDigest: false, into: receiver)
+    } catch is RangeReceiver.Enough {
+    } catch let failure as Failure
+      where failure.class == .rangesUnserved && failure.expected != nil && untied + 1 < Fetch.mostUntied
+    {
+      return false
+    }
+    return true
   }
 
   nonisolated(nonsending) func read(

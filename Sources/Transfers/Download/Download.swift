@@ -202,9 +202,11 @@ actor Download {
   private func verify() async throws {
     if !intake.staged.isPassing { try intake.openPart() }
     let verification = DownloadVerification(record, of: source.place)
-    let object = intake.machine.fetch.object
+    let fetch = intake.machine.fetch
+    let object = fetch.object
     let size = try verification.checkSize(
-      try intake.staged.count(), told: object.size, in: try intake.requireDestination().path)
+      try intake.staged.count(), told: fetch.isSizeCounted ? nil : object.size,
+      in: try intake.requireDestination().path)
     let found = try await intake.staged.takeDigest(size: size)()
     record.note(.hashed(found))
     try verification.checkDigests(found, promised: object.digests)

@@ -72,6 +72,10 @@ struct Fetch {
   var repair = Repair.none
   /// False where everything comes in one answer, which can't be resumed.
   private(set) var isRanged = true
+  /// Ranges in a row that came without the strong ETag which ties them to the others.
+  private var untied = 0
+  /// The size is what came, as the server told none.
+  private(set) var isSizeCounted = false
   /// Of the last read's time, the share that the network thread computed in.
   private var busy = 0.0
   /// Ranges come with digests of their own.
@@ -200,6 +204,15 @@ struct Fetch {
     startOver(.streamBroke)
   }
 
+  /// One back end of many may not tell the ETag: the range is asked for again.
+  mutating func mayBeTiedAgain() -> Bool {
+    untied += 1
+    return untied < Self.mostUntied
+  }
+
+  /// Ranges without their ETag, one after the other, by which a server does not keep to them.
+  static let mostUntied = 3
+
   private var noRanges: Failure {
     Failure(.rangeInvalid, "\(terms.place) does not serve ranges", class: .rangesUnserved)
   }
@@ -294,6 +307,7 @@ struct Fetch {
   /// A chunk is written, and proved as far as it can be.
   mutating func received(_ chunk: ChunkRecord) {
     map.add(chunk)
+    untied = 0
     effects.append(.wrote(chunk.range, contiguous: map.have.contiguous))
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if chunk.length == object.size {
@@ -314,7 +328,7 @@ struct Fetch {
   ///   - written: its bytes, where nobody told their number before.
   ///   - busy: of its time, the share that the network thread computed in; nil where it was too short to tell.
   mutating func finished(written: Int64?, busy: Double?) {
-    if let written, object.size == nil { object.size = written }
+    if let written, object.size == nil { (object.size, isSizeCounted) = (written, true) }
     self.busy = busy ?? self.busy
   }
 

@@ -43,7 +43,11 @@ struct ChunkSender {
     if source.abilities.order == .byOffset { noteBeginning(of: chunk) }
     do {
       let told = try await sink.put(chunk, body, session: session, source: source.request, coming: coming)
-      try source.file.check()
+      // Whatever is found of it from here on: what stands there is the job's own.
+      if session == nil, let receipt = try? told.get() {
+        source.wrote(scope.traits.closed(nil, receipt: receipt))
+      }
+      try source.checkWhileSending(in: session)
       let receipt = try told.get()
       try compare(receipt, chunk)
       if let token = receipt.token, scope.context.client.mask.finds(in: token) {

@@ -110,6 +110,19 @@ struct DestinationLook {
     }
   }
 
+  /// Whether this is what stands there: by a digest that is told, or by its bytes.
+  nonisolated(nonsending) func finds(_ intended: WrittenObject) async throws -> Bool {
+    guard case .object(let object, _)? = try await scope.sink.look(.retried),
+      object.size == nil || object.size == intended.size
+    else { return false }
+    if let digest = told(object)[.sha256] { return digest == intended[.sha256] }
+    do { return try await readBack(scope.traits.file(object))?.digest == intended[.sha256] } catch let failure
+      as Failure where failure.code == .notFound
+    {
+      return false
+    }
+  }
+
   /// What the server itself knows of what was found: what can't be an echo, nor an ETag of another kind.
   func ownWord(_ object: RemoteObject) -> [DigestAlgorithm: String] {
     object.digests.filter {

@@ -83,6 +83,23 @@ final class SendingSource {
   /// What stands at the destination is the job's own, which `if_exists` says nothing of.
   func replacesOwn() { request.mustBeNew = false }
 
+  /// Notes what is about to be put at the destination, so that a kill behind it leaves no stranger's object there.
+  func intend(_ digests: [DigestAlgorithm: String]) {
+    guard scope.settings.ifExists != .replace, let sha256 = digests[.sha256],
+      let object = WrittenObject(size: request.size, etag: nil, version: nil, digests: [.sha256: sha256])
+    else { return }
+    scope.record.note(.intends(object))
+  }
+
+  /// Whatever its proof says: what stands there now is the job's own.
+  func wrote(_ file: UploadedFile) {
+    guard scope.settings.ifExists != .replace else { return }
+    replacesOwn()
+    let object = WrittenObject(
+      size: request.size, etag: file.etag, version: file.version, digests: file.digests)
+    if let object { scope.record.note(.wrote(object)) }
+  }
+
   var abilities: UploadAbilities { scope.traits.abilities(of: request.size) }
   /// The digests that need no reading.
   var known: [DigestAlgorithm: String] { recorded.merging(scope.expect.digests) { $1 } }
@@ -166,6 +183,26 @@ final class SendingSource {
   }
 
   // MARK: What the manifest says of it
+
+  /// Whether a chunk's bytes were the source's. One that was only touched is looked at when all are sent.
+  func checkWhileSending(in session: RemoteSession?) throws(Failure) {
+    guard session != nil, chunkDigest != nil, let local else { return try file.check() }
+    try local.check(mayBeTouched: true)
+  }
+
+  /// Compares a source that was touched with what was sent of it.
+  ///
+  /// - Throws: `SOURCE_CHANGED`, `SOURCE_MISSING` where it is no longer what it was when it was opened.
+  nonisolated(nonsending) func check(_ sent: HeldChunks) async throws {
+    if let touched = try local?.touched(), let algorithm = chunkDigest, sent.bytes == request.size,
+      scope.record.progress.session != nil, sent.sorted.allSatisfy({ !$0.digest.isEmpty })
+    {
+      let takeover = SessionTakeover(scope: scope, source: self)
+      for chunk in sent.sorted { try await takeover.check(chunk, algorithm) }
+      (local, file) = (touched, touched)
+    }
+    try file.check()
+  }
 
   /// `verify: size` without expected digests: nothing is hashed.
   var isHashed: Bool { scope.settings.verify != .size || !scope.expect.digests.isEmpty }

@@ -87,8 +87,7 @@ struct SessionTakeover {
   /// has touched since can be what they are.
   private func filling(_ range: Range<Int64>) throws(Failure) -> [ChunkRecord] {
     guard !range.isEmpty else { return [] }
-    let now = source.file.facts
-    guard let began = scope.record.progress.source, began.ctime == now.ctime, began.inode == now.inode else {
+    guard !isTouched else {
       throw Failure(
         .sourceChanged,
         "\(source.file.place) was touched since \(range.count) bytes of it were sent that no digest vouches for"
@@ -113,7 +112,7 @@ struct SessionTakeover {
         offset: range.lowerBound, length: Int64(range.count), digest: "", receipt: chunk.receipt, attempts: 0)
     }
     // Acknowledged, and our record of it lost: its digest tells, or else the whole file's will.
-    guard !chunk.digests.isEmpty || source.abilities.provesWholeFile else { return nil }
+    guard !chunk.digests.isEmpty || source.abilities.provesWholeFile && !isTouched else { return nil }
     var digest = ""
     if !chunk.digests.isEmpty {
       let ours = try await source.digests.of(range, Set(chunk.digests.keys).union(source.chunkDigests))
@@ -128,16 +127,23 @@ struct SessionTakeover {
       attempts: 0)
   }
 
+  /// Somebody had the source in hand since the upload began. Then a digest that the server can give, and may not, vouches
+  /// for nothing that was sent before.
+  private var isTouched: Bool {
+    let now = source.file.facts
+    return scope.record.progress.source.map { $0.ctime != now.ctime || $0.inode != now.inode } ?? true
+  }
+
   /// Reads again what was sent by earlier attempts, where no digest of the server's will close the proof.
   private nonisolated(nonsending) func checkDigests(of held: HeldChunks) async throws {
     // A remote source is bound to its version.
     guard source.copy == nil || scope.context.checksEverything, let algorithm = source.chunkDigest,
-      !source.abilities.provesWholeFile || scope.context.checksEverything
+      !source.abilities.provesWholeFile || isTouched || scope.context.checksEverything
     else { return }
     for record in held.sorted where !record.digest.isEmpty { try await check(record, algorithm) }
   }
 
-  private nonisolated(nonsending) func check(
+  nonisolated(nonsending) func check(
     _ record: ChunkRecord, _ algorithm: DigestAlgorithm
   ) async throws {
     let now = try await source.digests.of(record.range, [algorithm])[algorithm]

@@ -9,7 +9,7 @@ import LocalFiles
 struct SourceFile: SendingFile {
   let file: OpenFile
   /// With the fingerprint.
-  let facts: FileFacts
+  private(set) var facts: FileFacts
   /// What the source was when its copy was made: a later run compares the source with this.
   let original: FileFacts?
 
@@ -82,8 +82,19 @@ struct SourceFile: SendingFile {
     try Fingerprint(size: facts.size, prefix: Array(prefix.utf8), read: file.bytes).description
   }
 
+  func check() throws(Failure) { try check(mayBeTouched: false) }
+
+  /// This file as it is now, where nothing of it differs but the time of its last change of any kind: by its mode or links, or
+  /// by content whose own time was put back. Nil where that time is the same.
+  func touched() throws(Failure) -> SourceFile? {
+    try check(mayBeTouched: true)
+    var touched = self
+    touched.facts.ctime = try file.facts().ctime
+    return touched.facts.ctime == facts.ctime ? nil : touched
+  }
+
   /// - Throws: `SOURCE_CHANGED`, `SOURCE_MISSING` where the file is no longer what it was when it was opened.
-  func check() throws(Failure) {
+  func check(mayBeTouched: Bool) throws(Failure) {
     let now = try file.facts()
     guard now.size == facts.size, now.mtime == facts.mtime else {
       throw Failure(.sourceChanged, "`\(file.path)` changed while it was sent")
@@ -97,7 +108,7 @@ struct SourceFile: SendingFile {
       throw Failure(.sourceChanged, "`\(file.path)` was replaced while it was sent")
     }
     // A writer may put the content's time back: that of the change is the kernel's own.
-    guard now.ctime == facts.ctime else {
+    guard now.ctime == facts.ctime || mayBeTouched else {
       throw Failure(.sourceChanged, "`\(file.path)`, or only its mode or links, changed while it was sent")
     }
   }

@@ -138,7 +138,8 @@ actor Upload {
     if let origin { return try await openRemote(origin) }
     let path = record.transfer.source.localPath ?? ""
     let file = try await SourceFile.open(scope.context.local.fullPath(path), for: record)
-    await startAnew(ifNot: file.facts)
+    // What a session was opened of is the copy that `snapshot` keeps; an only request's source is what was copied.
+    await startAnew(ifNot: record.progress.session == nil ? file.recorded : file.facts)
     let source = try SendingSource(file, path, scope)
     self.source = source
     return source
@@ -183,6 +184,8 @@ actor Upload {
 
   private func startAnew(ifNot now: FileFacts, canGoOn: Bool = true) async {
     guard let old = record.progress.source, record.progress.completedAt == nil else { return }
+    // Of a copy's only request nothing is gone on with: what stands there is compared as a whole.
+    guard origin == nil || record.progress.session != nil else { return }
     let isSame = old.isSameContent(as: now)
     guard !isSame || !canGoOn else { return }
     record.warn(
@@ -373,6 +376,7 @@ actor Upload {
     if scope.settings.ifExists != .replace {
       // Of which source: of an update, the one on record is still the last one's.
       record.note(.source(source.file.recorded))
+      if source.isHashed, source.copy == nil { source.intend(try await source.digests.whole()) }
       try await recordIntent()
     }
     record.save()
@@ -432,9 +436,10 @@ actor Upload {
   ) async throws -> UploadMachine.Event {
     let mine = source.isHashed ? try await source.digests.whole() : [:]
     if source.copy == nil { try source.checkExpected(mine) } else { try await source.checkExpectedDigests() }
-    try source.file.check()
+    try await source.check(machine.held)
     if scope.copiedBy == .service { try await source.copy?.confirm() }
     source.request.digests = mine
+    source.intend(mine)
     try await recordIntent()
     let look = DestinationLook(scope: scope, source: source)
     guard let file = try await look.last(session, machine.held.sorted, mine) else { return .done }

@@ -12,7 +12,8 @@ struct UploadProof {
     let (record, verify, look) = (
       scope.record, scope.settings.verify, DestinationLook(scope: scope, source: source)
     )
-    try source.file.check()
+    source.wrote(file)
+    try await source.check(held)
     var (seen, isSeen) = (RemoteObject(), false)
     if file.digests.isEmpty, file.checks.isEmpty { file.checks = try await proofs.checks(of: held) }
     // One body that is proved is all of it.
@@ -34,7 +35,7 @@ struct UploadProof {
       }
     }
     var mine = source.isHashed ? try await source.digests.whole(also: file.digests.keys) : [:]
-    try source.file.check()
+    try await source.check(held)
     let size = source.request.size
     if let expected = scope.expect.size {
       record.check(Verification("size", .manifest, expected == size ? .match : .mismatch))
@@ -74,7 +75,7 @@ struct UploadProof {
     try await UploadAttributes(scope: scope, source: source).prove(file, seen: isSeen ? seen : nil)
     source.complete(file, digests: mine)
     if let etag = file.etag { record.note(.etag(etag)) }
-    if file.etag == nil, file.version == nil { record.note(.modified(seen.lastModified)) }
+    if let time = seen.lastModified { record.note(.modified(time)) }
   }
 
   private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws(Failure) {

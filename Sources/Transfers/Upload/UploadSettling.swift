@@ -22,16 +22,24 @@ struct UploadSettling {
       if let end = try await standing() { return .end(end) }
       forgetCompletion()
       guard source.request.mustBeNew else { return .mustMove }
-    } else if source.request.mustBeNew, record.progress.session == nil,
-      record.progress.sessionState == .finalizing,
+    }
+    let isIntended = record.progress.session == nil && record.progress.sessionState == .finalizing
+    if source.request.mustBeNew, let own = WrittenObject(recordedIn: record.progress.remote),
+      case .object(let object, _)? = try await scope.sink.look(.retried), own.isSame(as: object)
+    {
+      source.replacesOwn()
+      return .mustMove
+    }
+    if source.request.mustBeNew, isIntended,
       let file = try await look.uploaded(nil, [], try await source.digests.whole())
     {
       // Killed between the answer to the only request and its record.
       return .uploaded(file)
     }
-    if source.request.mustBeNew, let own = WrittenObject(recordedIn: record.progress.remote),
-      case .object(let object, _)? = try await scope.sink.look(.retried), own.isSame(as: object)
+    if source.request.mustBeNew, let intended = WrittenObject(intendedIn: record.progress.remote),
+      try await look.finds(intended)
     {
+      // Killed so, and the source is another one by now, or everything was to begin anew.
       source.replacesOwn()
       return .mustMove
     }
@@ -154,13 +162,8 @@ struct UploadSettling {
     if let size = seen.size, size != source.request.size { return false }
     let known = record.progress.digests
     let told = seen.digests.filter { known[$0.key] != nil }
-    if told.isEmpty, let old = record.progress.remote.etag, let new = seen.etag { return old == new }
-    // Where there are no tags, versions or times are all that tells two files of one size apart.
-    if told.isEmpty, record.progress.remote.etag == nil, seen.etag == nil {
-      if let old = record.progress.remote.version, let new = seen.version { return old == new }
-      if let old = record.progress.remote.lastModified, let new = seen.lastModified { return old == new }
-    }
-    return told.allSatisfy { known[$0.key] == $0.value }
+    guard told.isEmpty else { return told.allSatisfy { known[$0.key] == $0.value } }
+    return record.progress.remote.hasMark(of: seen) ?? true
   }
 
   private func forgetCompletion() {
