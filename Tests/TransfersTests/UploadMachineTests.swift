@@ -239,6 +239,8 @@ struct UploadMachineTests {
     #expect(run.machine.comingChunks == [0, 1, 2])
     run.tell([.held(Self.chunk(0)), .sent(chunk: 0, seconds: 1)])
     #expect(run.machine.comingChunks == [1, 2])
+    run.tell([.sent(chunk: 1, seconds: nil)])
+    #expect(run.machine.comingChunks == [2], "nobody waits for one that has failed")
     // What was left, once all workers have come back.
     run.tell([.done])
     #expect(run.actions == ["laidOut", "save", "send in s by 2"])

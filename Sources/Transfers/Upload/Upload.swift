@@ -413,10 +413,13 @@ actor Upload {
     while let size = machine.nextSize(at: now) {
       try await gate.pass(size) {
         guard let chunk = machine.nextChunk(at: now) else { return false }
+        var seconds: Double?
+        // Also where it fails: those behind it may wait for it.
+        defer { tell(.sent(chunk: chunk.index, seconds: seconds)) }
         if mustRecord { try await scope.context.run.writer.barrier() }
         let began = now
         _ = try await sender.send(chunk, mayHoldMore: chunk.range.lowerBound == machine.held.resumedAt)
-        tell(.sent(chunk: chunk.index, seconds: now - began))
+        seconds = now - began
         return true
       }
     }

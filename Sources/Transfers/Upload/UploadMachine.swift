@@ -86,8 +86,8 @@ struct UploadMachine {
     case told(Result<SessionHoldings, Failure>?)
     case takenOver(HeldChunks, expiresAt: Double?)
     case held(ChunkRecord)
-    /// A chunk needs no more requests; it took so long.
-    case sent(chunk: Int, seconds: Double)
+    /// A chunk needs no more requests; it took so long. Nil where it has failed for good.
+    case sent(chunk: Int, seconds: Double?)
     case expires(at: Double)
     case refuted([ChunkRecord])
     /// What the session does not hold as it was sent; nil where it can't be told chunk by chunk.
@@ -181,7 +181,7 @@ struct UploadMachine {
       guard case .sending(var sending) = phase else { return [] }
       sending.chunks.end(chunk)
       phase = .sending(sending)
-      clock.sent(seconds: seconds)
+      if let seconds { clock.sent(seconds: seconds) }
       return []
     case .expires(let time):
       clock.moved(to: time)
