@@ -1,4 +1,5 @@
 import Endpoints
+import JobModel
 
 /// Chunks that an upload's temporary file holds: acknowledged by the server in this process, or read back.
 ///
@@ -40,6 +41,21 @@ struct AcknowledgedChunks {
   var doubtful: [Int] { chunks.keys.filter { !isCertain($0) } }
   /// Certain as long as the handle is there.
   var unproved: [Int] { chunks.keys.filter { isCertain($0) && !proved.contains($0) } }
+
+  /// Whether the file that was opened can't be the one that these chunks are of.
+  ///
+  /// - Parameter before: what that one was before it was read back; nil where it has been written to since.
+  func isOther(_ now: SFTPAttributes, than before: SFTPAttributes?, _ layout: ChunkLayout) -> Bool {
+    if let before, before.modified != now.modified { return true }
+    guard let size = now.bytes, let last = chunks.keys.filter({ isCertain($0) }).max() else { return false }
+    return size < layout.range(last).upperBound
+  }
+
+  /// What was proved was so of another file.
+  mutating func doubtAll() {
+    proved = []
+    loseHandle()
+  }
 
   mutating func prove(_ indexes: some Sequence<Int>) {
     proved.formUnion(indexes.filter { chunks[$0] != nil })

@@ -16,6 +16,8 @@ final class SFTPSink: RemoteSink {
   private var isSlowToSync = false
   /// The session that `held` tells all of.
   private var known: String?
+  /// The temporary file as it was just before it was read back, until it is opened to be written to.
+  private var seen: SFTPAttributes?
   private var recorded: () throws -> [ChunkRecord] = { [] }
   private var note: (_ session: String, _ facts: [String: String]) -> Void = { _, _ in }
 
@@ -131,7 +133,7 @@ final class SFTPSink: RemoteSink {
   private func take(_ new: SFTPSending) {
     if sending?.session == new.session { held.loseHandle() }
     sending?.end()
-    sending = new
+    (sending, seen) = (new, nil)
   }
 
   /// What is there and not proved is read back: nothing else tells what the server has kept of it.
@@ -142,7 +144,7 @@ final class SFTPSink: RemoteSink {
     let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
     guard let there else { return .failure(try await lost(session)) }
     guard known != session.id else { return .success(SessionHoldings(chunks: held.chunks)) }
-    held = AcknowledgedChunks()
+    (held, seen) = (AcknowledgedChunks(), there)
     let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
     var receipts: [Int: String] = [:]
     for record in try recorded() {
@@ -244,7 +246,7 @@ final class SFTPSink: RemoteSink {
     do {
       // Over the handle's own connection: another login would bring nothing.
       (receipt, over) = try await access.requests.once("WRITE", access.url, moving: .upload) {
-        let sending = try await self.open(session, temporary)
+        let sending = try await self.open(session, temporary, source)
         return (sending, try self.access.lease(of: sending.connection))
       } _: { over in
         let sending = over.0
@@ -303,7 +305,7 @@ final class SFTPSink: RemoteSink {
 
   /// The handle of the session: the one that is open, or a new one.
   private nonisolated(nonsending) func open(
-    _ session: RemoteSession, _ temporary: SFTPPath
+    _ session: RemoteSession, _ temporary: SFTPPath, _ source: UploadSource
   ) async throws -> SFTPSending {
     if let sending, sending.session == session.id, sending.connection.isUsable,
       sending.connection.silence <= access.files(sending.connection).stall
@@ -326,9 +328,22 @@ final class SFTPSink: RemoteSink {
       default: throw failure
       }
     }
+    let now = try? await files.attributes(.handleStat(handle.id), "look at the upload")
     let new = SFTPSending(session.id, handle, isNew: false, now: access.engine.now())
+    let before = seen
     take(new)
+    if let now { doubt(now, than: before, session, source) }
     return new
+  }
+
+  /// Where another file may have taken the temporary name, nothing is believed of it: all is read back before the end.
+  private func doubt(
+    _ now: SFTPAttributes, than before: SFTPAttributes?, _ session: RemoteSession, _ source: UploadSource
+  ) {
+    let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
+    guard held.isOther(now, than: before, layout) else { return }
+    held.doubtAll()
+    record(session)
   }
 
   // MARK: The end
@@ -384,6 +399,12 @@ final class SFTPSink: RemoteSink {
   private nonisolated(nonsending) func confirm(
     _ temporary: SFTPPath, _ session: RemoteSession, _ source: UploadSource
   ) async throws {
+    if let before = seen,
+      let now = try await access.call("STAT", { try await $0.found(.linkStat(temporary.text)) })
+    {
+      doubt(now, than: before, session, source)
+      seen = nil
+    }
     if !held.doubtful.isEmpty {
       let layout = ChunkLayout(size: source.size, chunkSize: session.chunkSize)
       let isThere = try await readBack(temporary, session, layout) {

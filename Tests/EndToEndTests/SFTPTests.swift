@@ -407,6 +407,29 @@ struct SFTPTests {
     #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
   }
 
+  /// A temporary name that goes while what is there is read back, or that another file takes: the upload begins anew, and sends
+  /// again what that file lacks.
+  @Test(arguments: [SFTPFault.removedAmid, .replacedAmid])
+  func aTemporaryNameThatIsLostAmidTheReading(_ fault: SFTPFault) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: fault)
+    try bench.source("a.bin", size: (4 << 20) + 7, seed: 1)
+    try bench.writeJob(
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { bandwidth: 4MiB/s } }"))
+    let running = try bench.start(bench.runArguments())
+    let there = { () -> Int in
+      let name = server.names().first ?? "none"
+      let facts = try? FileManager.default.attributesOfItem(atPath: server.folder + "/" + name)
+      return (facts?[.size] as? NSNumber)?.intValue ?? 0
+    }
+    try await RemoteKills.wait { running.isAlive && there() < 2 << 20 }
+    running.signal(SIGKILL)
+    try await running.wait()
+    let run = try await bench.run(nil)
+    #expect(server.hasErred && run.state("up") == "completed", "\(run.errors)")
+    #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
+  }
+
   /// A server that can't rename over a file: what was put aside does not stay, whether the connection or haul itself ends
   /// behind the rename.
   @Test(arguments: [SFTPFault.lostRename, .stuckRename])

@@ -1,4 +1,5 @@
 import Endpoints
+import JobModel
 import Testing
 
 @testable import SFTPClient
@@ -56,6 +57,30 @@ struct AcknowledgedChunksTests {
     #expect(held.refuted == [1, 2])
     held.keep(1, chunk("b"))
     #expect(held.refuted == [2])
+  }
+
+  /// Another file under the temporary name: it is shorter than what was found right, or has been written to since.
+  @Test(
+    arguments: [
+      (20, 5, false), (25, 5, false), (nil, nil, true), (nil, 5, false), (19, 5, true), (20, 6, true),
+    ] as [(UInt64?, UInt32?, Bool)])
+  func aFileThatIsNotTheOneThatWasRead(_ size: UInt64?, _ modified: UInt32?, _ isOther: Bool) {
+    func file(_ size: UInt64?, _ modified: UInt32?) -> SFTPAttributes {
+      var file = SFTPAttributes()
+      (file.size, file.modified) = (size, modified)
+      return file
+    }
+    let layout = ChunkLayout(size: 35, chunkSize: 10)
+    var held = AcknowledgedChunks()
+    for index in 0..<2 { held.keep(index, chunk("a")) }
+    held.prove([0])
+    let now = file(size, modified)
+    #expect(held.isOther(now, than: file(20, 5), layout) == isOther)
+    #expect(held.isOther(now, than: nil, layout) == (size == 19), "it was written to since")
+    held.loseHandle()
+    #expect(!held.isOther(now, than: nil, layout), "what is in doubt is read anyway")
+    held.doubtAll()
+    #expect(held.proved.isEmpty && Set(held.doubtful) == [0, 1])
   }
 
   /// A server at work for a minute takes nothing: it is asked where it has little to do.

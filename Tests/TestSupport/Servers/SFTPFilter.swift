@@ -12,6 +12,8 @@ package enum SFTPFault: String, Sendable {
   case stuckRename
   /// Writes from byte 160 MiB on are never answered, once; each connection breaks behind 70 MiB that were read.
   case brokenReads
+  /// A temporary file is removed while it is read, once; or another, shorter one takes its name.
+  case removedAmid, replacedAmid
   /// A folder's end is told as an answer without names.
   case endlessFolder
 
@@ -85,6 +87,17 @@ package enum SFTPFault: String, Sendable {
             stuck = offset >= 160 << 20 and once()
         return stuck
 
+    temporary = None
+
+    def unseats(body):
+        global temporary
+        if not fault.endswith('Amid'): return
+        if body[0] == 3 and text(body, 5).endswith(b'.tmp'): temporary = text(body, 5)
+        if body[0] != 5 or not temporary or not once(): return
+        os.remove(temporary)
+        if fault == 'replacedAmid':
+            with open(temporary, 'wb') as other: other.write(bytes(CHUNK))
+
     def forgets(body):
         if fault != 'forgetful' or body[0] != 6 or os.path.exists(marker): return False
         offset, = struct.unpack_from('>Q', body, 9 + len(text(body, 5)))
@@ -101,6 +114,7 @@ package enum SFTPFault: String, Sendable {
     server = subprocess.Popen([next(s for s in SERVERS if os.path.exists(s))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     threading.Thread(target=answers, args=[server], daemon=True).start()
     for body in packets(sys.stdin.buffer):
+        unseats(body)
         if forgets(body) or swallows(body): continue
         if body[0] != 1: asked[body[1:5]] = body[0]
         write(server.stdin, body)
