@@ -14,6 +14,8 @@ struct SFTPReading {
     var end: Int64
     /// What the file is behind the last read, where that was asked along with it.
     var look: SFTPAnswer?
+    /// A byte behind the file's end, as it was told, where that was asked for as well.
+    var beyond: SFTPAnswer?
   }
 
   let files: SFTPFiles
@@ -32,14 +34,26 @@ struct SFTPReading {
     return Piece(range: next, answer: try post(next))
   }
 
+  /// - Returns: nil at the file's end.
+  nonisolated(nonsending) func bytes(of piece: Piece) async throws -> ArraySlice<UInt8>? {
+    let reply = try await piece.answer.value()
+    if case .status(let status) = reply, status.code == .end { return nil }
+    guard case .data(let all) = try files.refused(reply, "read"), !all.isEmpty else {
+      throw files.confused("read")
+    }
+    // One that was begun with may reach behind the range.
+    return all.prefix(piece.range.count)
+  }
+
   private var step: Int { max(1, requests.step(handle.connection.readLength, .download)) }
 
   /// - Parameters:
   ///   - first: what `start` has asked for.
+  ///   - size: the file's, as told: what it is in the end is asked along with the last read.
   ///   - room: waits until more bytes can be used.
   ///   - use: given the bytes.
   nonisolated(nonsending) func read(
-    _ range: Range<Int64>, after first: Piece? = nil, looks: Bool = false,
+    _ range: Range<Int64>, after first: Piece? = nil, told size: Int64? = nil,
     room: nonisolated(nonsending) () async -> Void = {}, use: (UnsafeRawBufferPointer) throws -> Void
   ) async throws -> Outcome {
     handle.connection.bodyBegins()
@@ -51,7 +65,7 @@ struct SFTPReading {
       asked = first.range.upperBound
       if !first.range.isEmpty { pieces.append(first) }
     }
-    var look: SFTPAnswer?
+    var (look, beyond): (SFTPAnswer?, SFTPAnswer?) = (nil, nil)
     while position < range.upperBound {
       try Task.checkCancellation()
       while asked < range.upperBound, asked - position < handle.connection.share || pieces.isEmpty {
@@ -61,18 +75,13 @@ struct SFTPReading {
         // Under a rate limit what has come is used before more is waited for.
         if piece.range.count < handle.connection.readLength { break }
       }
-      if looks, look == nil, asked == range.upperBound {
+      if let size, look == nil, asked == range.upperBound {
         look = try handle.connection.post(.handleStat(handle.id), within: files.stall)
+        if beyond == nil, asked == size { beyond = try post(size..<size + 1) }
       }
       guard let piece = pieces.first else { break }
       pieces.removeFirst()
-      let reply = try await piece.answer.value()
-      if case .status(let status) = reply, status.code == .end { break }
-      guard case .data(let all) = try files.refused(reply, "read"), !all.isEmpty else {
-        throw files.confused("read")
-      }
-      // One that was begun with may reach behind the range.
-      let bytes = all.prefix(piece.range.count)
+      guard let bytes = try await bytes(of: piece) else { break }
       await room()
       try bytes.withUnsafeBytes { try use($0) }
       position += Int64(bytes.count)
@@ -83,7 +92,7 @@ struct SFTPReading {
         pieces.insert(Piece(range: rest, answer: try post(rest)), at: 0)
       }
     }
-    return Outcome(end: position, look: look)
+    return Outcome(end: position, look: look, beyond: beyond)
   }
 
   private func post(_ range: Range<Int64>) throws -> SFTPAnswer {

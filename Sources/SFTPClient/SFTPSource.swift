@@ -50,20 +50,15 @@ struct SFTPSource: RemoteSource {
       try receiver.open(Opening(.changed, seen: seen))
       return 0
     }
-    guard let size = attributes.bytes else {
-      throw Failure(
-        .protocolViolation, "\(place): the server does not tell the file's size", class: .permanent)
+    guard let size = attributes.bytes, size > 0 else {
+      return try await readOn(first, seen, reading, into: receiver)
     }
     guard range?.lowerBound ?? 0 < size else {
-      guard size == 0 else {
-        throw Failure(.rangeInvalid, "\(place) has \(size) bytes: none where more was asked for")
-      }
-      try receiver.open(Opening(.nothing, seen: seen))
-      return 0
+      throw Failure(.rangeInvalid, "\(place) has \(size) bytes: none where more was asked for")
     }
     let wanted = (range ?? 0..<size).clamped(to: 0..<size)
     try receiver.open(Opening(range == nil ? .whole(length: size) : .bytes(wanted), seen: seen))
-    let outcome = try await reading.read(wanted, after: first, looks: true) {
+    let outcome = try await reading.read(wanted, after: first, told: size) {
       await receiver.room()
     } use: {
       try receiver.take($0)
@@ -71,11 +66,50 @@ struct SFTPSource: RemoteSource {
     // What was written to it meanwhile may lie on either side of what was read.
     let last = try outcome.look ?? handle.connection.post(.handleStat(handle.id), within: files.timeout)
     let after = SFTPDownload.object(try look(try await last.value(), files))
-    guard outcome.end == wanted.upperBound, after == seen else {
+    guard outcome.end == wanted.upperBound, after == seen else { throw changed(seen) }
+    if case .data(let more)? = try await outcome.beyond?.value(), !more.isEmpty {
       throw Failure(
-        .remoteChanged, "\(place) changed while it was read", class: .objectChanged, expected: object.version)
+        .remoteChanged, "\(place) has more than the \(size) bytes that the server tells of it",
+        class: .objectChanged, expected: String(size))
     }
     return Int64(wanted.count)
+  }
+
+  /// Reads a file that is said to be empty, or of which no size is told, to its end: Linux says of its own (`/proc`) that they
+  /// are empty.
+  ///
+  /// - Parameter first: what was asked for already.
+  private nonisolated(nonsending) func readOn(
+    _ first: SFTPReading.Piece?, _ seen: RemoteObject, _ reading: SFTPReading,
+    into receiver: any ByteReceiver
+  ) async throws -> Int64 {
+    var (piece, position, told) = (first?.range.lowerBound == 0 ? first : nil, Int64(0), seen)
+    while true {
+      if piece == nil { piece = try await reading.start(position..<Int64.max) }
+      guard let asked = piece, let bytes = try await reading.bytes(of: asked) else { break }
+      if position == 0 {
+        told.size = nil
+        try receiver.open(Opening(.whole(length: nil), seen: told))
+      }
+      await receiver.room()
+      try bytes.withUnsafeBytes { try receiver.take($0) }
+      (piece, position) = (nil, position + Int64(bytes.count))
+    }
+    guard position > 0 else {
+      told.size = 0
+      try receiver.open(Opening(.nothing, seen: told))
+      return 0
+    }
+    let last = try reading.handle.connection.post(
+      .handleStat(reading.handle.id), within: reading.files.timeout)
+    let after = SFTPDownload.object(try look(try await last.value(), reading.files))
+    guard after == seen else { throw changed(seen) }
+    return position
+  }
+
+  private func changed(_ object: RemoteObject) -> Failure {
+    Failure(
+      .remoteChanged, "\(place) changed while it was read", class: .objectChanged, expected: object.version)
   }
 
   private func look(_ reply: SFTPReply, _ files: SFTPFiles) throws(Failure) -> SFTPAttributes {

@@ -452,6 +452,34 @@ struct SFTPTests {
     #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
   }
 
+  /// A file that goes on behind the size that is told of it is not cut, and one that is said to be empty is read.
+  @Test func sizesThatAreTooSmall() async throws {
+    let bench = try Bench()
+    let (one, other) = (
+      try await SSHServer(.openssh, bench, fault: .understates), try await SSHServer(.openssh, bench)
+    )
+    try SeededFile.make(one.folder + "/one", size: 1)
+    try SeededFile.make(one.folder + "/many", size: 700_000)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: sizes
+      endpoints: { one: \(one.endpoint()), other: \(other.endpoint()) }
+      defaults: { chunk_size: 256KiB }
+      transfers:
+        - { id: empty, download: "one:one", to: one }
+        - { id: cut, download: "one:many", to: many }
+        - { id: copied-empty, copy: "one:one", to: "other:one" }
+        - { id: copied-cut, copy: "one:many", to: "other:many" }
+      """)
+    #expect(run.state("empty") == "completed", "\(run.errors)")
+    #expect(try Sums.file(bench.job + "/one") == Sums.file(one.folder + "/one"))
+    for id in ["cut", "copied-empty", "copied-cut"] {
+      #expect(run.state(id) == "failed REMOTE_CHANGED", "\(id): \(run.errors)")
+    }
+    #expect(!bench.exists("many") && !other.names().contains("many") && !other.names().contains("one"))
+  }
+
   /// A folder whose end is told by no name at all.
   @Test func aFolderWithoutAnEnd() async throws {
     let bench = try Bench()
