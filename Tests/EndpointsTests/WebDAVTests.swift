@@ -345,12 +345,34 @@ struct WebDAVTests {
     }
     let failure = #expect(throws: Failure.self) { try closing([try Self.status(412), short, file]) }
     #expect(failure?.code == .lengthMismatch && failure?.expected == "7" && failure?.actual == "3")
+    #expect(failure?.class == .damaged(chunk: nil), "it is sent again")
     for status in [403, 404, 409, 412] {
       let failure = #expect(throws: Failure.self) {
         try closing([try Self.status(status), try Self.status(404)])
       }
       #expect(failure?.class == .sessionGone, "an earlier MOVE may have done it")
     }
+  }
+
+  /// What has arrived of a large file is looked at before it replaces anything; what says nothing of it is no objection.
+  @Test func whatHasArrivedIsLookedAtBeforeTheMove() throws {
+    let upload = try upload()
+    var source = UploadSource(size: (1 << 20) + 1, contentType: "text/plain", chunkSize: 1 << 21)
+    source.key = Self.source().key
+    let session = try #require(upload.ownSession(for: source))
+    let request = try #require(upload.arrival(in: session, of: source))
+    #expect(request.method == "PROPFIND" && request.url.path == Self.temporaryPath)
+    #expect(
+      upload.arrival(in: session, of: Self.source()) == nil,
+      "a small file is told by its folder, behind its end")
+    func objection(_ answer: Response) -> Failure? { upload.objection(to: answer, in: session, of: source) }
+    let short = objection(try Self.multi(Self.item(Self.temporaryPath, size: 1000)))
+    #expect(short?.code == .lengthMismatch && short?.class == .damaged(chunk: nil) && short?.actual == "1000")
+    for silent in [
+      try Self.multi(Self.item(Self.temporaryPath, size: (1 << 20) + 1)), try Self.status(404),
+      try Self.status(405),
+      try Self.multi(Self.item(Self.temporaryPath)), try Self.multi(Self.item("/dav/in/x", size: 3)),
+    ] { #expect(objection(silent) == nil) }
   }
 
   @Test func aRefusedMoveIsTold() throws {

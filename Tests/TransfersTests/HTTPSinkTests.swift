@@ -117,6 +117,27 @@ struct HTTPSinkTests {
     #expect(put.transport.sent.isEmpty)
   }
 
+  /// A large file that has arrived short takes nobody's place.
+  @Test(arguments: [(1000, ["PROPFIND"]), (2 << 20, ["PROPFIND", "MOVE"])])
+  func whatHasArrivedIsLookedAt(_ size: Int, _ asked: [String]) async throws {
+    let bench = try UploadBench(WebDAVDriver()) { sent in
+      guard sent.method == "PROPFIND" else { return .status(201) }
+      let text = """
+        <D:multistatus xmlns:D="DAV:"><D:response><D:href>\(sent.path)</D:href><D:propstat><D:prop><D:resourcetype/>\
+        <D:getcontentlength>\(size)</D:getcontentlength></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>\
+        </D:response></D:multistatus>
+        """
+      return .status(207, [:], text)
+    }
+    let large = UploadSource(size: 2 << 20, contentType: "text/plain", chunkSize: 2 << 20)
+    let arrived = RemoteSession(id: ".haul-0123456789abcdef0123456789abcdef.tmp", chunkSize: 2 << 20)
+    let failure = try await UploadBench.failure {
+      _ = try await bench.sink.complete(arrived, source: large, chunks: [])
+    }
+    #expect(bench.transport.sent.map(\.method) == asked)
+    #expect(failure?.code == (asked.count == 1 ? .lengthMismatch : nil))
+  }
+
   @Test(arguments: [(204, nil), (404, nil), (410, nil), (403, .forbidden)] as [(Int, ErrorCode?)])
   func ending(_ status: Int, _ code: ErrorCode?) async throws {
     let bench = try UploadBench { _ in .status(status) }

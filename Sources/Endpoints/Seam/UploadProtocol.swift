@@ -34,6 +34,10 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   /// The same source without what the store refuses to keep, and nobody has asked for by name; nil where that is not why it
   /// refused.
   func reduced(_ source: UploadSource, after response: Response) -> UploadSource?
+  /// Asks what has arrived in a session before it is closed; nil where nothing tells, or where it is not worth a request.
+  func arrival(in session: RemoteSession, of source: UploadSource) -> Request?
+  /// Why the session is not to be closed, by that answer; nil where nothing speaks against it.
+  func objection(to response: Response, in session: RemoteSession, of source: UploadSource) -> Failure?
   /// Closes the session by several requests, the last answer of which goes to `finalized`; nil where `finalize` is all.
   func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)?
   /// Closes the session; nil where the last chunk does that.
@@ -70,6 +74,10 @@ extension UploadProtocol {
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }
   package func remedy(for response: Response, now: Double) -> (any Exchange)? { nil }
   package func reduced(_ source: UploadSource, after response: Response) -> UploadSource? { nil }
+  package func arrival(in session: RemoteSession, of source: UploadSource) -> Request? { nil }
+  package func objection(
+    to response: Response, in session: RemoteSession, of source: UploadSource
+  ) -> Failure? { nil }
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? { nil }
   package func chunkLimit(_ response: Response) -> Int64? { nil }
   package func listSessions() -> Request? { nil }

@@ -43,10 +43,7 @@ struct WebDAVClosing: Exchange {
       guard refused.status == 412, !mustBeNew else { return .end(refused) }
       let arrived = try file(response, at: temporary, now).size ?? size
       guard arrived == size else {
-        throw Failure(
-          .lengthMismatch,
-          "\(temporary) holds \(arrived) bytes of the \(size) that were sent; \(destination) is not replaced",
-          expected: String(size), actual: String(arrived))
+        throw WebDAVUpload.short(temporary, arrived, of: size, before: destination)
       }
       step = .askingDestination
       return .send(MultiStatus.ask(destination, depth: 0))

@@ -104,6 +104,41 @@ package struct WebDAVUpload: UploadProtocol {
   /// 409 says that the folder is not there (RFC 4918, 9.7.1); some servers say 404.
   private func lacksFolder(_ response: Response) -> Bool { [404, 409].contains(response.status) }
 
+  /// Bytes up to which a file is not looked at before it gets its name: a request more would be much for it.
+  private static let small: Int64 = 1 << 20
+
+  package func arrival(in session: RemoteSession, of source: UploadSource) -> Request? {
+    source.size > Self.small ? query(session, after: nil) : nil
+  }
+
+  package func objection(
+    to response: Response, in session: RemoteSession, of source: UploadSource
+  ) -> Failure? {
+    let place = temporary(session)
+    guard case .success(let there) = object(response, at: place, doing: "look at the temporary name", 0)
+    else { return nil }
+    if let size = there.size, size != source.size {
+      return Self.short(place, size, of: source.size, before: url)
+    }
+    for (algorithm, ours) in source.digests {
+      guard let theirs = there.digests[algorithm], theirs != ours else { continue }
+      return Failure(
+        .integrityMismatch, "\(place): the server's \(algorithm.rawValue) is \(theirs), the source's \(ours)",
+        expected: ours, actual: theirs)
+    }
+    return nil
+  }
+
+  /// What arrived is sent again.
+  static func short(
+    _ temporary: WebURL, _ arrived: Int64, of size: Int64, before destination: WebURL
+  ) -> Failure {
+    Failure(
+      .lengthMismatch,
+      "\(temporary) holds \(arrived) bytes of the \(size) that were sent; \(destination) is not replaced",
+      class: .damaged(chunk: nil), expected: String(size), actual: String(arrived))
+  }
+
   package func closing(_ session: RemoteSession, source: UploadSource) -> (any Exchange)? {
     WebDAVClosing(
       temporary(session), to: url, depth: depth, size: source.size, mustBeNew: source.mustBeNew)

@@ -262,6 +262,7 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func complete(
     _ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> UploadedFile {
+    try await checkArrival(in: session, of: source)
     let response: Response
     if let exchange = remote.closing(session, source: source) {
       response = try await run(exchange)
@@ -271,6 +272,17 @@ final class HTTPSink: RemoteSink {
       return remote.closed(session, receipt: nil)
     }
     return try remote.finalized(response, session: session, source: source, chunks: chunks, now: now).get()
+  }
+
+  /// Looks at what has arrived before it takes the place of what stands at the destination. An answer that fails says nothing:
+  /// the finished file is looked at as well.
+  private nonisolated(nonsending) func checkArrival(
+    in session: RemoteSession, of source: UploadSource
+  ) async throws {
+    guard let request = remote.arrival(in: session, of: source) else { return }
+    let response = try? await requester.once(request)
+    try Task.checkCancellation()
+    if let failure = response.flatMap({ remote.objection(to: $0, in: session, of: source) }) { throw failure }
   }
 
   func origin(ending session: RemoteSession) -> String? { remote.abort(session)?.url.origin }

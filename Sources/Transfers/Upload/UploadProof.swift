@@ -43,9 +43,11 @@ struct UploadProof {
     if let theirs = seen.size {
       record.check(Verification("size", .server, theirs == size ? .match : .mismatch))
       guard theirs == size else {
+        // A file that is sent again would not take the place of this one.
+        let isFinal = source.request.mustBeNew || scope.copiedBy == .service
         throw Failure(
           .lengthMismatch, "\(scope.sink.place) holds \(theirs) bytes of the \(size) that were sent",
-          expected: String(size), actual: String(theirs))
+          class: isFinal ? .permanent : .damaged(chunk: nil), expected: String(size), actual: String(theirs))
       }
     } else if isSeen {
       record.check(Verification("size", .server, .unavailable))
