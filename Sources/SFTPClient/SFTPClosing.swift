@@ -46,11 +46,9 @@ struct SFTPClosing {
     // Behind its end: some servers are still writing until then.
     let looked = try post(.linkStat(temporary.text))
     if case .status(let status) = try await set.value(), status.code != .ok {
-      remark(
-        Diagnostic(
-          .warning,
-          "\(upload.url): the server keeps neither the times nor the permissions of uploads: \(SFTPFailure.of(status, doing: "set them", at: "it").message)"
-        ))
+      let refusal = SFTPFailure.of(
+        status, doing: "set the upload's time and permissions", at: upload.url.description)
+      remark(Diagnostic(.warning, refusal.message))
     }
     if let synced { _ = try files.refused(try await synced.value(), "bring the upload to its disk") }
     _ = try files.refused(try await closed.value(), "close the upload")
@@ -70,6 +68,11 @@ struct SFTPClosing {
     let (old, new) = (temporary.text, upload.file.text)
     do {
       if mustBeNew {
+        if !files.connection.extensions.contains(.replacingRename),
+          try await Self.putBack(upload.aside(session), to: upload.file, files)
+        {
+          throw Failure(.destinationExists, "\(files.place): what an earlier try put aside is there again")
+        }
         try await files.done(.rename(old, to: new), Self.ending)
       } else if files.connection.extensions.contains(.replacingRename) {
         try await files.done(.replacingRename(old, to: new), Self.ending)
@@ -119,14 +122,18 @@ struct SFTPClosing {
   }
 
   /// Gives a file that was put aside its name again, where nothing else has it.
+  ///
+  /// - Returns: whether it has it again.
+  @discardableResult
   nonisolated(nonsending) static func putBack(_ aside: SFTPPath, to file: SFTPPath, _ files: SFTPFiles)
-    async throws
+    async throws -> Bool
   {
-    guard try await files.found(.linkStat(aside.text)) != nil else { return }
-    if try await files.found(.linkStat(file.text)) == nil {
-      try await files.done(.rename(aside.text, to: file.text), "put the old file back")
-    } else {
+    guard try await files.found(.linkStat(aside.text)) != nil else { return false }
+    guard try await files.found(.linkStat(file.text)) == nil else {
       try await files.done(.remove(aside.text), "remove the old file")
+      return false
     }
+    try await files.done(.rename(aside.text, to: file.text), "put the old file back")
+    return true
   }
 }
