@@ -22,7 +22,7 @@ package struct SFTPClient: SFTPService {
     let turn = try listing.turn(page, of: prefix)
     let access = SFTPAccess(self, listing.url, listing.trust, engine)
     return try await access.once("LIST", moving: nil) { files in
-      let names = try await files.names(in: turn.folder.text)
+      let names = try await files.tellKinds(of: try await files.names(in: turn.folder.text), in: turn.folder)
       var passed: [String] = []
       let page = try turn.listed(names) { path, kind in
         passed.append("`\(path)` is \(kind == .link ? "a symbolic link" : "neither a file nor a folder")")

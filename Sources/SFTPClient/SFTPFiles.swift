@@ -96,6 +96,30 @@ struct SFTPFiles: Sendable {
   }
 }
 
+extension SFTPFiles {
+  /// Looks at each entry of which the folder's own listing does not tell what it is. Where the server does not tell it at all,
+  /// what can be opened as a folder is one.
+  nonisolated(nonsending) func tellKinds(
+    of names: [SFTPReply.Name], in folder: SFTPPath
+  ) async throws -> [SFTPReply.Name] {
+    var names = names
+    for index in names.indices where names[index].attributes.kind == nil {
+      let name = names[index].bytes
+      guard name != [0x2E], name != [0x2E, 0x2E] else { continue }
+      let entry = folder.child(String(decoding: name, as: UTF8.self)).text
+      do {
+        names[index].attributes.mode = try await found(.linkStat(entry))?.mode
+        guard names[index].attributes.mode == nil else { continue }
+        try await open(.openFolder(entry), "look at `\(entry)`").close()
+        names[index].attributes.mode = 0o040000
+      } catch let failure as Failure where ![.networkUnreachable, .timeout].contains(failure.code) {
+        // A file, as far as anything tells.
+      }
+    }
+    return names
+  }
+}
+
 /// An open file or folder at a server.
 struct SFTPHandle: Sendable {
   let id: SFTPRequest.Handle

@@ -480,6 +480,17 @@ struct SFTPTests {
     #expect(!bench.exists("many") && !other.names().contains("many") && !other.names().contains("one"))
   }
 
+  /// A server that tells no permissions, and so not what is a folder.
+  @Test func aFolderWithoutPermissions() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .noModes)
+    try FileManager.default.createDirectory(atPath: server.folder + "/d/s", withIntermediateDirectories: true)
+    for name in ["a.bin", "s/b.bin"] { try SeededFile.make(server.folder + "/d/" + name, size: 1000) }
+    let run = try await bench.run(job(server.endpoint(), "{ id: all, download: \"files:d/\", to: d/ }"))
+    #expect(run.status == 0 && run.totals["completed"].int == 2, "\(run.errors)")
+    #expect(bench.exists("d/a.bin") && bench.exists("d/s/b.bin"))
+  }
+
   /// A folder whose end is told by no name at all.
   @Test func aFolderWithoutAnEnd() async throws {
     let bench = try Bench()

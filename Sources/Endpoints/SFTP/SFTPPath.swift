@@ -42,6 +42,9 @@ package struct SFTPPath: Sendable, Hashable {
     return SFTPPath(text: String(decoding: text.utf8[...slash], as: UTF8.self) + name, base: base)
   }
 
+  /// A name in this folder.
+  package func child(_ name: String) -> SFTPPath { SFTPPath(text: Self.join(text, name), base: base) }
+
   /// The folders between the base and the file, the deepest last.
   package var folders: [String] {
     var found: [String] = []

@@ -14,6 +14,8 @@ package enum SFTPFault: String, Sendable {
   case brokenReads
   /// A temporary file is removed while it is read, once; or another, shorter one takes its name.
   case removedAmid, replacedAmid
+  /// Folders are listed, and files told, without permissions and types.
+  case noModes
   /// Files are told to be a byte shorter than they are.
   case understates
   /// A folder's end is told as an answer without names.
@@ -65,6 +67,21 @@ package enum SFTPFault: String, Sendable {
             at = end
         return kept
 
+    def without_modes(body):
+        kept, at = body[:9], 9
+        if body[0] == 105: kept, at = body[:5], 5
+        while at < len(body):
+            if body[0] == 104:
+                end = at + 4 + len(text(body, at))
+                end += 4 + len(text(body, end))
+                kept, at = kept + body[at:end], end
+            flags, = struct.unpack_from('>I', body, at)
+            mode = at + 4 + 8 * (flags & 1) + 8 * (flags >> 1 & 1)
+            end = mode + 4 * (flags >> 2 & 1) + 8 * (flags >> 3 & 1)
+            kept += struct.pack('>I', flags & 11) + body[at + 4:mode] + body[mode + 4 * (flags >> 2 & 1):end]
+            at = end
+        return kept
+
     def answers(server):
         renames = read = 0
         for body in packets(server.stdout):
@@ -77,6 +94,7 @@ package enum SFTPFault: String, Sendable {
             if fault == 'understates' and kind == 105 and body[8] & 1:
                 size, = struct.unpack_from('>Q', body, 9)
                 body = body[:9] + struct.pack('>Q', max(0, size - 1)) + body[17:]
+            if fault == 'noModes' and kind in (104, 105): body = without_modes(body)
             if fault == 'endlessFolder' and question == 12 and kind == 101: body = bytes([104]) + id + bytes(4)
             give(body)
             renames += question == 18
