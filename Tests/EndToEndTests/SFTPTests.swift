@@ -415,7 +415,7 @@ struct SFTPTests {
     let server = try await SSHServer(.openssh, bench, fault: fault)
     try bench.source("a.bin", size: (4 << 20) + 7, seed: 1)
     try bench.writeJob(
-      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { bandwidth: 4MiB/s } }"))
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", policy: { bandwidth: 2MiB/s } }"))
     let running = try bench.start(bench.runArguments())
     let there = { () -> Int in
       let name = server.names().first ?? "none"
