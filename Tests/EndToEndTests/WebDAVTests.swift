@@ -16,9 +16,9 @@ struct WebDAVTests {
     ServedFolder.job(endpoint, transfers)
   }
 
-  private func files(_ server: DAVServer) throws -> [String: String] {
-    try ServedFolder.files(server.folder)
-  }
+  private func files(_ server: DAVServer) throws -> [String: String] { try files(server.folder) }
+
+  private func files(_ folder: String) throws -> [String: String] { try ServedFolder.files(folder) }
 
   private func served(_ make: Make) async throws -> ServedFolder {
     let bench = try Bench()
@@ -115,6 +115,21 @@ struct WebDAVTests {
           return max(0, sent - Int64(size) - 4096 * Int64(puts.count))
         })
     }
+  }
+
+  /// What a server stored cut short is sent again; a file that was there stays until all has arrived.
+  @Test(arguments: [(5000, 1, true), (2 << 20, 1, true), (2 << 20, 99, false)])
+  func whatArrivesShortIsSentAgain(_ size: Int, _ cuts: Int, _ arrives: Bool) async throws {
+    let bench = try Bench()
+    let server = try await CuttingDAV(bench, cuts: cuts)
+    try bench.source("a.bin", size: size)
+    if !arrives { try SeededFile.make(server.folder + "/a.bin", size: 10) }
+    let before = try files(server.folder)
+    let run = try await bench.run(
+      job("{ type: webdav, url: \"\(server.url)\" }", "{ id: up, upload: a.bin, to: \"files:a.bin\" }"))
+    #expect(run.state("up") == (arrives ? "completed" : "failed LENGTH_MISMATCH"), "\(run.errors)")
+    let sent = ["a.bin": try #require(try Sums.file(bench.job + "/a.bin"))]
+    #expect(try files(server.folder) == (arrives ? sent : before))
   }
 
   @Test(arguments: Make.allCases) func nothingIsLeftOfAnAbandonedUpload(_ make: Make) async throws {
