@@ -50,7 +50,15 @@ struct ChunkSizeChoiceTests {
   @Test func chunksThatHaveToBeHeld() throws {
     var streamed = choice(1 << 30, .bytes(64 << 20))
     streamed.mostHeld = 16 << 20
-    #expect(try taken(streamed).0 == 16 << 20)
+    #expect(
+      try taken(streamed)
+        == (
+          16 << 20,
+          ["chunks are 16777216 bytes in place of 67108864: they are held whole before they are sent"]
+        ))
+    var automatic = choice(1 << 40, .auto)
+    automatic.mostHeld = 16 << 20
+    #expect(try taken(automatic) == (16 << 20, []))
   }
 
   /// A stranger may have told the size.

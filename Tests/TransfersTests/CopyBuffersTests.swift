@@ -14,6 +14,10 @@ struct CopyBuffersTests {
   private static let large =
     [UInt8](repeating: 7, count: Int(part)) + [UInt8](repeating: 9, count: Int(part)) + pattern(1000)
 
+  /// No source vouches for it.
+  private static let unexpected = JobModel.Expectation(
+    digests: [.sha512: String(repeating: "0", count: 128)])
+
   /// Another server holds all of it: the chunks pass from one request to the other, several at once, and are proved as
   /// they would be.
   @Test(arguments: ["other:dst", "store:dst"]) func whereAnotherServerHoldsThem(_ destination: String)
@@ -38,6 +42,50 @@ struct CopyBuffersTests {
     let reads = outcome.sent.filter { $0.method == "GET" && $0.path == "/b/src" }
     let ranges = reads.compactMap { $0.headers["Range"] }
     #expect(ranges.count == 6 && Set(ranges).count == 3, "\(ranges)")
+  }
+
+  /// Parts that fit no buffer are read twice: what the source vouches for, and what the manifest expects, is compared before the
+  /// object appears.
+  @Test(arguments: [(false, false), (true, false), (false, true)])
+  func partsLargerThanTheBuffers(_ isDamaged: Bool, _ isUnexpected: Bool) async throws {
+    let (rig, source, store) = (try Rig(.copy, chunkSize: Self.part), CopyStore(), FakeStore())
+    try source.put("src", Self.large, checksum: .sha256)
+    let outcome = try await rig.run(
+      from: "store:src", to: "other:dst", expect: isUnexpected ? Self.unexpected : JobModel.Expectation(),
+      buffers: BufferBudget(bytes: 1 << 20)
+    ) { sent in
+      guard sent.url.host == "h" else { return store.response(sent) }
+      var reply = source.response(sent)
+      // The same in both readings.
+      if isDamaged, sent.headers["Range"]?.hasPrefix("bytes=0-") == true { reply.body[0] ^= 1 }
+      return reply
+    }
+    let isGood = !isDamaged && !isUnexpected
+    #expect(outcome.state == (isGood ? .completed : .failed))
+    #expect(outcome.code == (isGood ? nil : .integrityMismatch))
+    #expect(store["o/b/dst"]?.bytes == (isGood ? Self.large : nil))
+    let vouched = Verification("sha256-of-source", .server, isDamaged ? .mismatch : .match)
+    #expect(outcome.progress.verification.contains(vouched), "\(outcome.progress.verification)")
+    guard isGood else { return }
+    // The last part is held.
+    #expect(outcome.sent.count { $0.method == "GET" && $0.headers["Range"] != nil } == 5)
+  }
+
+  /// What an earlier attempt copied is read again for the manifest's digest before the object appears.
+  @Test func aResumedCopyOfOtherBytesThanExpected() async throws {
+    let (rig, store) = (try Rig(.copy, chunkSize: Self.part), FakeStore())
+    store.put("h/b/src", Self.large)
+    let killed = try await rig.run(
+      from: "store:src", to: "other:dst",
+      stopAfter: { event in
+        guard case .chunk = event else { return false }
+        return true
+      }, response: { store.response($0) })
+    #expect(killed.state == .paused(.interrupted) && killed.progress.session != nil)
+    let next = try await rig.run(from: "store:src", to: "other:dst", expect: Self.unexpected) {
+      store.response($0)
+    }
+    #expect(next.code == .integrityMismatch && store["o/b/dst"] == nil)
   }
 
   /// Chunks that wait for their turn behind one that never comes do not wait for ever.

@@ -66,11 +66,13 @@ final class CopyDigests {
     try await passing?.add(loan, at: offset)
   }
 
-  /// Reads a chunk for its digests in its turn: the bytes pass, and are not kept.
+  /// Reads a chunk for its digests: the bytes pass, and are not kept.
+  ///
+  /// - Parameter inOrder: waits for its turn, so that the digests of the whole are known in the end.
   nonisolated(nonsending) func pass(
-    _ range: Range<Int64>, _ algorithms: [DigestAlgorithm], _ reader: CopyReader
+    _ range: Range<Int64>, _ algorithms: [DigestAlgorithm], _ reader: CopyReader, inOrder: Bool
   ) async throws -> [DigestAlgorithm: String] {
-    let (passing, digests) = (passing, try DigestSet(Set(algorithms.map(\.kind))))
+    let (passing, digests) = (inOrder ? self.passing : nil, try DigestSet(Set(algorithms.map(\.kind))))
     let isInTurn = await passing?.takeTurn(at: range.lowerBound) ?? false
     do {
       try Task.checkCancellation()
@@ -127,6 +129,12 @@ final class CopyDigests {
     let abilities = scope.traits.abilities(of: size)
     let isWhole = abilities.order == .any && abilities.fileDigests.contains(.crc64nvme)
     return isWhole && abilities.chunkDigests.contains(.crc64nvme) ? .crc64nvme : nil
+  }
+
+  /// The source, the manifest or the sink says a digest of the whole that those of the chunks do not make.
+  var isAwaited: Bool {
+    scope.traits.abilities(of: size).fileDigests.union(object.digests.keys).union(scope.expect.digests.keys)
+      .contains { $0 != chunkDigest }
   }
 
   /// Digests of the whole, as far as they are known.

@@ -155,13 +155,12 @@ final class CopySource: SendingFile, SendingDigests {
   nonisolated(nonsending) func checkExpected(
     _ told: [DigestAlgorithm: String] = [:], mayRead: Bool
   ) async throws {
-    var told = told
     let unknown = digests.unknown(told)
     if mayRead, !unknown.isEmpty {
       scope.record.warn(
         "the source is read once more: nothing else tells \(unknown.map(\.rawValue).sorted().joined(separator: ", ")) of what earlier attempts copied"
       )
-      told.merge(try await of(0..<size, unknown)) { $1 }
+      try await learn(unknown)
     }
     try digests.checkExpected(told)
   }
@@ -188,26 +187,32 @@ final class CopySource: SendingFile, SendingDigests {
     _ chunk: UploadChunk, hashing algorithms: [DigestAlgorithm]
   ) async throws {
     let (range, budget, server) = (chunk.range, scope.context.uploads.budget, scope.sink.origin)
-    guard !isByService, range.count <= budget.capacity, !range.isEmpty else { return }
-    let isWhole = range == 0..<size
+    guard !isByService, !range.isEmpty else { return }
+    let (isWhole, fits) = (range == 0..<size, range.count <= budget.capacity)
     if isWhole, let whole {
       self.whole = nil
       return try await take(whole, chunk)
     }
     // A pipe hashes all bytes, or those that are read twice: what else passes through one would go unproved.
     let canPass = isWhole || !isStreamed && !algorithms.isEmpty
-    if let loan = try await budget.room(range.count, for: server, canDoWithout: canPass) {
+    if fits, let loan = try await budget.room(range.count, for: server, canDoWithout: canPass) {
       return try await hold(chunk, in: loan)
     }
-    guard !isWhole else { return }
+    guard canPass, !algorithms.isEmpty else { return }
+    // All of it is hashed once more on its way, and compared before its last byte goes on.
+    guard !isWhole else {
+      hashed[range] = try await reader.digests(of: range, algorithms)
+      return
+    }
     do {
-      hashed[range] = try await digests.pass(range, algorithms, reader)
+      hashed[range] = try await digests.pass(
+        range, algorithms, reader, inOrder: fits || digests.isAwaited)
       hasRanges = hasRanges || !isStreamed
     } catch let failure as Failure
       where failure.class == .rangesUnserved
     {
       try becomeStream(after: failure)
-      guard let loan = try await budget.room(range.count, for: server) else { return }
+      guard fits, let loan = try await budget.room(range.count, for: server) else { return }
       try await hold(chunk, in: loan)
     }
   }
@@ -251,6 +256,15 @@ final class CopySource: SendingFile, SendingDigests {
     try await stream.fill(loan, range, of: object) { feed(whole, $0) }
   }
 
+  /// The largest chunks that may be asked for, in bytes; nil where any may. What is larger than the budget passes through a
+  /// pipe, and is read for its digests before: ranges of a source, to a destination that takes digests.
+  ///
+  /// - Parameter wanted: the manifest's `chunk_size`.
+  func mostHeld(_ wanted: ChunkSize) -> Int64? {
+    let isHashed = !scope.traits.abilities(of: size).chunkDigests.isEmpty || scope.traits.etagsMayBeMD5
+    return isStreamed || !isHashed || wanted == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
+  }
+
   /// The chunk is here: its digests cost no reading.
   func holds(_ chunk: UploadChunk) -> Bool { held[chunk.index] != nil }
 
@@ -288,8 +302,9 @@ final class CopySource: SendingFile, SendingDigests {
     }
     // What was hashed before the body is what has to pass.
     // A CRC guards against accident alone.
-    let strong = chunk.digests.first { $0.key.isCryptographic }
-    let expected = strong ?? chunk.digests.min { $0.key.rawValue < $1.key.rawValue }
+    let known = chunk.digests.isEmpty ? hashed[chunk.range] ?? [:] : chunk.digests
+    let strong = known.first { $0.key.isCryptographic }
+    let expected = strong ?? known.min { $0.key.rawValue < $1.key.rawValue }
     let wanted = PipedRange(chunk.range, isStream: false, expected: expected.map { ($0.key, $0.value) })
     // It is the half that waits for its connection.
     scope.requester.isPaired = false

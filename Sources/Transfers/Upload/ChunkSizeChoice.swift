@@ -21,7 +21,7 @@ struct ChunkSizeChoice {
   var rate: Double?
   /// The largest chunks that the server has agreed to in this run.
   var limit: Int64?
-  /// The largest that can be held whole; nil where they need not be.
+  /// The largest that can be held whole, in bytes; nil where they need not be.
   var mostHeld: Int64?
 
   /// - Parameter warn: told what the manifest's size had to give way to.
@@ -52,7 +52,14 @@ struct ChunkSizeChoice {
     var wanted = settings.chunkSize.bytes(
       of: size, chosen: begun, rate: rate, least: abilities.minimumChunk, most: abilities.maximumChunks)
     if settings.chunkSize == .auto, begun == nil, let limit { wanted = min(wanted, limit) }
-    if let mostHeld, abilities.minimumChunk <= mostHeld { wanted = min(wanted, mostHeld) }
+    if let mostHeld, abilities.minimumChunk <= mostHeld, mostHeld < wanted {
+      if settings.chunkSize != .auto, mostHeld < size {
+        warn(
+          "chunks are \(mostHeld) bytes in place of \(wanted): they are held whole before they are sent",
+          "set `chunk_size: \(mostHeld)` to say so yourself")
+      }
+      wanted = mostHeld
+    }
     if let most = mostUnderBudget, most < min(wanted, size) {
       warn("chunks are \(most) bytes in place of \(wanted): a spent budget throws away those under way", nil)
       wanted = most

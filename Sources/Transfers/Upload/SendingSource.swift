@@ -44,10 +44,7 @@ final class SendingSource {
       begun: progress.session?.chunkSize ?? (scope.record.hasChunks ? progress.automaticChunk : nil),
       rate: scope.context.rate(for: scope.record.transfer),
       limit: scope.context.uploads.chunkLimits[scope.sink.origin],
-      mostHeld: copy.flatMap {
-        // Ranges can be read a second time; a stream's chunks have to be held.
-        $0.isStreamed || settings.chunkSize == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
-      })
+      mostHeld: copy?.mostHeld(settings.chunkSize))
     let chunkSize: Int64
     if scope.copiedBy == .service {
       chunkSize = try progress.session?.chunkSize ?? Self.serviceChunk(of: size, scope)
@@ -246,7 +243,8 @@ final class SendingSource {
   nonisolated(nonsending) func checkExpectedDigests() async throws {
     guard let copy else { return try checkExpected(try await digests.whole()) }
     _ = try await copy.whole()
-    try await copy.checkExpected(mayRead: false)
+    // What the server will not tell either is read once more now, rather than behind the file's appearance.
+    try await copy.checkExpected(mayRead: !abilities.fileDigests.isSuperset(of: scope.expect.digests.keys))
   }
 
   /// Compares the source's digests with those that the manifest expects.
