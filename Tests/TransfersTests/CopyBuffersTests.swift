@@ -71,6 +71,35 @@ struct CopyBuffersTests {
     #expect(outcome.sent.count { $0.method == "GET" && $0.headers["Range"] != nil } == 5)
   }
 
+  /// A store that answers with nothing but ETags: what came damaged is sent again, also where it fits no buffer.
+  @Test(arguments: [true, false]) func damageThatAnETagTells(_ isInParts: Bool) async throws {
+    let rig = try Rig(.copy, chunkSize: Self.part) { $0.verify = .required }
+    let (source, store) = (FakeStore(), FakeStore())
+    let isBegun = Mutex(false)
+    let bytes = isInParts ? Self.large : pattern(2 << 20)
+    source.put("h/b/src", bytes)
+    let outcome = try await rig.run(
+      from: "store:src", to: "other:dst", buffers: BufferBudget(bytes: 1 << 20)
+    ) { sent in
+      guard sent.url.host == "o" else { return source.response(sent) }
+      var arrived = sent
+      let isFirst =
+        sent.method == "PUT"
+        && isBegun.withLock { begun in
+          defer { begun = true }
+          return !begun
+        }
+      if isFirst { arrived.body[0] ^= 1 }
+      var reply = store.response(arrived)
+      for name in ["x-amz-checksum-crc64nvme", "x-amz-checksum-type"] { reply.headers.remove(name) }
+      return reply
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(store["o/b/dst"]?.bytes == bytes)
+    let proof = Verification(isInParts ? "md5-of-parts" : "md5", .server, .match)
+    #expect(outcome.progress.verification.contains(proof), "\(outcome.progress.verification)")
+  }
+
   /// What an earlier attempt copied is read again for the manifest's digest before the object appears.
   @Test func aResumedCopyOfOtherBytesThanExpected() async throws {
     let (rig, store) = (try Rig(.copy, chunkSize: Self.part), FakeStore())

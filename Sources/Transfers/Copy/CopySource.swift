@@ -182,7 +182,7 @@ final class CopySource: SendingFile, SendingDigests {
 
   /// Brings a chunk here, where it fits the budget.
   ///
-  /// - Parameter algorithms: of the digests that go before its body.
+  /// - Parameter algorithms: of the digests that go before its body, and of those that its answer may be compared with.
   nonisolated(nonsending) func hold(
     _ chunk: UploadChunk, hashing algorithms: [DigestAlgorithm]
   ) async throws {
@@ -265,8 +265,10 @@ final class CopySource: SendingFile, SendingDigests {
     return isStreamed || !isHashed || wanted == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
   }
 
-  /// The chunk is here: its digests cost no reading.
-  func holds(_ chunk: UploadChunk) -> Bool { held[chunk.index] != nil }
+  /// The chunk's MD5 costs no reading: it is here, or was read for its digests.
+  func knowsMD5(of chunk: UploadChunk) -> Bool {
+    held[chunk.index] != nil || hashed[chunk.range]?[.md5] != nil
+  }
 
   /// The sink has the chunk, or will not have it.
   func release(_ chunk: UploadChunk) {

@@ -9,6 +9,8 @@ final class ChunkProofs {
   private let source: SendingSource
   /// By offset: the digest by which the answer to a body showed that the server took what was sent.
   private var proved: [Int64: DigestAlgorithm] = [:]
+  /// The store answers with digests: no MD5 is taken for its ETags.
+  private var answersDigests = false
 
   init(_ scope: UploadScope, _ source: SendingSource) { (self.scope, self.source) = (scope, source) }
 
@@ -23,6 +25,15 @@ final class ChunkProofs {
     return isOnlyTry || scope.context.uploads.etags[scope.endpointName] != nil ? wanted + [.md5] : wanted
   }
 
+  /// The digests that are taken of a body that is read before it is sent: the MD5 too, where nothing but an ETag may prove it.
+  func readDigests(in session: RemoteSession?) -> [DigestAlgorithm] {
+    let along = bodyDigests(in: session)
+    guard scope.traits.etagsMayBeMD5, scope.settings.verify != .size, !answersDigests,
+      !along.contains(.md5), scope.context.uploads.etags[scope.endpointName] != .other
+    else { return along }
+    return along + [.md5]
+  }
+
   /// Notes what the answer to a body proved of it.
   ///
   /// - Throws: `INTEGRITY_MISMATCH` where the store took other bytes.
@@ -33,13 +44,14 @@ final class ChunkProofs {
     let told = receipt.digests.keys.filter { chunk.digests[$0] != nil }
     if let algorithm = told.min(by: { $0.rawValue < $1.rawValue }) {
       proved[chunk.range.lowerBound] = algorithm
+      answersDigests = true
       return
     }
     // A digest of the whole is compared at the end.
     guard scope.settings.verify != .size, let theirs = receipt.likelyMD5, !isWhole || receipt.digests.isEmpty
     else { return }
     let along = chunk.digests[.md5]
-    guard along != nil || source.copy?.holds(chunk) ?? true else { return }
+    guard along != nil || source.copy?.knowsMD5(of: chunk) ?? true else { return }
     let read = along == nil ? try await source.digests.of(chunk.range, [.md5])[.md5] : along
     switch scope.context.uploads.etags.judge(
       scope.endpointName, matches: read == theirs, wentAlong: along != nil)

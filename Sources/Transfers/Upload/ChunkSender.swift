@@ -20,7 +20,7 @@ struct ChunkSender {
     // Outside of the tries to send it: what a source refuses says nothing of the sink.
     // Before it is held: those behind it wait for it, also where it never comes.
     defer { source.copy?.release(chunk) }
-    try await source.copy?.hold(chunk, hashing: proofs.bodyDigests(in: session))
+    try await source.copy?.hold(chunk, hashing: proofs.readDigests(in: session))
     var sending = ChunkSending(chunk, mayHoldMore: mayHoldMore)
     do {
       return try await scope.requester.retrying { tries in
