@@ -144,6 +144,27 @@ struct UploadAttributesTests {
     #expect(next.progress.attributes.lost.isEmpty && store.state.withLock { $0.opened == 2 })
   }
 
+  /// A source that is replaced while it is copied: all that is said of the object is the new one's.
+  @Test(arguments: [PreserveRule.available, .none]) func aSourceThatIsReplaced(_ rule: PreserveRule)
+    async throws
+  {
+    let (rig, store) = (try Self.rig(rule), Self.store(Self.large))
+    let newer: [UInt8] = Self.large.reversed()
+    let outcome = try await rig.run(from: "store:src", to: "other:dst") { sent in
+      let isSecond = sent.headers["Range"]?.hasPrefix("bytes=\(Self.part)-") == true
+      if isSecond, store["h/b/src"]?.bytes != newer {
+        store.put("h/b/src", newer, ["Content-Type": "text/z", "x-amz-meta-owner": "bo"])
+      }
+      return store.response(sent)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    let (object, isKept) = (try #require(store["o/b/dst"]), rule == .available)
+    #expect(object.bytes == newer && object.tags.isEmpty)
+    #expect(object.headers["Content-Type"] == (isKept ? "text/z" : "application/octet-stream"))
+    #expect(object.headers["x-amz-meta-owner"] == (isKept ? "bo" : nil))
+    #expect(outcome.progress.attributes.preserved == (isKept ? [.contentType, .metadata] : []))
+  }
+
   /// Words of rows may be others in each attempt: the upload comes to its end all the same.
   @Test func wordsThatAlwaysChange() async throws {
     let (rig, store) = (try Self.rig(.available), Self.store(Self.large))

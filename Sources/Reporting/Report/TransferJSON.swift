@@ -160,7 +160,10 @@ struct TransferJSON {
   /// What the server said, the manifest asks for, or haul chose by the source's extension.
   private func contentType(_ transfer: LedgerTransfer) -> String? {
     if let known = transfer.progress.remote.contentType ?? transfer.settings.contentType { return known }
-    if let object = transfer.progress.sourceObject { return object.contentType }
+    if let object = transfer.progress.sourceObject {
+      let isKept = transfer.settings.preserve.asks(for: .contentType)
+      return isKept ? object.contentType : ContentTypes.of(transfer.source.text)
+    }
     guard transfer.settings.direction == .upload, case .local(let path) = transfer.source else { return nil }
     return ContentTypes.of(path)
   }

@@ -27,9 +27,13 @@ final class SendingSource {
   }
 
   convenience init(_ copy: CopySource, _ path: String, _ scope: UploadScope) throws {
-    let told = scope.settings.preserve.asks(for: .contentType) ? copy.object.contentType : nil
-    let type = scope.settings.contentType ?? told ?? ContentTypes.of(path)
-    try self.init(copy, copy, type, copy: copy, scope)
+    try self.init(copy, copy, Self.contentType(of: copy.object, path, scope), copy: copy, scope)
+  }
+
+  /// The content type that a copy's object is sent with.
+  private static func contentType(of object: RemoteObject, _ path: String, _ scope: UploadScope) -> String {
+    let told = scope.settings.preserve.asks(for: .contentType) ? object.contentType : nil
+    return scope.settings.contentType ?? told ?? ContentTypes.of(path)
   }
 
   private init(
@@ -124,7 +128,10 @@ final class SendingSource {
     if let file = try local?.reopened() {
       (local, self.file, digests) = (file, file, Self.digests(of: file, scope))
     }
-    try await copy?.reopen()
+    if let copy {
+      try await copy.reopen()
+      request.contentType = Self.contentType(of: copy.object, scope.record.transfer.source.text, scope)
+    }
     try describe()
     // Its parts are made for its size; what damage has made smaller stays so.
     if scope.copiedBy == .service, scope.record.progress.chunkSize == nil {
