@@ -120,6 +120,27 @@ struct StoreCopyTests {
     #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
   }
 
+  /// Another object takes the name while chunks are read: the version that was begun with is copied on in the same session,
+  /// whether its chunks are held or pass.
+  @Test(arguments: [16 << 20, 500]) func aVersionIsReadOn(_ buffers: Int) async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Rig(.copy) { $0.policy.chunksInFlight = 1 }
+    try store.put("big", bytes)
+    let outcome = try await rig.run(
+      from: "store:big", to: "api:a.txt", buffers: BufferBudget(bytes: buffers)
+    ) { sent in
+      guard sent.path.hasPrefix("/b/") else { return server.response(sent) }
+      let reply = store.response(sent)
+      if sent.headers["Range"]?.hasPrefix("bytes=3000-") == true, store.bytes("big") == bytes {
+        try? store.put("big", pattern(5_300, seed: 2))
+      }
+      return reply
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
+    #expect(outcome.progress.sourceObject?.isPinned == true && outcome.progress.freshStarts == 0)
+  }
+
   /// Killed behind the only request, whose store tells another digest than its source: it is not taken for a stranger's.
   @Test(arguments: [ExistsRule.keep, .fail], [false, true])
   func theOnlyRequestsAnswerIsLost(_ exists: ExistsRule, isStrangers: Bool) async throws {

@@ -56,8 +56,7 @@ struct CopyLook {
       seen = try await source.probe()
     }
     if let begun, !begun.isSameVersion(as: seen), let pinned = source.pinned(begun) {
-      record.warn(
-        "the source changed: its version \(begun.version ?? ""), which was begun with, is copied on")
+      warn(copiesOn: begun)
       seen = pinned
     }
     guard seen.size != nil else {
@@ -67,6 +66,10 @@ struct CopyLook {
         class: .permanent)
     }
     return seen
+  }
+
+  func warn(copiesOn begun: RemoteObject) {
+    record.warn("the source changed: its version \(begun.version ?? ""), which was begun with, is copied on")
   }
 
   /// An object of the record's with its attributes, which the record does not keep.

@@ -8,6 +8,8 @@ struct CopyReader {
   let origin: CopyOrigin
   let scope: UploadScope
   let object: RemoteObject
+  /// The object as it was first seen, where another one has taken its name and the store keeps versions.
+  var pinned: () -> RemoteObject? = { nil }
 
   /// Reads a range; what a broken connection brought is kept, and only the rest asked for again.
   ///
@@ -16,7 +18,7 @@ struct CopyReader {
     _ range: Range<Int64>, _ use: @escaping (UnsafeRawBufferPointer, Int64) -> Void
   ) async throws {
     guard !range.isEmpty else { return }
-    var (reached, before) = (range.lowerBound, range.lowerBound)
+    var (reached, before, object) = (range.lowerBound, range.lowerBound, self.object)
     var untied = 0
     defer { scope.record.count(origin.requester.takeTally()) }
     try await origin.requester.retrying { _ in
@@ -29,7 +31,14 @@ struct CopyReader {
         use(bytes, reached)
         reached += Int64(bytes.count)
       }
-      untied = try await isTied(reached..<range.upperBound, receiver, after: untied) ? 0 : untied + 1
+      switch try await take(reached..<range.upperBound, of: object, receiver, after: untied) {
+      case .read: untied = 0
+      case .untied: untied += 1
+      case .overtaken(let failure):
+        guard reached < range.upperBound, let version = pinned() else { throw failure }
+        object = version
+        return .more
+      }
       guard reached < range.upperBound else { return .done(()) }
       // A server may answer with less than was asked for; it must answer with something.
       guard reached > before || untied > 0 else {
@@ -42,19 +51,28 @@ struct CopyReader {
     }
   }
 
-  /// - Returns: false where it came without the ETag that ties it to others: one back end of many may not tell it.
-  private nonisolated(nonsending) func isTied(
-    _ range: Range<Int64>, _ receiver: RangeReceiver, after untied: Int
-  ) async throws -> Bool {
+  private enum Answer {
+    case read
+    /// Without the ETag that ties it to other ranges: one back end of many may not tell it.
+    case untied
+    /// Another object has the name now.
+    case overtaken(Failure)
+  }
+
+  private nonisolated(nonsending) func take(
+    _ range: Range<Int64>, of object: RemoteObject, _ receiver: RangeReceiver, after untied: Int
+  ) async throws -> Answer {
     do {
       try await origin.source.read(range, of: object, wantsDigest: false, into: receiver)
     } catch is RangeReceiver.Enough {
-    } catch let failure as Failure
-      where failure.class == .rangesUnserved && failure.expected != nil && untied + 1 < Fetch.mostUntied
-    {
-      return false
+    } catch let failure as Failure {
+      switch failure.class {
+      case .rangesUnserved where failure.expected != nil && untied + 1 < Fetch.mostUntied: return .untied
+      case .sourceChanged where !object.isPinned: return .overtaken(failure)
+      default: throw failure
+      }
     }
-    return true
+    return .read
   }
 
   nonisolated(nonsending) func read(

@@ -53,7 +53,9 @@ final class CopySource: SendingFile, SendingDigests {
   private var version: CopyVersion {
     CopyVersion(object: object, attempt: "\(scope.context.run.id) \(scope.record.progress.attempts)")
   }
-  private var reader: CopyReader { CopyReader(origin: origin, scope: scope, object: object) }
+  private var reader: CopyReader {
+    CopyReader(origin: origin, scope: scope, object: object) { [self] in pinned() }
+  }
 
   // MARK: What it is
 
@@ -89,6 +91,17 @@ final class CopySource: SendingFile, SendingDigests {
     digests = try CopyDigests(of: object, origin, scope)
     isStreamed = !isByService && (isStreamed || object.servesRanges == false || !object.isTied)
     scope.record.note(.copying(object, scope.copiedBy))
+  }
+
+  /// The version that was begun with, to be read on; nil where none is kept.
+  private func pinned() -> RemoteObject? {
+    // Another chunk may have found it out as well.
+    guard !object.isPinned else { return object }
+    guard let pinned = origin.source.pinned(object) else { return nil }
+    look.warn(copiesOn: object)
+    object = pinned
+    scope.record.note(.copying(object, scope.copiedBy))
+    return object
   }
 
   /// - Throws: where ranges came whose version nobody names any more: what the stream brings may be another one's.
@@ -328,7 +341,7 @@ final class CopySource: SendingFile, SendingDigests {
       if !piped.isStream { pours -= 1 }
       origin.requester.isPaired = pours > 0
     }
-    await PipeFeeder(origin: origin, scope: scope, object: object, digests: digests)
+    await PipeFeeder(origin: origin, scope: scope, object: object, digests: digests) { [self] in pinned() }
       .pour(piped, into: pipe) { try await self.checkWhole() }
   }
 

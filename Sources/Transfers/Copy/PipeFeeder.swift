@@ -9,6 +9,8 @@ struct PipeFeeder {
   let scope: UploadScope
   let object: RemoteObject
   let digests: CopyDigests
+  /// As of a `CopyReader`.
+  var pinned: () -> RemoteObject? = { nil }
 
   /// What breaks it is told by the pipe.
   ///
@@ -17,6 +19,7 @@ struct PipeFeeder {
     _ piped: PipedRange, into pipe: BytePipe, check: nonisolated(nonsending) () async throws -> Void
   ) async {
     let (wanted, isWhole) = (piped.range, piped.range == 0..<(object.size ?? 0))
+    var hasCome = false
     do {
       let digest = try piped.expected.map { try StreamingDigest($0.algorithm.kind) }
       let receiver = RangeReceiver(wanted, of: object, at: origin.source.place) { _ in
@@ -24,6 +27,7 @@ struct PipeFeeder {
         if isWhole, !piped.isStream { digests.update(bytes) }
         digest?.update(bytes)
         pipe.write(bytes)
+        hasCome = true
       }
       do {
         try await origin.source.read(
@@ -38,7 +42,13 @@ struct PipeFeeder {
       if isWhole, !piped.isStream { try await check() }
       pipe.end(nil)
     } catch {
-      pipe.end(error)
+      // None of it has gone on.
+      if !hasCome, !object.isPinned, Failure(error).class == .sourceChanged, let version = pinned() {
+        await PipeFeeder(origin: origin, scope: scope, object: version, digests: digests)
+          .pour(piped, into: pipe, check: check)
+      } else {
+        pipe.end(error)
+      }
     }
     scope.record.count(origin.requester.takeTally())
   }
