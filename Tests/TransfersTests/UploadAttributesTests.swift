@@ -210,4 +210,40 @@ struct UploadAttributesTests {
     #expect(store["o/b/dst"]?.tags == ["t=v"] && outcome.progress.attributes.preserved == [.tags])
     #expect(outcome.progress.attributes.lost.isEmpty)
   }
+
+  /// The same bytes are there, as another tool has stored them: they are adopted, and what they lack is said.
+  @Test(arguments: [true, false]) func whatAnAdoptedObjectLacks(_ hasAll: Bool) async throws {
+    let (rig, store) = (try Self.rig(.available), Self.store(pattern(100)))
+    var headers: HeaderList = ["Content-Type": "text/x"]
+    if hasAll {
+      headers.append("x-amz-tagging", "t=v")
+      headers.append("x-amz-meta-owner", "anna")
+    }
+    store.put("o/b/dst", pattern(100), headers)
+    let outcome = try await Self.run(rig, store)
+    #expect(outcome.state == .upToDate(.adopted) && !outcome.sent.contains { $0.method == "PUT" })
+    let kept = outcome.progress.attributes
+    #expect(kept.preserved == (hasAll ? [.contentType, .metadata, .tags] : [.contentType]))
+    #expect(kept.lost == (hasAll ? [] : [.metadata, .tags]))
+  }
+
+  /// What the transfer itself gives its object is moved for, and is there for the next job.
+  @Test func whatTheManifestGives() async throws {
+    let changes: [(change: (inout TransferSettings) -> Void, isTold: Bool)] = [
+      ({ $0.given.metadata = ["team": "blue"] }, true), ({ $0.given.tags = ["t": "w"] }, true),
+      ({ $0.contentType = "text/y" }, true), ({ $0.given.storageClass = "STANDARD" }, true),
+      // The fake tells no class.
+      ({ $0.given.storageClass = "STANDARD_IA" }, false),
+    ]
+    for (number, (change, isTold)) in changes.enumerated() {
+      let store = Self.store(pattern(100))
+      store.put(
+        "o/b/dst", pattern(100),
+        ["Content-Type": "text/x", "x-amz-tagging": "t=v", "x-amz-meta-owner": "anna"])
+      let first = try await Self.run(try Self.rig(.available), store, changing: change)
+      #expect(first.state == (number == 3 ? .upToDate(.adopted) : .completed), "\(number)")
+      let next = try await Self.run(try Self.rig(.available), store, changing: change)
+      #expect(next.state == (isTold ? .upToDate(.adopted) : .completed), "\(number)")
+    }
+  }
 }

@@ -161,6 +161,54 @@ struct UploadAttributes {
     try AttributePlan.check(kept.lost, rule, "\(scope.sink.place) took the file, and dropped")
   }
 
+  /// Compares what the destination tells of an object that is there already with what would be sent, and notes what it has
+  /// and lacks.
+  ///
+  /// - Returns: whether it has what the manifest itself gives the object, and the attributes that may not be lost.
+  /// - Throws: `ATTRIBUTES_LOST` where one can't go along at all.
+  nonisolated(nonsending) func adopt(_ found: RemoteObject) async throws -> Bool {
+    guard try await hasGiven(found) else { return false }
+    try await decide()
+    var kept = record.progress.attributes
+    // What is not told of it is not claimed.
+    var lacking = Set(missing(in: found).map(\.attribute)).union(
+      kept.preserved.subtracting(destination.tells))
+    if found.contentType == nil { lacking.insert(.contentType) }
+    if kept.preserved.contains(.tags), !lacking.contains(.tags), try await !hasTags(sentTags) {
+      lacking.insert(.tags)
+    }
+    lacking.formIntersection(kept.preserved)
+    guard lacking.isDisjoint(with: rule.demanded) else {
+      record.note(.attributes(KeptAttributes()))
+      return false
+    }
+    kept.preserved.subtract(lacking)
+    if !rule.isImplied { kept.lost.formUnion(lacking) }
+    record.note(.attributes(kept))
+    return true
+  }
+
+  /// What stands there has what the manifest itself gives the object, as far as that is told.
+  private nonisolated(nonsending) func hasGiven(_ found: RemoteObject) async throws -> Bool {
+    let (given, takes, there) = (source.request.given, destination.takes, found.attributes)
+    if let wanted = scope.settings.contentType, let type = found.contentType,
+      destination.tells.contains(.contentType), !Self.isSameType(type, wanted)
+    {
+      return false
+    }
+    if takes.contains(.metadata), given.metadata.contains(where: { there.metadata[$0.key] != $0.value }) {
+      return false
+    }
+    // S3 tells no class of an object in the standard one.
+    if takes.contains(.storageClass), let wanted = given.storageClass,
+      wanted != there.storageClass ?? "STANDARD"
+    {
+      return false
+    }
+    guard takes.contains(.tags), !given.tags.isEmpty else { return true }
+    return try await hasTags(given.tags)
+  }
+
   /// Notes that the content type was not kept where the destination tells of another one.
   ///
   /// - Parameter seen: as of `prove`.
@@ -278,13 +326,17 @@ struct UploadAttributes {
     return bare(one).elementsEqual(bare(other))
   }
 
+  private var sentTags: [String: String] {
+    (source.request.preserved.tags ?? [:]).merging(source.request.given.tags) { $1 }
+  }
+
+  private nonisolated(nonsending) func hasTags(_ wanted: [String: String]) async throws -> Bool {
+    guard case .success(let there)? = try await scope.sink.tags() else { return false }
+    return wanted.allSatisfy { there[$0.key] == $0.value }
+  }
+
   private nonisolated(nonsending) func proveTags(_ kept: inout KeptAttributes) async throws {
-    let sent = (source.request.preserved.tags ?? [:]).merging(source.request.given.tags) { $1 }
-    if case .success(let there)? = try await scope.sink.tags(),
-      sent.allSatisfy({ there[$0.key] == $0.value })
-    {
-      return
-    }
+    guard try await !hasTags(sentTags) else { return }
     kept.preserved.remove(.tags)
     kept.lost.insert(.tags)
   }

@@ -69,33 +69,15 @@ struct UploadSettling {
     let mine = try await source.digests.whole(also: told.keys)
     if source.copy == nil { try source.checkExpected(mine) }
     let known = told.filter { mine[$0.key] != nil }
-    guard !known.isEmpty, known.allSatisfy({ mine[$0.key] == $0.value }), try await hasDemanded(object) else {
-      return false
-    }
+    guard !known.isEmpty, known.allSatisfy({ mine[$0.key] == $0.value }),
+      try await UploadAttributes(scope: scope, source: source).adopt(object)
+    else { return false }
     for algorithm in known.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       record.check(Verification(algorithm.rawValue, .server, .match))
     }
     source.complete(scope.traits.file(object), digests: mine)
     record.note(.reused(source.request.size))
     record.note(.completed(at: scope.context.client.clock.now()))
-    return true
-  }
-
-  /// What stands there has the attributes that may not be lost.
-  ///
-  /// - Throws: `ATTRIBUTES_LOST` where one can't go along at all.
-  private nonisolated(nonsending) func hasDemanded(_ object: RemoteObject) async throws -> Bool {
-    guard !scope.settings.preserve.demanded.isEmpty else { return true }
-    let attributes = UploadAttributes(scope: scope, source: source)
-    try await attributes.decide()
-    // A number of tags does not tell that they are the source's.
-    var seen = object
-    seen.attributes.tagCount = nil
-    do { try await attributes.prove(scope.traits.file(object), seen: seen) } catch let failure as Failure
-      where failure.code == .attributesLost
-    {
-      return false
-    }
     return true
   }
 
