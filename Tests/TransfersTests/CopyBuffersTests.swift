@@ -100,6 +100,23 @@ struct CopyBuffersTests {
     #expect(outcome.progress.verification.contains(proof), "\(outcome.progress.verification)")
   }
 
+  /// A source that turns out to serve no ranges is one stream, whose chunks have to be held: the copy begins anew with such.
+  @Test func aStreamOfLargeParts() async throws {
+    let (rig, store) = (try Rig(.copy, chunkSize: 8 << 20), FakeStore())
+    let bytes = [UInt8](repeating: 7, count: 17 << 20)
+    store.put("h/b/src", bytes)
+    let outcome = try await rig.run(
+      from: "store:src", to: "other:dst", buffers: BufferBudget(bytes: 6 << 20)
+    ) { sent in
+      var sent = sent
+      sent.headers.remove("Range")
+      return store.response(sent)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(store["o/b/dst"]?.bytes == bytes)
+    #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
+  }
+
   /// What an earlier attempt copied is read again for the manifest's digest before the object appears.
   @Test func aResumedCopyOfOtherBytesThanExpected() async throws {
     let (rig, store) = (try Rig(.copy, chunkSize: Self.part), FakeStore())

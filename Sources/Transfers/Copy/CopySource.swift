@@ -211,6 +211,7 @@ final class CopySource: SendingFile, SendingDigests {
     if fits, let loan = try await budget.room(range.count, for: server, canDoWithout: canPass) {
       return try await hold(chunk, in: loan)
     }
+    if isStreamed, !isWhole { throw tooLarge(chunk) }
     guard canPass, !algorithms.isEmpty else { return }
     // All of it is hashed once more on its way, and compared before its last byte goes on.
     guard !isWhole else {
@@ -225,7 +226,7 @@ final class CopySource: SendingFile, SendingDigests {
       where failure.class == .rangesUnserved
     {
       try becomeStream(after: failure)
-      guard fits, let loan = try await budget.room(range.count, for: server) else { return }
+      guard fits, let loan = try await budget.room(range.count, for: server) else { throw tooLarge(chunk) }
       try await hold(chunk, in: loan)
     }
   }
@@ -278,6 +279,16 @@ final class CopySource: SendingFile, SendingDigests {
     return isStreamed || !isHashed || wanted == .auto ? Int64(scope.context.uploads.budget.capacity) : nil
   }
 
+  /// The chunks of a stream have to be held: the copy begins anew with smaller ones, where the destination takes those.
+  private func tooLarge(_ chunk: UploadChunk) -> Failure {
+    let capacity = Int64(scope.context.uploads.budget.capacity)
+    let smallest = scope.traits.abilities(of: size).chunkSize(wanted: capacity, of: size)
+    return Failure(
+      .rangeInvalid,
+      "\(place) comes in one stream, and its chunks of \(chunk.range.count) bytes are too large to be held; set `chunk_size` to 16MiB at most",
+      class: smallest <= capacity ? .sourceChanged : .permanent)
+  }
+
   /// The chunk's MD5 costs no reading: it is here, or was read for its digests.
   func knowsMD5(of chunk: UploadChunk) -> Bool {
     held[chunk.index] != nil || hashed[chunk.range]?[.md5] != nil
@@ -308,13 +319,7 @@ final class CopySource: SendingFile, SendingDigests {
 
   private func piped(_ chunk: UploadChunk, moved: @escaping (Int) -> Void) throws -> PipedBody {
     let (pipe, isWhole) = (BytePipe(), chunk.range == 0..<size)
-    // What begins at the first byte needs no ranges.
-    guard isWhole || object.isTied && chunk.range.lowerBound == 0 || !isStreamed else {
-      throw Failure(
-        .rangeInvalid,
-        "\(place) comes in one stream, and its chunks of \(chunk.range.count) bytes are too large to be held; set `chunk_size` to 16MiB at most",
-        class: .permanent)
-    }
+    guard isWhole || !isStreamed else { throw tooLarge(chunk) }
     // What was hashed before the body is what has to pass.
     // A CRC guards against accident alone.
     let known = chunk.digests.isEmpty ? hashed[chunk.range] ?? [:] : chunk.digests

@@ -133,6 +133,9 @@ final class SendingSource {
       request.contentType = Self.contentType(of: copy.object, scope.record.transfer.source.text, scope)
     }
     try describe()
+    if let copy, copy.isStreamed, let most = copy.mostHeld(scope.settings.chunkSize) {
+      request.chunkSize = min(request.chunkSize, abilities.chunkSize(wanted: most, of: request.size))
+    }
     // Its parts are made for its size; what damage has made smaller stays so.
     if scope.copiedBy == .service, scope.record.progress.chunkSize == nil {
       request.chunkSize = try Self.serviceChunk(of: request.size, scope)
