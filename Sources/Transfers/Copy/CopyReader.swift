@@ -18,26 +18,26 @@ struct CopyReader {
     _ range: Range<Int64>, _ use: @escaping (UnsafeRawBufferPointer, Int64) -> Void
   ) async throws {
     guard !range.isEmpty else { return }
-    var (reached, before, object) = (range.lowerBound, range.lowerBound, self.object)
-    var untied = 0
+    var (reached, before) = (range.lowerBound, range.lowerBound)
+    var (version, untied) = (object, 0)
     defer { scope.record.count(origin.requester.takeTally()) }
     try await origin.requester.retrying { _ in
       before = reached
       let receiver = RangeReceiver(
-        reached..<range.upperBound, of: object, at: origin.source.place
+        reached..<range.upperBound, of: version, at: origin.source.place
       ) {
         scope.countUnsent(Int64($0))
       } use: { bytes in
         use(bytes, reached)
         reached += Int64(bytes.count)
       }
-      switch try await take(reached..<range.upperBound, of: object, receiver, after: untied) {
+      switch try await take(reached..<range.upperBound, of: version, receiver, after: untied) {
       case .read: untied = 0
       case .untied: untied += 1
       case .overtaken(let failure):
-        guard reached < range.upperBound, let version = pinned() else { throw failure }
-        object = version
-        return .more
+        guard reached < range.upperBound, let first = pinned() else { throw failure }
+        version = first
+        return Attempt<Void>.more
       }
       guard reached < range.upperBound else { return .done(()) }
       // A server may answer with less than was asked for; it must answer with something.
