@@ -1,10 +1,24 @@
 package import JobModel
 import SQLite
 
+/// What has become of a request that is on record.
+package enum ControlState: Sendable, Hashable {
+  /// Nobody has begun to apply it.
+  case waiting
+  /// It is being applied. Where that came to no end, the next one who holds the run lock applies it.
+  case begun
+  /// It has changed so many transfers.
+  case applied(Int)
+  /// It is not applied, and is not going to be.
+  case withdrawn
+}
+
+/// Requests to a job: in `control`, one row each. `changed` is set when somebody begins to apply one, `applied_at` when it is
+/// settled: a row that is settled without `changed` was withdrawn.
 extension JobLedger {
   /// Sets the job's limit, and tells the running job of it.
   ///
-  /// - Returns: the wish's number, to ask `controlResult` for.
+  /// - Returns: the wish's number, to ask `controlState` for.
   package func request(limit: Bandwidth?, at now: Double) throws -> Int64 {
     try setLimit(limit)
     return try write { db in
@@ -24,7 +38,7 @@ extension JobLedger {
 
   /// Leaves a wish for the running job.
   ///
-  /// - Returns: its number, to ask `controlResult` for.
+  /// - Returns: its number, to ask `controlState` for.
   package func request(_ control: Control, at now: Double) throws -> Int64 {
     try write { db in
       try db.execute(
@@ -36,15 +50,61 @@ extension JobLedger {
     }
   }
 
-  /// Wishes that nobody has applied yet, oldest first.
-  package func pendingControls() throws -> [(number: Int64, control: Control)] {
+  /// Requests that are not applied to the end, oldest first.
+  ///
+  /// - Parameter last: the number of the newest one that counts.
+  package func pendingControls(through last: Int64 = .max) throws -> [(number: Int64, control: Control)] {
     try read { db in
-      try Row.fetchAll(db, sql: "SELECT * FROM control WHERE applied_at IS NULL ORDER BY number").compactMap {
-        row in
+      try Row.fetchAll(
+        db, sql: "SELECT * FROM control WHERE applied_at IS NULL AND number <= ? ORDER BY number",
+        arguments: [last]
+      ).compactMap { row in
         guard let verb = Control.Verb(rawValue: row["verb"]) else { return nil }
         let ids = JSONText("{\"ids\":\(row["ids"] as String)}").strings("ids") ?? []
         return (row["number"], Control(verb, ids: ids, fromScratch: row["from_scratch"]))
       }
+    }
+  }
+
+  /// The number of the newest request; 0 where there is none.
+  package func lastControl() throws -> Int64 {
+    try read { db in try Int64.fetchOne(db, sql: "SELECT max(number) FROM control") ?? 0 }
+  }
+
+  /// Says that a request is being applied: from here on it can't be withdrawn.
+  ///
+  /// - Returns: false where it was withdrawn, or is applied already.
+  package func beginControl(_ number: Int64) throws -> Bool {
+    try write { db in
+      try db.execute(
+        sql: "UPDATE control SET changed = 0 WHERE number = ? AND applied_at IS NULL", arguments: [number])
+      return db.changesCount > 0
+    }
+  }
+
+  /// Withdraws a request: nobody applies it any more.
+  ///
+  /// - Parameter isBegun: also one that is being applied; else it is left to whoever applies it.
+  /// - Returns: whether it was withdrawn.
+  @discardableResult
+  package func withdrawControl(_ number: Int64, isBegun: Bool = false, at now: Double) throws -> Bool {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE control SET applied_at = ?, changed = NULL
+          WHERE number = ? AND applied_at IS NULL AND (changed IS NULL OR ?)
+          """, arguments: [now, number, isBegun])
+      return db.changesCount > 0
+    }
+  }
+
+  /// Withdraws what was requested before a moment and that nobody has begun to apply.
+  package func withdrawControls(requestedBefore moment: Double, at now: Double) throws {
+    try write { db in
+      try db.execute(
+        sql: """
+          UPDATE control SET applied_at = ? WHERE applied_at IS NULL AND changed IS NULL AND requested_at < ?
+          """, arguments: [now, moment])
     }
   }
 
@@ -56,12 +116,19 @@ extension JobLedger {
     }
   }
 
-  /// How many transfers a wish changed; nil while it waits.
-  package func controlResult(_ number: Int64) throws -> Int? {
-    try read { db in
-      try Int.fetchOne(
-        db, sql: "SELECT changed FROM control WHERE number = ? AND applied_at IS NOT NULL",
-        arguments: [number])
+  /// What has become of a request.
+  package func controlState(_ number: Int64) throws -> ControlState {
+    try read { db -> ControlState in
+      guard
+        let row = try Row.fetchOne(
+          db, sql: "SELECT applied_at IS NULL, changed FROM control WHERE number = ?", arguments: [number])
+      else { return .withdrawn }
+      return switch (row[0] as Bool, row[1] as Int?) {
+      case (true, nil): .waiting
+      case (true, _?): .begun
+      case (false, let changed?): .applied(changed)
+      case (false, nil): .withdrawn
+      }
     }
   }
 

@@ -1,11 +1,6 @@
-import Endpoints
-import Glibc
 import JobLedger
 package import JobModel
-import Maintenance
 import Posix
-import Reporting
-import Transfers
 
 /// `pause`, `resume`, `cancel` or `retry`, brought to the running job or, where none runs, to its ledger.
 package struct ControlRequest: Sendable {
@@ -37,16 +32,40 @@ package struct ControlRequest: Sendable {
           hint: (unknown.contains { $0.contains("*") } ? "a glob's `*` ends at `/`, `**` does not; " : "")
             + "`haul status \(name)\(state.option) --json` lists the ids")
       }
-      guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-        // The running `haul run` looks for requests a few times a second.
-        return try await ledger.result(of: ledger.request(control, at: SystemClock.now))
-      }
-      defer { withExtendedLifetime(lock) {} }
-      return try await applyAtRest(name, ledger)
+      let number = try ledger.request(control, at: SystemClock.now)
+      return try await result(of: number, name, ledger)
     } catch let error as LedgerError { throw End(error) }
   }
 
-  private func applyAtRest(_ name: String, _ ledger: JobLedger) async throws -> Int {
+  /// - Returns: how many transfers the request changed.
+  private func result(of number: Int64, _ name: String, _ ledger: JobLedger) async throws -> Int {
+    switch try await ledger.answer(to: number, in: state.folder(name)) {
+    case .given: break
+    case .atRest(let lock):
+      defer { withExtendedLifetime(lock) {} }
+      do { try await applyAtRest(name, ledger) } catch {
+        // None is applied whose user is told that it failed.
+        _ = try? ledger.withdrawControl(number, isBegun: true, at: SystemClock.now)
+        throw error
+      }
+    case .late: try ledger.withdrawControl(number, at: SystemClock.now)
+    }
+    switch try ledger.controlState(number) {
+    case .applied(let changed): return changed
+    case .waiting, .withdrawn:
+      throw End(
+        .incomplete,
+        "the running job has not answered within \(ControlAnswer.patience) s: nothing was changed",
+        hint: "give the command again")
+    case .begun:
+      throw End(
+        .incomplete,
+        "the running job needs longer than \(ControlAnswer.patience) s to apply it: it is applied to its end",
+        hint: "`haul status \(name)\(state.option)` shows what has changed")
+    }
+  }
+
+  private func applyAtRest(_ name: String, _ ledger: JobLedger) async throws {
     try ledger.settleInterrupted()
     guard let job = try ledger.recordedJob(context.environment) else {
       throw End(
@@ -55,25 +74,6 @@ package struct ControlRequest: Sendable {
           "its endpoints are needed to end remote sessions; put it back, or run with --adopt from its new place"
       )
     }
-    let writer = LedgerWriter(ledger) { _ in }
-    let setUp = try EngineSetUp(
-      job: job, context, stateFolder: state.folder(name), root: state, ledger: ledger, writer: writer,
-      run: try ledger.lastRun()?.number ?? 0, board: ProgressRegistry(), events: context.console.print)
-    defer { setUp.shutDown() }
-    let changed = try await ControlApplier.applyAtRest(control, context: setUp.maintenance)
-    try writer.close()
-    return changed
-  }
-}
-
-extension JobLedger {
-  /// Waits until the running job has applied a request, and gives how many transfers it changed.
-  func result(of number: Int64) async throws -> Int {
-    for _ in 0..<100 {
-      if let changed = try controlResult(number) { return changed }
-      try await Task.sleep(for: .milliseconds(50))
-    }
-    throw End(
-      .incomplete, "the running job has not answered within 5 s; the request is recorded and will be applied")
+    try await RecordedControls(ledger, state, context).settle(job)
   }
 }

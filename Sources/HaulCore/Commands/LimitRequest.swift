@@ -27,13 +27,20 @@ package struct LimitRequest: Sendable {
   package func apply(to name: String, _ state: StateFolder) async throws -> Bool {
     let ledger = try state.open(name)
     do {
-      guard let lock = try RunLock.take(state.folder(name), waiting: false) else {
-        _ = try await ledger.result(of: ledger.request(limit: limit, at: SystemClock.now))
-        return true
+      let number = try ledger.request(limit: limit, at: SystemClock.now)
+      switch try await ledger.answer(to: number, in: state.folder(name)) {
+      case .given: return true
+      case .atRest(let lock):
+        defer { withExtendedLifetime(lock) {} }
+        // The next run begins with it.
+        try ledger.settleControl(number, changed: 0, at: SystemClock.now)
+        return false
+      case .late:
+        throw End(
+          .incomplete,
+          "the running job has not answered within \(ControlAnswer.patience) s: the limit is recorded, for later runs too"
+        )
       }
-      defer { withExtendedLifetime(lock) {} }
-      try ledger.setLimit(limit)
-      return false
     } catch let error as LedgerError { throw End(error) }
   }
 

@@ -16,6 +16,8 @@ struct JobOpening: Sendable {
   let continued: RunRecord?
   let runID: String
   let overrides: [String: String]
+  /// The number of the last control that was requested before this runner came: it is not meant for this run.
+  let lastControl: Int64
   /// The run's start, seconds since 1970: what the plan was compiled with.
   let startedAt: Double
   let compiled: PlanCompiler.Compiled
@@ -60,6 +62,7 @@ struct JobOpening: Sendable {
       }
       let ledger = try state.open(name, holding: lock)
       opened = ledger
+      let lastControl = try ledger.lastControl()
       try ledger.settleInterrupted()
       let continued =
         settings.startsNew
@@ -89,7 +92,7 @@ struct JobOpening: Sendable {
       try remember(job, ledger, state.shard, environment: read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
-        overrides: overrides, startedAt: values.startedAt,
+        overrides: overrides, lastControl: lastControl, startedAt: values.startedAt,
         compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
     } catch {
       // A fault leaves no state behind that was not there before, but for what was listed where it may pass: the next run goes on.

@@ -26,6 +26,9 @@ struct RunSession {
 
   func run(_ stopper: StopController) async throws {
     context.console.print(opened.diagnostics)
+    try await stopper.race { [job, state, context, opened] in
+      try await RecordedControls(opened.ledger, state, context).settle(job, through: opened.lastControl)
+    }
     let selected = try select()
     try reports.refuse(
       SecretCheck(job, context.secrets).forTransfers(
@@ -318,7 +321,9 @@ struct RunSession {
       try? ledger.settleControl(number, changed: 0, at: SystemClock.now)
     }
     for (number, control) in controls {
-      guard let changed = try? await engine.apply(control) else { continue }
+      // Who has waited too long for it has withdrawn it.
+      guard (try? ledger.beginControl(number)) == true, let changed = try? await engine.apply(control)
+      else { continue }
       pauses.note(userPauses: (try? ledger.counts().pausedByUser) ?? 0 > 0)
       try? ledger.settleControl(number, changed: changed, at: SystemClock.now)
     }

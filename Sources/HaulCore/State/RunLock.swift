@@ -23,8 +23,9 @@ final class RunLock: Sendable {
 
   /// Takes the lock; nil where another process has it.
   ///
+  /// - Parameter looks: how often it is tried again, every 20 ms, where its holder's end is not waited for.
   /// - Throws: `End` with 73 where the file system can't lock.
-  static func take(_ folder: String, waiting: Bool) throws -> RunLock? {
+  static func take(_ folder: String, waiting: Bool, looks: Int = 10) throws -> RunLock? {
     let path = folder + "/run.lock"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -38,7 +39,7 @@ final class RunLock: Sendable {
         hint: "keep the state on a local file system, with --state-dir")
     }
     // `status` looks at the lock for a moment: that is no runner.
-    var patience = waiting ? 0 : 10
+    var patience = waiting ? 0 : looks
     while flock(descriptor, LOCK_EX | (waiting ? 0 : LOCK_NB)) != 0 {
       let number = errno
       if number == EINTR { continue }
