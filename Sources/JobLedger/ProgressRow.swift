@@ -262,7 +262,7 @@ enum ProgressRow {
     ]
   }
 
-  private static func readFailure(_ json: JSONText) -> Failure? {
+  static func readFailure(_ json: JSONText) -> Failure? {
     guard let code = json.string("code").flatMap(ErrorCode.init(rawValue:)) else { return nil }
     return Failure(
       code, json.string("message") ?? "", httpStatus: json.int("http_status"), chunk: json.int("chunk"),

@@ -25,6 +25,33 @@ extension JobLedger {
     ) { tell(StateChange(seq: $0, id: $1, from: .queued(nil), to: $2)) }
   }
 
+  /// Tells of the transfers whose work ended behind a moment of the run and came to something, in that order.
+  ///
+  /// - Parameters:
+  ///   - moment: seconds since 1970, as is what is told with each.
+  package func tellEnded(after moment: Double, to tell: (StateChange, _ endedAt: Double) -> Void) throws {
+    try read { db in
+      let rows = try Row.fetchCursor(
+        db,
+        sql: """
+          SELECT t.seq, t.id, t.state, t.reason, p.ended_at, p.failure
+          FROM progress p JOIN transfer t ON t.seq = p.transfer
+          WHERE p.ended_at > ? AND t.live = 1
+            AND (t.state IN ('completed', 'up_to_date', 'failed', 'skipped')
+              OR t.state = 'paused' AND t.reason = 'retries')
+          ORDER BY p.ended_at
+          """, arguments: [moment])
+      while let row = try rows.next() {
+        guard let state = TransferState(word: row[2] as String, reason: row[3] as String?) else { continue }
+        let isFailure = ["failed", "paused"].contains(state.word)
+        let failure = isFailure ? (row[5] as String?).flatMap { ProgressRow.readFailure(JSONText($0)) } : nil
+        tell(
+          StateChange(seq: row[0], id: row[1], from: .running, to: state, failure: failure),
+          row[4] as Double)
+      }
+    }
+  }
+
   /// Tells of the transfers that a statement is about to bring to a state.
   ///
   /// - Parameters:

@@ -104,6 +104,30 @@ struct BulkTransitionTests {
     #expect(told.allSatisfy { $0.from == .queued(nil) })
   }
 
+  @Test func whatEndedBehindAMomentIsTold() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    let count = Self.states.count
+    for index in Self.states.indices {
+      var progress = TransferProgress()
+      // The last one ended first.
+      progress.endedAt = Double(count - index)
+      progress.failure = Failure(.timeout, "slow")
+      writer.submit(.progress(seq: Int64(index + 1), progress))
+    }
+    try await writer.barrier()
+    try writer.close()
+    var told: [(state: TransferState, endedAt: Double, isFailure: Bool)] = []
+    try ledger.tellEnded(after: 1) { told.append(($0.to, $1, $0.failure != nil)) }
+    let ends = Self.states.dropLast().reversed().filter {
+      ["completed", "up_to_date", "failed", "skipped"].contains($0.word) || $0 == .paused(.retries)
+    }
+    #expect(
+      told.map { $0.state } == Array(ends) && told.map { $0.endedAt } == told.map { $0.endedAt }.sorted())
+    #expect(told.allSatisfy { $0.isFailure == ["failed", "paused"].contains($0.state.word) })
+  }
+
   /// More than a page of them.
   @Test func eachIsToldOnce() throws {
     let folder = TemporaryFolder()

@@ -129,6 +129,26 @@ import Transfers
     #expect(try lines().count == 2)
   }
 
+  /// Enough to be read in several steps.
+  @Test(arguments: [0, 3, 2000]) func `the tail tells the last states of some seconds`(count: Int) throws {
+    let log = try open()
+    func write(_ id: String, _ state: TransferState, at: Double) {
+      log.write(
+        .engine(.state(id: id, from: .running, to: state, failure: nil)), of: (attempt: 3, at: at))
+    }
+    write("before", .completed, at: 100)
+    write("a", .failed, at: 200)
+    for index in 0..<count { write("n\(index)", .completed, at: 200 + 2 * Double(index) / Double(count)) }
+    write("a", .completed, at: 203)
+    write("b", .paused(.retries), at: 204)
+    log.flush()
+    let tail = try #require(EventFile.tail(of: path, run: "01RUN"))
+    #expect(tail.at == 204 && tail.states.count == count + 2)
+    #expect(tail.states[ByteText("a")] == "completed" && tail.states[ByteText("b")] == "paused")
+    #expect(EventFile.tail(of: path, run: "02RUN") == nil && EventFile.tail(of: folder, run: "01RUN") == nil)
+    #expect(try Document(lines()[0])["attempt"].int == 3)
+  }
+
   @Test func `lines reach the file by themselves`() async throws {
     let log = try open()
     log.write(.planCompiled(PlanChange(), transfers: 1))

@@ -4,17 +4,20 @@ import JobLedger
 import JobModel
 import Posix
 import Reporting
+import Transfers
 
 /// A run's events, if they were asked for (`--events`).
 struct EventSink: Sendable {
   private let log: EventLog?
   private let failed = OnceValue<OutputFileError>()
+  /// How the events of the run's earlier attempts end in the file; nil where it has none.
+  private let tail: EventFile.Tail?
 
   /// - Throws: `End` with 73 where the file can't be opened.
   /// - Parameter output: the descriptor that `-` stands for.
   init(_ path: String?, output: Int32, run: RunRecord) throws {
     guard let path else {
-      log = nil
+      (log, tail) = (nil, nil)
       return
     }
     let attempt = run.attempts.last?.number ?? 1
@@ -30,6 +33,7 @@ struct EventSink: Sendable {
     } catch {
       throw End(error)
     }
+    tail = EventFile.tail(of: path == "-" ? "/proc/self/fd/\(output)" : path, run: run.id)
     log = EventLog(
       descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
       firstSeq: first,
@@ -44,8 +48,21 @@ struct EventSink: Sendable {
   func write(_ event: RunEvent) { log?.write(event) }
   func flush() { log?.flush() }
 
-  func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) {
+  /// Tells that the attempt begins; before that, what is on record of one that was killed and that it could not tell any
+  /// more, as of that attempt.
+  func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) throws {
     guard let log else { return }
+    // In another file than before, nobody knows what was told.
+    if let killed = run.attempts.dropLast().last, killed.exitCode == nil, tail != nil || run.events == 0 {
+      var last = tail?.at ?? run.startedAt
+      try opened.ledger.tellEnded(after: last - EventFile.Tail.reach) { change, endedAt in
+        guard tail?.states[ByteText(change.id)] != change.to.word else { return }
+        last = max(last, endedAt)
+        log.write(
+          .engine(.state(id: change.id, from: change.from, to: change.to, failure: change.failure)),
+          of: (attempt: killed.number, at: last))
+      }
+    }
     log.write(
       .runStarted(job: job.name, number: run.number, manifest: job.manifestPath, manifestSHA256: sha256))
     let change = opened.compiled.change

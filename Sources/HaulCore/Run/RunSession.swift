@@ -90,7 +90,7 @@ struct RunSession {
       stopper.stop(.ledger("\(error)"))
     }
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
-    events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
+    try events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     if events.isOn {
       try ledger.tellLeftOut(isSelective: selected != nil) {
         events.write(.engine(.state(id: $0.id, from: $0.from, to: $0.to, failure: nil)))

@@ -1,5 +1,5 @@
 import Glibc
-import JobModel
+package import JobModel
 
 /// Opens an events file so that a run's events go on in it where they ended.
 package enum EventFile {
@@ -36,6 +36,54 @@ package enum EventFile {
     guard file >= 0 else { return nil }
     defer { close(file) }
     return (try? lastSeq(file, run: run, path: path)) ?? nil
+  }
+
+  /// What the last events of a run say in a file.
+  package struct Tail: Sendable {
+    /// The last event's time, seconds since 1970.
+    package var at: Double
+    /// Words of the last states that transfers are said to have come to, by their ids.
+    package var states: [ByteText: String]
+
+    /// How far it reaches back, seconds. What stands on record as ended at a moment is told a little later.
+    package static let reach = 5.0
+  }
+
+  /// The most that is read of a file's end.
+  private static let mostOfTail: off_t = 1 << 24
+
+  /// How a run's events end in a file; nil where its last line is none of them.
+  package static func tail(of path: String, run: String) -> Tail? {
+    var facts = stat()
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    let size = lseek(file, 0, SEEK_END)
+    var window: off_t = 1 << 16
+    while true {
+      let start = max(0, size - window)
+      guard let bytes = try? read(file, start..<size, path: path) else { return nil }
+      // The first line may have begun before.
+      let lines = bytes.split(separator: UInt8(ascii: "\n")).dropFirst(start > 0 ? 1 : 0)
+      var tail: Tail?
+      var isWhole = start == 0 || window >= mostOfTail
+      for line in lines.reversed() {
+        guard let event = JSON(Array(line)), event["run"].string == run,
+          let at = event["at"].string.flatMap(Timestamp.seconds), at >= (tail?.at ?? at) - Tail.reach
+        else {
+          isWhole = true
+          break
+        }
+        if tail == nil { tail = Tail(at: at, states: [:]) }
+        guard event["event"].string == "transfer_state", let id = event["id"].string,
+          let state = event["to"].string, tail?.states[ByteText(id)] == nil
+        else { continue }
+        tail?.states[ByteText(id)] = state
+      }
+      if isWhole { return tail }
+      window *= 4
+    }
   }
 
   /// The number of the last complete line, if it is of this run.

@@ -11,6 +11,8 @@ package final class EventLog: Sendable {
     var event: RunEvent
     var seq: Int
     var at: Double
+    /// The attempt that it is of, where that is an earlier one.
+    var attempt: Int?
   }
 
   private struct State {
@@ -59,17 +61,21 @@ package final class EventLog: Sendable {
   /// before it is written has no number, so that the next attempt leaves no gap.
   package var writtenSeq: Int { state.withLock { $0.writtenSeq } }
 
-  package func write(_ event: RunEvent) {
+  /// - Parameter earlier: the attempt and the time, seconds since 1970, of what an earlier attempt could not tell.
+  package func write(_ event: RunEvent, of earlier: (attempt: Int, at: Double)? = nil) {
     // Number and time are given under one lock, so that lines are in the order of both.
     let (count, isFirst) = state.withLock { state -> (Int, Bool) in
       guard !state.hasFailed else { return (0, false) }
-      state.pending.append(Told(event: event, seq: state.nextSeq, at: now()))
+      state.pending.append(
+        Told(event: event, seq: state.nextSeq, at: earlier?.at ?? now(), attempt: earlier?.attempt))
       state.nextSeq += 1
       let isFirst = !state.isScheduled
       state.isScheduled = true
       return (state.pending.count, isFirst)
     }
     if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in writeOut() } }
+    // A run that is killed soon has told that it began.
+    if case .runStarted = event { queue.async { [self] in writeOut() } }
     if count >= Self.most {
       flush()
     } else if count == Self.group {
@@ -93,6 +99,7 @@ package final class EventLog: Sendable {
     var lines: [UInt8] = []
     do throws(OutputFileError) {
       for (index, one) in told.enumerated() {
+        let encoder = one.attempt.map { EventJSON(run: encoder.run, attempt: $0) } ?? encoder
         encoder.write(one.event, seq: one.seq, at: one.at, to: &lines)
         guard (index + 1) % Self.group == 0 || index + 1 == told.count else { continue }
         try Descriptor.write(lines, to: descriptor, path: path)
