@@ -1,5 +1,6 @@
 import Endpoints
 import HTTPClient
+import JobModel
 import Testing
 
 /// Which proxy an environment names for a URL, as libcurl has it.
@@ -18,6 +19,29 @@ struct ProxyTests {
     ] as [([String: String], String, String?)])
   func theProxyOfAScheme(variables: [String: String], url: String, proxy: String?) throws {
     #expect(try ProxyEnvironment(variables).proxy(for: #require(WebURL(url))) == proxy)
+  }
+
+  @Test(
+    arguments: [
+      ("http://p:1", nil), ("p:1", nil), ("p", nil), ("HTTPS://u:p@p:65535/", nil),
+      ("socks5h://[::1]:9", nil),
+      ("http://u:p@q@p:1", nil), ("http://p:", nil), ("htp://u:p@p:9", "scheme"), ("socks9://p", "scheme"),
+      ("http://u:p@bad host:9", "host"), ("http://p:999999", "host"), ("http://p:0", "host"),
+      ("http://u:p/w@p:9", "host"), ("http://", "host"), ("http://[::1:9", "host"), ("http://u:p@:9", "host"),
+    ] as [(String, String?)]) func faults(address: String, word: String?)
+  {
+    let fault = ProxyEnvironment.fault(in: address)
+    #expect((fault == nil) == (word == nil) && fault?.contains(word ?? "") ?? true, "\(fault ?? "")")
+  }
+
+  @Test(arguments: [
+    ("htp://user:S3CRET@127.0.0.1:9", "S3CRET", "'htp://***@127.0.0.1:9' ***"),
+    ("user:S3CRET@p@h", "S3CRET@p", "'***@h' ***"), ("http://u:pw@h", "pw", "'http://***h' pw"),
+    ("http://user@h", "user", "'http://user@h' user"),
+  ]) func passwordsAreMasked(address: String, password: String, expected: String) {
+    let mask = SecretMask()
+    _ = ProxyEnvironment(["https_proxy": address]).teaching(mask)
+    #expect(mask.masked("'\(address)' \(password)") == expected)
   }
 
   @Test(arguments: [

@@ -11,6 +11,9 @@ import Testing
     ("really? yes: http://h/plain", "really? yes: http://h/plain"),
     ("path /b/k?part=1&X-Amz-Signature=ab12&z=1 refused", "path /b/k?part=1&X-Amz-Signature=***&z=1 refused"),
     ("ftp://h/a?b", "ftp://h/a?b"), ("", ""), ("what?", "what?"), ("a&b=c", "a&b=c"),
+    ("proxy for 'htp://u:p@127.0.0.1:9'", "proxy for 'htp://***@127.0.0.1:9'"),
+    ("socks9://u:p@q@h x://http://h/a?b", "socks9://***@h x://http://h/a?***"),
+    ("sftp://user@host:22/a:b@c", "sftp://user@host:22/a:b@c"),
     ("https://h/a(b)?c=(d)'e'", "https://h/a(b)?***"),
     // To Swift, a sign and a combining mark behind it are one character.
     ("https://\u{301}h/a?\u{301}sig=b", "https://\u{301}h/a?***"),

@@ -1,5 +1,5 @@
 package import Endpoints
-import JobModel
+package import JobModel
 
 /// The proxies that an environment names, read as libcurl reads them (curl(1), ENVIRONMENT).
 package struct ProxyEnvironment: Sendable, Hashable {
@@ -20,6 +20,43 @@ package struct ProxyEnvironment: Sendable, Hashable {
     exceptions = (value("no_proxy", "NO_PROXY") ?? "").lowercased()
       .split { $0 == "," || $0.isWhitespace }.map(String.init)
   }
+
+  /// Has the passwords in the proxies' addresses masked, as they are written there.
+  package func teaching(_ mask: SecretMask) -> ProxyEnvironment {
+    for address in [http, https].compactMap(\.self) {
+      let start = address.firstRange(of: "://")?.upperBound ?? address.startIndex
+      guard let at = address[start...].lastIndex(of: "@"), let colon = address[start..<at].firstIndex(of: ":")
+      else { continue }
+      let (user, password) = (address[start..<colon], address[address.index(after: colon)..<at])
+      mask.learn(user: String(user), password: Secret(String(password)))
+      // One that is too short to be looked for alone.
+      if password.utf8.count < SecretMask.shortest { mask.learn(plain: String(address[start...at])) }
+    }
+    return self
+  }
+
+  /// What is wrong with a proxy's address, without its words: they may be secret. Nil where it can be connected to.
+  package static func fault(in address: String) -> String? {
+    let mark = address.firstRange(of: "://")
+    if let mark, !schemes.contains(address[..<mark.lowerBound].lowercased()) {
+      return "has a scheme that is none of `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h`"
+    }
+    let authority = address[(mark?.upperBound ?? address.startIndex)...].prefix { !"/?#".contains($0) }
+    let at = authority.lastIndex(of: "@")
+    let place = at.map { authority[authority.index(after: $0)...] } ?? authority
+    let isBracketed = place.hasPrefix("[")
+    let end =
+      isBracketed
+      ? place.firstIndex(of: "]").map { place.index(after: $0) } : place.firstIndex(of: ":")
+    let (host, port) = (place[..<(end ?? place.endIndex)], place[(end ?? place.endIndex)...].dropFirst())
+    guard !host.isEmpty, !host.contains(where: \.isWhitespace), !isBracketed || end != nil,
+      port.isEmpty || (UInt16(port) ?? 0) > 0
+    else { return "has no valid host and port" }
+    return nil
+  }
+
+  /// As libcurl knows them; an address without one is of `http`.
+  private static let schemes: Set = ["http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h"]
 
   /// The proxy for a URL; nil where there is none, or the URL's host is an exception.
   package func proxy(for url: WebURL) -> String? {

@@ -86,6 +86,12 @@ package struct CurlTransport: Transport {
         proxies.isException(request.url.host)
           ? nil : try await logins.address(of: url, user: user, password: password)
       }
+    if case .environment = request.policy.proxy, let proxy, let fault = ProxyEnvironment.fault(in: proxy) {
+      throw Failure(
+        .policyDenied,
+        "\(request.method) \(request.url): the proxy that the environment names \(fault); nothing was sent. Correct "
+          + "`\(request.url.scheme)_proxy` or `all_proxy`, or use `proxy: none`")
+    }
     if proxy != nil, !request.policy.deniedAddresses.isEmpty {
       throw Failure(
         .policyDenied,

@@ -44,7 +44,7 @@ struct NoticeCourier: Sendable {
     let transport = thread.map {
       CurlTransport(
         thread: $0, userAgent: "haul/\(ToolVersion.current)",
-        proxies: ProxyEnvironment(context.environment.variables), secrets: secrets)
+        proxies: ProxyEnvironment(context.environment.variables).teaching(mask), secrets: secrets)
     }
     let lines = Dictionary(grouping: notices) { $0.message.receiver }
     await withTaskGroup { group in

@@ -45,7 +45,7 @@ struct EngineSetUp {
     let secrets = command.secrets.source
     let curl = CurlTransport(
       thread: thread, userAgent: "haul/\(ToolVersion.current)",
-      proxies: ProxyEnvironment(command.environment.variables),
+      proxies: ProxyEnvironment(command.environment.variables).teaching(writer.mask),
       secrets: secrets.teaching(writer.mask))
     let wallClock: @Sendable () -> Double = { SystemClock.now }
     let begun = try ledger.run(number: run)

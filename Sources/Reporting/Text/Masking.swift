@@ -11,11 +11,19 @@ package enum Masking {
     guard mayHaveSecrets(text) else { return text }
     var out = ""
     var rest = Substring(text).unicodeScalars
-    while let start = schemeEnd(rest) {
-      out += String(rest[..<start])
-      let url = rest[start...].prefix { !endsURL($0) }
-      out += masked(url)
-      rest = rest[url.endIndex...]
+    while let mark = mark(in: rest) {
+      let isHTTP = isHTTP(rest[..<mark.lowerBound])
+      out += String(rest[..<mark.upperBound])
+      rest = rest[mark.upperBound...]
+      let url = rest.prefix { !endsURL($0) }
+      if isHTTP {
+        out += masked(url)
+        rest = rest[url.endIndex...]
+      } else if let at = authority(url).lastIndex(of: "@"), url[..<at].contains(":") {
+        // Of other schemes, known or not, a password is all that is secret.
+        out += "***"
+        rest = rest[at...]
+      }
     }
     return withoutSignatures(out + String(rest))
   }
@@ -59,12 +67,20 @@ package enum Masking {
   private static func schemeEnd(_ text: Text) -> Text.Index? {
     var search = text
     while let mark = mark(in: search) {
-      let scheme = String(text[..<mark.lowerBound].suffix(5)).lowercased()
-      if scheme.hasSuffix("http") || scheme == "https" { return mark.upperBound }
+      if isHTTP(text[..<mark.lowerBound]) { return mark.upperBound }
       search = search[mark.upperBound...]
     }
     return nil
   }
+
+  /// Whether what stands before a `://` ends with `http` or `https`.
+  private static func isHTTP(_ before: Text) -> Bool {
+    let scheme = String(before.suffix(5)).lowercased()
+    return scheme.hasSuffix("http") || scheme == "https"
+  }
+
+  /// User info, host and port of a URL, whose scheme is left out.
+  private static func authority(_ rest: Text) -> Text { rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" } }
 
   /// The first `://`.
   private static func mark(in text: Text) -> Range<Text.Index>? {
@@ -78,7 +94,7 @@ package enum Masking {
 
   /// `rest` is a URL behind its scheme.
   private static func masked(_ rest: Text) -> String {
-    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let authority = authority(rest)
     let host = authority.lastIndex(of: "@").map { "***" + String(authority[$0...]) } ?? String(authority)
     let tail = rest[authority.endIndex...]
     guard let question = tail.firstIndex(of: "?") else { return host + String(tail) }
