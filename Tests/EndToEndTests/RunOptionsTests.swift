@@ -30,6 +30,28 @@ struct RunOptionsTests {
     #expect(try String(contentsOfFile: bench.job + "/job.yaml", encoding: .utf8).hasSuffix("nonsense\n"))
   }
 
+  /// Nor that of the job's state, nor of the events.
+  @Test func noReportIsWrittenOverWhatIsKept() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 10)
+    try bench.writeJob(job(depot, #"  - { id: one, download: "depot:a.bin", to: one.bin }"#))
+    #expect(try await bench.haul(["run", "job.yaml", "--events", "e"]).status == 0)
+    let kept = try Sums.shell("sha256sum plan.sqlite", in: bench.state + "/options")
+    let plan = bench.state + "/options/./plan.sqlite"
+    for (options, words) in [
+      (["--report", plan], "state"), (["--events", plan], "state"), (["--metrics", plan + "-wal"], "state"),
+      (["--report", bench.state + "/options/run.lock"], "state"),
+      (["--report", "./e", "--events", "e"], "events"),
+    ] {
+      let end = try await bench.haul(["run", "job.yaml"] + options)
+      #expect(end.status == 64 && end.errors.contains(words), "\(options): \(end.errors)")
+    }
+    #expect(try Sums.shell("sha256sum plan.sqlite", in: bench.state + "/options") == kept)
+    let beside = ["--report", bench.state + "/options/last.json", "--events", "/dev/null"]
+    #expect(try await bench.haul(["run", "job.yaml", "--metrics", "/dev/null"] + beside).status == 0)
+  }
+
   @Test func setBelongsToTheRun() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

@@ -36,13 +36,19 @@ package struct RunSettings: Sendable {
 
   package init() {}
 
-  /// A slip of the shell's completion would replace the manifest by a report.
+  /// A slip of the shell's completion would replace the manifest, a job's state or the events by a report.
   func checkApart(from manifest: String) throws {
-    guard manifest != "-" else { return }
+    func place(_ path: String) -> String { RelativePath.tidy(Paths.real(path)) }
     for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" && !path.isEmpty {
-      guard Paths.real(path) != Paths.real(manifest) else {
-        throw End(.usage, "`\(path)` is the manifest: a report or events would be written over it")
-      }
+      let real = place(path)
+      let owner: String? =
+        manifest != "-" && real == place(manifest)
+        ? "the manifest" : StateFolder.isOwnFile(real) ? "a file of a job's state" : nil
+      if let owner { throw End(.usage, "`\(path)` is \(owner): a report or events would be written over it") }
+    }
+    guard let events, !events.isEmpty, events != "-", !ReportFile.isSpecial(events) else { return }
+    if reports.contains(where: { $0.path != "-" && place($0.path) == place(events) }) {
+      throw End(.usage, "`\(events)` is to get events and a report: the report would take their place")
     }
   }
 

@@ -47,6 +47,15 @@ package struct StateFolder: Sendable {
     }
   }
 
+  /// Whether a path is that of a file that every command relies on in a job's folder, whichever state folder that is in.
+  static func isOwnFile(_ path: String) -> Bool {
+    let parts = PathParts(path)
+    let isNamed =
+      parts.name.hasPrefix("plan.sqlite")
+      || ["plan.commits", "run.lock", KeptTokens.fileName, VerifyJournal.name].contains(parts.name)
+    return isNamed && Files.exists(parts.parent + "/plan.sqlite")
+  }
+
   /// Names of the jobs that have state, sorted.
   package var jobs: [String] {
     let names = (try? Files.names(in: path)) ?? []
