@@ -71,6 +71,13 @@ extension JobLedger {
     try read { db in try Int64.fetchOne(db, sql: "SELECT max(number) FROM control") ?? 0 }
   }
 
+  /// Whether an attempt has begun and not ended: its runner takes requests, unless it was killed.
+  package func hasOpenAttempt() throws -> Bool {
+    try read { db in
+      try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM attempt WHERE ended_at IS NULL)") ?? false
+    }
+  }
+
   /// Says that a request is being applied: from here on it can't be withdrawn.
   ///
   /// - Returns: false where it was withdrawn, or is applied already.

@@ -35,6 +35,7 @@ struct ControlStateTests {
     #expect(pending.map { $0.number } == (isPending ? [number, later] : [later]))
     let before = try ledger.pendingControls(through: number)
     #expect(before.map { $0.control.ids } == (isPending ? [["a", "b*"]] : []))
+    #expect(try !ledger.hasOpenAttempt())
     #expect(try ledger.lastControl() == later && ledger.controlState(later + 1) == .withdrawn)
   }
 }

@@ -7,11 +7,13 @@ enum ControlAnswer {
   case given
   /// Nobody runs the job, or not any more: the request is for whoever made it to apply, under this lock.
   case atRest(RunLock)
-  /// Whoever holds the job's lock has not applied it in time.
-  case late
+  /// Whoever holds the job's lock has not applied it in so many seconds.
+  case late(after: Int)
 
-  /// How long an answer is waited for, seconds.
-  static let patience = 5
+  /// How long an answer of a run is waited for, seconds.
+  static let patience = 5.0
+  /// How long a run is waited for that compiles its plan, or tells of its end: it takes no requests, and soon does, or is gone.
+  static let patienceAround = 30.0
 }
 
 extension JobLedger {
@@ -20,14 +22,19 @@ extension JobLedger {
   ///
   /// - Parameter folder: the job's, where its lock lies.
   func answer(to number: Int64, in folder: String) async throws -> ControlAnswer {
-    let end = SystemClock.uptime + Double(ControlAnswer.patience)
+    let begun = SystemClock.uptime
+    var end = begun + ControlAnswer.patience
     while true {
       switch try controlState(number) {
       case .applied, .withdrawn: return .given
       case .waiting, .begun: break
       }
       if let lock = try RunLock.take(folder, waiting: false, looks: 0) { return .atRest(lock) }
-      guard SystemClock.uptime < end else { return .late }
+      let now = SystemClock.uptime
+      if now - begun < ControlAnswer.patienceAround, try !hasOpenAttempt() {
+        end = now + ControlAnswer.patience
+      }
+      guard now < end else { return .late(after: Int((now - begun).rounded())) }
       // The running `haul run` looks for requests a few times a second.
       try await Task.sleep(for: .milliseconds(50))
     }

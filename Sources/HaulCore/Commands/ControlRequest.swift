@@ -39,6 +39,7 @@ package struct ControlRequest: Sendable {
 
   /// - Returns: how many transfers the request changed.
   private func result(of number: Int64, _ name: String, _ ledger: JobLedger) async throws -> Int {
+    var waited = "in time"
     switch try await ledger.answer(to: number, in: state.folder(name)) {
     case .given: break
     case .atRest(let lock):
@@ -48,19 +49,19 @@ package struct ControlRequest: Sendable {
         _ = try? ledger.withdrawControl(number, isBegun: true, at: SystemClock.now)
         throw error
       }
-    case .late: try ledger.withdrawControl(number, at: SystemClock.now)
+    case .late(let seconds):
+      waited = "within \(seconds) s"
+      try ledger.withdrawControl(number, at: SystemClock.now)
     }
     switch try ledger.controlState(number) {
     case .applied(let changed): return changed
     case .waiting, .withdrawn:
       throw End(
-        .incomplete,
-        "the running job has not answered within \(ControlAnswer.patience) s: nothing was changed",
+        .incomplete, "the running job has not answered \(waited): nothing was changed",
         hint: "give the command again")
     case .begun:
       throw End(
-        .incomplete,
-        "the running job needs longer than \(ControlAnswer.patience) s to apply it: it is applied to its end",
+        .incomplete, "the running job has not applied it to its end \(waited): it goes on",
         hint: "`haul status \(name)\(state.option)` shows what has changed")
     }
   }

@@ -35,10 +35,10 @@ package struct LimitRequest: Sendable {
         // The next run begins with it.
         try ledger.settleControl(number, changed: 0, at: SystemClock.now)
         return false
-      case .late:
+      case .late(let seconds):
         throw End(
           .incomplete,
-          "the running job has not answered within \(ControlAnswer.patience) s: the limit is recorded, for later runs too"
+          "the running job has not answered within \(seconds) s: the limit is recorded, for later runs too"
         )
       }
     } catch let error as LedgerError { throw End(error) }

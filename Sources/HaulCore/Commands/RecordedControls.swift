@@ -16,7 +16,7 @@ struct RecordedControls: Sendable {
   }
 
   /// Seconds after which whoever made a request, and has not withdrawn it, was killed.
-  private static let validity = 2.0 * Double(ControlAnswer.patience)
+  private static let validity = 2 * ControlAnswer.patienceAround
 
   /// Applies them, oldest first. What nobody waits for any more, and nobody has begun to apply, is withdrawn.
   ///
