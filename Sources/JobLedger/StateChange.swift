@@ -1,6 +1,17 @@
 package import JobModel
 import SQLite
 
+/// A transfer whose work ended in the run.
+package struct EndedTransfer: Sendable {
+  package var change: StateChange
+  /// Seconds since 1970.
+  package var endedAt: Double
+  /// Bytes in the run.
+  package var transferred: Int64
+  package var reused: Int64
+  package var discarded: Int64
+}
+
 /// A transfer whose state is changed by a statement that changes many.
 package struct StateChange: Sendable {
   package var seq: Int64
@@ -27,14 +38,13 @@ extension JobLedger {
 
   /// Tells of the transfers whose work ended behind a moment of the run and came to something, in that order.
   ///
-  /// - Parameters:
-  ///   - moment: seconds since 1970, as is what is told with each.
-  package func tellEnded(after moment: Double, to tell: (StateChange, _ endedAt: Double) -> Void) throws {
+  /// - Parameter moment: seconds since 1970.
+  package func tellEnded(after moment: Double, to tell: (EndedTransfer) -> Void) throws {
     try read { db in
       let rows = try Row.fetchCursor(
         db,
         sql: """
-          SELECT t.seq, t.id, t.state, t.reason, p.ended_at, p.failure
+          SELECT t.seq, t.id, t.state, t.reason, p.ended_at, p.failure, p.transferred, p.reused, p.discarded
           FROM progress p JOIN transfer t ON t.seq = p.transfer
           WHERE p.ended_at > ? AND t.live = 1
             AND (t.state IN ('completed', 'up_to_date', 'failed', 'skipped')
@@ -45,9 +55,10 @@ extension JobLedger {
         guard let state = TransferState(word: row[2] as String, reason: row[3] as String?) else { continue }
         let isFailure = ["failed", "paused"].contains(state.word)
         let failure = isFailure ? (row[5] as String?).flatMap { ProgressRow.readFailure(JSONText($0)) } : nil
+        let change = StateChange(seq: row[0], id: row[1], from: .running, to: state, failure: failure)
         tell(
-          StateChange(seq: row[0], id: row[1], from: .running, to: state, failure: failure),
-          row[4] as Double)
+          EndedTransfer(
+            change: change, endedAt: row[4], transferred: row[6], reused: row[7], discarded: row[8]))
       }
     }
   }

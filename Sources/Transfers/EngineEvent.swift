@@ -6,6 +6,10 @@ package struct MovedBytes: Sendable, Hashable {
   package var transferred: Int64
   package var reused: Int64
   package var discarded: Int64
+
+  package init(transferred: Int64, reused: Int64, discarded: Int64) {
+    (self.transferred, self.reused, self.discarded) = (transferred, reused, discarded)
+  }
 }
 
 /// What happens while a plan runs.

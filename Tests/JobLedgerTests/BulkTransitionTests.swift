@@ -112,20 +112,21 @@ struct BulkTransitionTests {
     for index in Self.states.indices {
       var progress = TransferProgress()
       // The last one ended first.
-      progress.endedAt = Double(count - index)
+      (progress.endedAt, progress.transferred) = (Double(count - index), 7)
       progress.failure = Failure(.timeout, "slow")
       writer.submit(.progress(seq: Int64(index + 1), progress))
     }
     try await writer.barrier()
     try writer.close()
-    var told: [(state: TransferState, endedAt: Double, isFailure: Bool)] = []
-    try ledger.tellEnded(after: 1) { told.append(($0.to, $1, $0.failure != nil)) }
+    var told: [EndedTransfer] = []
+    try ledger.tellEnded(after: 1) { told.append($0) }
     let ends = Self.states.dropLast().reversed().filter {
       ["completed", "up_to_date", "failed", "skipped"].contains($0.word) || $0 == .paused(.retries)
     }
+    #expect(told.map(\.change.to) == Array(ends) && told.map(\.endedAt) == told.map(\.endedAt).sorted())
     #expect(
-      told.map { $0.state } == Array(ends) && told.map { $0.endedAt } == told.map { $0.endedAt }.sorted())
-    #expect(told.allSatisfy { $0.isFailure == ["failed", "paused"].contains($0.state.word) })
+      told.allSatisfy { ($0.change.failure != nil) == ["failed", "paused"].contains($0.change.to.word) })
+    #expect(told.allSatisfy { $0.transferred == 7 && $0.change.from == .running })
   }
 
   /// More than a page of them.

@@ -55,11 +55,16 @@ struct EventSink: Sendable {
     // In another file than before, nobody knows what was told.
     if let killed = run.attempts.dropLast().last, killed.exitCode == nil, tail != nil || run.events == 0 {
       var last = tail?.at ?? run.startedAt
-      try opened.ledger.tellEnded(after: last - EventFile.Tail.reach) { change, endedAt in
+      try opened.ledger.tellEnded(after: last - EventFile.Tail.reach) { ended in
+        let change = ended.change
         guard tail?.states[ByteText(change.id)] != change.to.word else { return }
-        last = max(last, endedAt)
+        last = max(last, ended.endedAt)
+        let bytes = MovedBytes(
+          transferred: ended.transferred, reused: ended.reused, discarded: ended.discarded)
         log.write(
-          .engine(.state(id: change.id, from: change.from, to: change.to, failure: change.failure)),
+          .engine(
+            .state(
+              id: change.id, from: change.from, to: change.to, failure: change.failure, bytes: bytes)),
           of: (attempt: killed.number, at: last))
       }
     }
