@@ -35,6 +35,17 @@ struct StateFolderTests {
     #expect(mode as? Int == 0o700)
   }
 
+  /// A state folder of each working folder's own would know nothing of earlier runs.
+  @Test func aTildeIsNoFolder() throws {
+    let fixture = try CoreFixture()
+    let (state, beside) = (fixture.state.path + "/~/x", fixture.state.path + "/~x/a~")
+    let end = #expect(throws: End.self) { try StateFolder(path: state).make("a") }
+    #expect(end?.status == .usage && !FileManager.default.fileExists(atPath: state))
+    try StateFolder(path: beside).make("a")
+    try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+    try StateFolder(path: state).make("a")
+  }
+
   /// Nobody can tell which jobs it has: that is another fault than a name that no job has.
   @Test func whatIsNoFolderHasNoJobsToName() throws {
     let fixture = try CoreFixture()

@@ -68,7 +68,15 @@ package struct StateFolder: Sendable {
   }
 
   /// Makes a job's folder, for its owner only.
+  ///
+  /// - Throws: `End` with 73 where it can't be made; with 64 where the path has a `~` that no shell has replaced.
   func make(_ job: String) throws {
+    // As `--state-dir=~/x`, or in a crontab: each working folder would have a state of its own.
+    guard !path.split(separator: "/").contains("~") || Files.exists(path) else {
+      throw End(
+        .usage, "the state folder `\(path)` has a `~` that no shell has replaced",
+        hint: "write the path of the home folder in its place")
+    }
     var tries = Self.makingTries
     while true {
       do throws(SystemError) { return try Files.makeFolders(folder(job) + "/reports") } catch {
