@@ -12,12 +12,14 @@ struct EventSink: Sendable {
   private let failed = OnceValue<OutputFileError>()
   /// How the events of the run's earlier attempts end in the file; nil where it has none.
   private let tail: EventFile.Tail?
+  /// Whether what an attempt has written can be read again.
+  private let isFile: Bool
 
   /// - Throws: `End` with 73 where the file can't be opened.
   /// - Parameter output: the descriptor that `-` stands for.
   init(_ path: String?, output: Int32, run: RunRecord) throws {
     guard let path else {
-      (log, tail) = (nil, nil)
+      (log, tail, isFile) = (nil, nil, false)
       return
     }
     let attempt = run.attempts.last?.number ?? 1
@@ -33,7 +35,8 @@ struct EventSink: Sendable {
     } catch {
       throw End(error)
     }
-    tail = EventFile.tail(of: path == "-" ? "/proc/self/fd/\(output)" : path, run: run.id)
+    let place = path == "-" ? "/proc/self/fd/\(output)" : path
+    (tail, isFile) = (EventFile.tail(of: place, run: run.id), !ReportFile.isSpecial(place))
     log = EventLog(
       descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
       firstSeq: first,
@@ -53,7 +56,9 @@ struct EventSink: Sendable {
   func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) throws {
     guard let log else { return }
     // In another file than before, nobody knows what was told.
-    if let killed = run.attempts.dropLast().last, killed.exitCode == nil, tail != nil || run.events == 0 {
+    if isFile, let killed = run.attempts.dropLast().last, killed.exitCode == nil,
+      tail != nil || run.events == 0
+    {
       var last = tail?.at ?? run.startedAt
       try opened.ledger.tellEnded(after: last - EventFile.Tail.reach) { ended in
         let change = ended.change
