@@ -1,3 +1,4 @@
+import Endpoints
 import JobLedger
 import JobModel
 import Maintenance

@@ -99,7 +99,7 @@ package final class EventLog: Sendable {
     var lines: [UInt8] = []
     do throws(OutputFileError) {
       for (index, one) in told.enumerated() {
-        let encoder = one.attempt.map { EventJSON(run: encoder.run, attempt: $0) } ?? encoder
+        let encoder = one.attempt.map { EventJSON(run: self.encoder.run, attempt: $0) } ?? self.encoder
         encoder.write(one.event, seq: one.seq, at: one.at, to: &lines)
         guard (index + 1) % Self.group == 0 || index + 1 == told.count else { continue }
         try Descriptor.write(lines, to: descriptor, path: path)
