@@ -218,8 +218,10 @@ package actor TransferEngine {
     let work: TransferWork
     do {
       work = try TransferWork(
-        transfer, context: context, throttle: group.throttle, permit: permit, renewRows: renewRows,
-        live: live, stop: stop)
+        transfer, context: context,
+        throttle: group.throttle.telling { [weak self, seq = transfer.seq] in
+          Task { await self?.pauseForBudget(seq) }
+        }, permit: permit, renewRows: renewRows, live: live, stop: stop)
     } catch {
       let state = TransferWork.fail(transfer, context: context, stop: stop, error)
       release()
@@ -338,9 +340,19 @@ package actor TransferEngine {
           queue.reset()
         }
       } catch { tickFault = error }
-      for running in active.values where running.group == key { running.end(.hold(hold.reason)) }
+      // A spent budget keeps bytes: whose bytes all went needs none, and waits for its answer alone.
+      if hold.reason != .budget {
+        for running in active.values where running.group == key { running.end(.hold(hold.reason)) }
+      }
       signal.wake()
     }
+  }
+
+  /// A transfer needs more bytes than its budget has left.
+  private func pauseForBudget(_ seq: Int64) {
+    look()
+    guard let running = active[seq], groups[running.group]?.hold?.reason == .budget else { return }
+    running.end(.hold(.budget))
   }
 
   private func requeue(_ seqs: [Int64], _ reason: TransferState.PauseReason) async {

@@ -170,6 +170,9 @@ struct PolicyTests {
     #expect(second.status == 0 && (second["u"]["bytes"]["reused"].int ?? 0) >= 0, "\(second.errors)")
     #expect(try await depot.log().chunks.map(\.offset).count > 1)
     #expect(try Sums.file(bench.served + "/u.bin") == Sums.file(bench.job + "/u.bin"))
+    // The budget's last byte is the file's own: its answer is waited for.
+    let exact = try await bench.run(yaml("depot:v.bin", 3_000_000), ["--new-run"])
+    #expect(exact.status == 0 && exact["u"]["bytes"]["discarded"].int == 0, "\(exact.errors)")
     let whole = try await bench.run(yaml("web:u.bin", 900_000), ["--new-run"])
     #expect(whole.state("u") == "failed POLICY_DENIED" && web.requests().isEmpty, "\(whole.errors)")
     #expect(whole["u"]["error"]["message"].string?.contains("the budget of 900000 bytes a day") == true)

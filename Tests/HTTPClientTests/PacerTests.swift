@@ -2,6 +2,7 @@ import Admission
 import Curl
 import Endpoints
 import JobModel
+import Synchronization
 import Testing
 
 @testable import HTTPClient
@@ -43,18 +44,18 @@ struct PacerTests {
     #expect(await onThread { pacer.ask(1, under: [RateLimit()]) {} } == nil, "no limit, no wait")
   }
 
-  private func pace(_ throttle: Throttle?, keepsBudget: Bool = true) throws -> Pace {
-    let window = ReceiveWindow(
-      1000,
-      WireRequest(
-        "GET", try AdmittedURL(try #require(WebURL("http://h/a")), for: "GET", policy: EffectivePolicy()),
-        headers: HeaderList(), body: .none))
-    return Pace(Pacer(thread: thread), thread: thread, throttle: throttle, keepsBudget: keepsBudget) { _ in
-      window
-    }
+  private func request(_ method: String, body: WireRequest.Body = .none) throws -> WireRequest {
+    WireRequest(
+      method, try AdmittedURL(try #require(WebURL("http://h/a")), for: method, policy: EffectivePolicy()),
+      headers: HeaderList(), body: body)
   }
 
-  /// What was paid for may move once, and a budget that is used up stops all but what clears up.
+  private func pace(_ throttle: Throttle?, budgeted: Direction? = .download) throws -> Pace {
+    let window = ReceiveWindow(1000, try request("GET"))
+    return Pace(Pacer(thread: thread), thread: thread, throttle: throttle, budgeted: budgeted) { _ in window }
+  }
+
+  /// What was paid for may move once, and a budget that is used up keeps one direction's bytes: an upload's answer comes.
   @Test func bytesArePaidForOnce() async throws {
     defer { thread.shutdown() }
     let throttle = Throttle(down: [limit(1000)], up: [])
@@ -69,13 +70,29 @@ struct PacerTests {
       return [first, same, next, waiting]
     }
     #expect(moves == [true, true, false, false])
-    let spent = Throttle(down: [], up: [], spent: { true })
-    for keepsBudget in [true, false] {
-      let pace = try self.pace(spent, keepsBudget: keepsBudget)
-      #expect(await onThread { pace.mayMove(1, .upload) } == !keepsBudget)
+    let told = Atomic<Int>(0)
+    let spent = Throttle(down: [], up: [], spent: { true }).telling { told.add(1, ordering: .relaxed) }
+    for budgeted in [.upload, .download, nil] as [Direction?] {
+      let pace = try self.pace(spent, budgeted: budgeted)
+      #expect(await onThread { pace.mayMove(1, .upload) } == (budgeted != .upload))
+      #expect(await onThread { pace.mayMove(1, .download) } == (budgeted != .download))
     }
+    #expect(told.load(ordering: .relaxed) == 2, "whose bytes are kept is told")
     let free = try self.pace(nil)
     #expect(await onThread { free.mayMove(.max, .upload) })
+  }
+
+  /// A body that is asked for, or sent: what only asks or clears up goes on.
+  @Test func whatABudgetKeeps() throws {
+    defer { thread.shutdown() }
+    #expect(CurlTransport.budgeted(try request("GET")) == .download)
+    #expect(CurlTransport.budgeted(try request("HEAD")) == nil)
+    #expect(CurlTransport.budgeted(try request("POST", body: .bytes([1]))) == nil)
+    for change in [{ $0.isShort = true }, { $0.isCleanup = true }] as [(inout WireRequest) -> Void] {
+      var wire = try request("GET")
+      change(&wire)
+      #expect(CurlTransport.budgeted(wire) == nil)
+    }
   }
 
   @Test(arguments: [(nil, 9999), (64_000, 1000), (6400, 256)] as [(Int64?, Int)])

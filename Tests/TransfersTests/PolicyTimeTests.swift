@@ -234,6 +234,15 @@ struct PolicyTimeTests {
     #expect(third.states.filter { $0 == "completed" }.count > done)
   }
 
+  /// Its last byte is the second file's: that needs no more, and ends as it would have.
+  @Test func whatABudgetPaidForIsCompleted() async throws {
+    let metered = settings { $0.budget = Budget(bytes: 2000, period: .day) }
+    let bench = try Bench(at: "2026-06-02T12:00:00Z", Array(repeating: metered, count: 3))
+    let outcome = try await bench.run(step: 1)
+    #expect(outcome.states == ["completed", "completed", "paused budget"])
+    #expect(outcome.holds.map(\.reason) == [.budget])
+  }
+
   /// What `limits` allows is spent by all policies, and kept beside what each of them spends.
   @Test func theJobsBudgetIsSpentByAllPolicies() async throws {
     let metered = settings("metered") { $0.budget = Budget(bytes: 50_000, period: .day) }

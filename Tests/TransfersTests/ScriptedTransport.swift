@@ -89,6 +89,7 @@ final class ScriptedTransport: Transport {
     case .bytes(let bytes): body = bytes
     case .source(let source, let length):
       while Int64(body.count) < length {
+        try await mayMove(request)
         await source.bytes()
         try read(source, &body)
       }
@@ -110,6 +111,7 @@ final class ScriptedTransport: Transport {
     let content = request.method == "HEAD" ? [] : reply.body
     var position = 0
     while position < min(content.count, reply.cut ?? .max) {
+      if request.method == "GET" { try await mayMove(request) }
       let end = min(content.count, position + 700, reply.cut ?? .max)
       try content[position..<end].withUnsafeBytes { try sink.body($0) }
       request.throttle?.count(end - position)
@@ -120,6 +122,12 @@ final class ScriptedTransport: Transport {
     if reply.cut != nil {
       throw TransportError(Failure(.networkUnreachable, "scripted: the connection broke"))
     }
+  }
+
+  /// Bytes stand still once a budget is used up, as on the wire.
+  private nonisolated(nonsending) func mayMove(_ request: WireRequest) async throws {
+    guard !request.isShort, !request.isCleanup else { return }
+    while request.throttle?.keepsBytes() == true { try await Task.sleep(for: .milliseconds(1)) }
   }
 
   private func read(_ source: any ByteReader, _ body: inout [UInt8]) throws {

@@ -18,7 +18,7 @@ final class PaceQueue: Sendable {
 
   /// Waits until so many bytes may go.
   nonisolated(nonsending) func wait(_ count: Int, _ direction: Direction, _ throttle: Throttle) async throws {
-    while throttle.isSpent { try await sleep(Self.longestLook) }
+    while throttle.keepsBytes() { try await sleep(Self.longestLook) }
     let limits = throttle.limits(direction)
     guard throttle.rate(direction) != nil else { return }
     let moment = Pacer.now

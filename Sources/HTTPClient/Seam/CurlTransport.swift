@@ -44,7 +44,7 @@ package struct CurlTransport: Transport {
     }
     let body: CurlRequest.Body
     let pace = Pace(
-      pacer, thread: thread, throttle: request.throttle, keepsBudget: !request.isShort && !request.isCleanup
+      pacer, thread: thread, throttle: request.throttle, budgeted: Self.budgeted(request)
     ) { ReceiveWindow($0, request) }
     defer { pace.end() }
     switch request.body {
@@ -73,6 +73,17 @@ package struct CurlTransport: Transport {
       .protocolViolation,
       "\(request.url) answered \(result.status) when \(result.bytesSent) of \(length) bytes were sent",
       httpStatus: result.status)
+  }
+
+  /// What a spent budget keeps of a request: a body that is sent, or one that is asked for. The answer to a body that the
+  /// server has is waited for.
+  static func budgeted(_ request: WireRequest) -> Direction? {
+    guard !request.isShort, !request.isCleanup else { return nil }
+    return switch request.body {
+    case .source: .upload
+    case .none where request.method == "GET": .download
+    case .none, .bytes: nil
+    }
   }
 
   /// - Throws: `Failure` where a proxy would hide the address that the policy wants to judge.

@@ -63,18 +63,18 @@ final class Pace: @unchecked Sendable {
   /// The rate that the connection's buffer is fitted to; a kept connection may come with any.
   private var fitted: Double?
   private var isFitted = false
-  /// The body stands still once a budget is used up; what only asks or clears up goes on.
-  private let keepsBudget: Bool
+  /// Whose bytes stand still once a budget is used up; nil for a request that only asks or clears up.
+  private let budgeted: Direction?
   private var isLooking = false
   /// Seconds between two looks at a budget that is used up: its next period may begin.
   private static let look = 0.2
 
   /// - Parameter fit: what suits a rate of received bytes.
   init(
-    _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, keepsBudget: Bool,
+    _ pacer: Pacer, thread: NetworkThread, throttle: Throttle?, budgeted: Direction?,
     fit: @escaping (Double) -> ReceiveWindow
   ) {
-    self.keepsBudget = keepsBudget
+    self.budgeted = budgeted
     self.pacer = pacer
     self.thread = thread
     self.throttle = throttle
@@ -86,7 +86,7 @@ final class Pace: @unchecked Sendable {
     guard let throttle else { return true }
     if place != nil { return false }
     // A turn of libcurl's may bring tens of megabytes before the engine has its own.
-    if keepsBudget, throttle.isSpent {
+    if direction == budgeted, throttle.keepsBytes() {
       lookAgain()
       return false
     }
