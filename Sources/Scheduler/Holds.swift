@@ -34,7 +34,7 @@ final class Holds {
       watched += 1
       if let hold = group.hold { tell(hold, group) }
     }
-    if let hold = group.hold {
+    if let hold = group.hold, !group.mayLook || transfer.progress.completedAt == nil {
       if hold.mayEnd { group.held.append(transfer.seq) }
       return hold
     }

@@ -63,6 +63,8 @@ final class PolicyGroup {
   /// Its own, and the job's.
   private let budgets: [LedgerBudget]
   private(set) var hold: Hold?
+  /// Nothing but a spent budget holds it: what was completed may be looked at, which moves no body.
+  private(set) var mayLook = false
   private(set) var bandwidth: Bandwidth
   /// From when till when `bandwidth` and `opensAt` are known.
   private var hoursKnown = 0.0..<0.0
@@ -131,6 +133,7 @@ final class PolicyGroup {
     } else {
       hold = network.hold(policy).map { Hold($0, until: nil) }
     }
+    mayLook = hold?.reason == .budget && opensAt == nil && network.hold(policy) == nil
     let moments = [
       hoursKnown.upperBound.isFinite ? hoursKnown.upperBound : nil, deadline.flatMap { $0 > now ? $0 : nil },
     ]

@@ -94,6 +94,16 @@ final class TransferRecord {
     progress.movedBecause = fallen ?? (wasBegun ? .retried : .new)
   }
 
+  /// Bytes are to be moved: pauses the transfer where the budget for them is spent.
+  ///
+  /// - Throws: `CancellationError`.
+  func requireBudget(_ requester: Requester) throws {
+    guard requester.isSpent else { return }
+    try Task.checkCancellation()
+    stop.set(.hold(.budget))
+    throw CancellationError()
+  }
+
   /// Takes in what happened; it is recorded with the next `save`.
   func note(_ event: ProgressEvent) { progress.apply(event) }
 

@@ -69,6 +69,9 @@ struct LimitsTests {
     let before = web.requests().count
     let second = try await bench.run(nil, ["--new-run"])
     #expect(second.status == 75 && second.transferred == 0, "\(second.errors)")
+    for index in states.indices where states[index] == "completed" {
+      #expect(second.state("f\(index)") == "up_to_date", "it is looked at: that moves no body")
+    }
     // What is there may be looked at; no bodies are asked for.
     #expect(web.requests()[before...].allSatisfy { $0["method"].string != "GET" })
   }

@@ -78,6 +78,8 @@ struct HoldsTests {
     #expect(
       try holds.hold(bench.transfer(2)) { nil }?.until == BudgetPeriod(.day, at: bench.now, zone: .utc).end)
     #expect(!holds.areWaitedFor, "another day is not waited for")
+    try await bench.alter(1) { $0.completedAt = bench.now }
+    #expect(try holds.hold(bench.transfer(1)) { nil } == nil, "to look at what is complete moves no body")
     bench.pass(86_400)
     #expect(words(holds.look()) == ["ended budget [2]"] && holds.look().isEmpty)
     #expect(told(bench) == ["held p budget", "released p budget"])

@@ -71,6 +71,9 @@ package final class Requester {
   /// Bytes a second of the tightest rate limit that its requests stand under; nil where there is none.
   package func rate(_ direction: Direction) -> Double? { throttle.rate(direction) }
 
+  /// A budget that its bodies are paid from is used up.
+  package var isSpent: Bool { throttle.isSpent }
+
   /// For kinds that do not speak HTTP.
   var services: EngineServices {
     EngineServices(

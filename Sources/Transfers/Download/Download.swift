@@ -136,6 +136,7 @@ actor Download {
   private func resume() async throws -> DownloadMachine.Event {
     try attributes.check(source.place)
     record.noteMove()
+    try record.requireBudget(intake.requester)
     let records = record.hasChunks ? try context.run.ledger.chunks(of: record.transfer.seq) : []
     guard !records.isEmpty,
       let part = try intake.requireDestination().leftPart(chunks: records.count)

@@ -322,6 +322,7 @@ actor Upload {
       return .settled(.finished)
     case .mustMove:
       record.noteMove()
+      try record.requireBudget(scope.requester)
       if let copy = source.copy {
         try await copy.confirmEmptiness()
         record.note(.copying(copy.object, scope.copiedBy))
