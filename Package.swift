@@ -158,7 +158,8 @@ let package = Package(
     // The programs.
     program(
       "haul", ["CPosix", "HaulCore", "JobModel", "Posix", "Reporting", arguments]),
-    program("depot", ["DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
+    program(
+      "depot", ["CDepotShims", "DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
     tests("AdmissionTests", ["Admission", "JobModel", "Locks", "TestSupport"]),

@@ -11,6 +11,21 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+static int argument_count;
+static char **argument_words;
+
+// glibc's start-up hands main's arguments to what .init_array names, before Swift's own code runs.
+static void keep_arguments(int count, char **words, char **environment) {
+  (void)environment;
+  argument_count = count;
+  argument_words = words;
+}
+
+__attribute__((section(".init_array"), used)) static void (*keep_at_start)(int, char **, char **) = keep_arguments;
+
+int haul_argument_count(void) { return argument_count; }
+const char *haul_argument(int index) { return argument_words[index]; }
+
 int haul_sync(int file) {
   int code;
   do code = fsync(file);

@@ -24,6 +24,12 @@ package enum Machine {
     getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? "/"
   }
 
+  /// The words that this process was started with, its name first. `CommandLine` has none where a preloaded library has
+  /// called setenv(3).
+  package static var arguments: [String] {
+    (0..<haul_argument_count()).map { String(cString: haul_argument($0)) }
+  }
+
   /// The variables of this process.
   package static var environment: [String: String] {
     var variables: [String: String] = [:]

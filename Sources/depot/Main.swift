@@ -1,4 +1,5 @@
 import ArgumentParser
+import CDepotShims
 import DepotServer
 import Glibc
 import UnixSignals
@@ -34,6 +35,11 @@ struct DepotCommand: AsyncParsableCommand {
 
   @Option(help: "A file that gets one JSON line a request.")
   var accessLog: String?
+
+  /// Parses the words of main itself: Swift finds none where a preloaded library has called setenv(3).
+  static func main() async {
+    await Self.main((1..<max(1, depot_argument_count())).map { String(cString: depot_argument($0)) })
+  }
 
   func run() async throws {
     do {

@@ -9,7 +9,7 @@ enum CurrentProcess {
     Machine.environment, userHome: Machine.accountHome)
 
   static let console = Console(
-    output: STDOUT_FILENO, errors: STDERR_FILENO, style: Console.Style(CommandLine.arguments),
+    output: STDOUT_FILENO, errors: STDERR_FILENO, style: Console.Style(Machine.arguments),
     environment: environment)
 
   static let context = CommandContext(environment: environment, console: console)

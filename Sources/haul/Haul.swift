@@ -28,7 +28,7 @@ struct Haul: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Where whoever started haul ignores it, nobody could be told how a child ended.
     signal(SIGCHLD, SIG_DFL)
-    let words = CommandWords.ordered(Array(CommandLine.arguments.dropFirst()))
+    let words = CommandWords.ordered(Array(Machine.arguments.dropFirst()))
     let stoppable = [RunCommand.configuration, VerifyCommand.configuration]
     if stoppable.contains(where: { $0.commandName == words.first }) {
       Signals.endAtOnce()

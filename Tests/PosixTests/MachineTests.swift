@@ -9,12 +9,14 @@ struct MachineTests {
     #expect(SystemClock.uptime >= uptime)
   }
 
-  @Test func surroundings() {
+  @Test func surroundings() throws {
     #expect(!Machine.hostName.isEmpty)
     #expect(Machine.cores >= 1)
     #expect(Machine.accountHome.hasPrefix("/"))
     setenv("HAUL_TEST_VARIABLE", "a=b", 1)
     #expect(Machine.environment["HAUL_TEST_VARIABLE"] == "a=b")
+    let words = try Files.read("/proc/self/cmdline").split(separator: 0, omittingEmptySubsequences: false)
+    #expect(Machine.arguments.map { Array($0.utf8) } == words.dropLast().map { Array($0) })
   }
 
   @Test func threads() async throws {

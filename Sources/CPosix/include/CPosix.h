@@ -75,6 +75,10 @@ void haul_name_thread(const char *name);
 // Processors that this process may run on.
 int haul_cores(void);
 
+// The words that the process was started with. Swift looks for them beside `environ`, which setenv(3) moves.
+int haul_argument_count(void);
+const char *haul_argument(int index);
+
 static inline int haul_reflink(int to, int from) { return ioctl(to, FICLONE, from); }
 
 #endif
