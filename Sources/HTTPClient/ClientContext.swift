@@ -19,8 +19,8 @@ package struct ClientContext: Sendable {
   /// Where bodies that do not pass through the transport wait for rate limits.
   let paces: PaceQueue
   package let remark: @Sendable (Diagnostic) -> Void
-  /// Records that a server asked for a cool-down, until a time in seconds since 1970.
-  let noteCooldown: @Sendable (_ origin: String, _ until: Double) -> Void
+  /// Records that a server asked for a cool-down, until a time in seconds since 1970, and when it asked.
+  let noteCooldown: @Sendable (_ origin: String, _ until: Double, _ askedAt: Double) -> Void
 
   /// - Parameters:
   ///   - admission: nil makes a queue of its own.
@@ -29,7 +29,9 @@ package struct ClientContext: Sendable {
     transport: any Transport, clock: EngineClock, admission: AdmissionQueue? = nil, secrets: SecretSource,
     mask: SecretMask, tokens: TokenKeeping = .none, sftp: any SFTPService,
     remark: @escaping @Sendable (Diagnostic) -> Void = { _ in },
-    noteCooldown: @escaping @Sendable (_ origin: String, _ until: Double) -> Void = { _, _ in }
+    noteCooldown: @escaping @Sendable (_ origin: String, _ until: Double, _ askedAt: Double) -> Void = {
+      _, _, _ in
+    }
   ) {
     self.transport = transport
     self.clock = clock

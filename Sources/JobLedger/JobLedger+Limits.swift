@@ -12,10 +12,14 @@ extension JobLedger {
     }
   }
 
-  /// Servers (by origin) that asked for rest, and until when; those whose time is over are forgotten.
+  /// Servers (by origin) that asked for rest, and until when; those whose time is over are forgotten. Where the clock was set
+  /// back since, a rest begins now: it never lasts longer than it was asked for.
   package func rests(now: Double) throws -> [String: Double] {
     try write { db in
       try db.execute(sql: "DELETE FROM rest WHERE until <= ?", arguments: [now])
+      try db.execute(
+        sql: "UPDATE rest SET until = ?1 + until - asked_at, asked_at = ?1 WHERE asked_at > ?1",
+        arguments: [now])
       let rows = try Row.fetchAll(db, sql: "SELECT origin, until FROM rest")
       return Dictionary(uniqueKeysWithValues: rows.map { ($0["origin"] as String, $0["until"] as Double) })
     }

@@ -90,8 +90,11 @@ extension JobLedger {
   package func cooldowns(now: Double, limit: Int) throws -> [(origin: String, until: Double)] {
     try read { db in
       try Row.fetchAll(
-        db, sql: "SELECT origin, until FROM rest WHERE until > ? ORDER BY until LIMIT ?",
-        arguments: [now, limit]
+        db,
+        sql: """
+          SELECT origin, min(until, coalesce(?1 + until - asked_at, until)) AS ends FROM rest
+          WHERE until > ?1 ORDER BY ends LIMIT ?2
+          """, arguments: [now, limit]
       ).map { ($0[0], $0[1]) }
     }
   }

@@ -410,13 +410,13 @@ package final class LedgerWriter: Sendable {
           ON CONFLICT (policy, period) DO UPDATE SET bytes = bytes + excluded.bytes
           """
       ).execute(arguments: [policy, period, bytes])
-    case .rest(let origin, let until):
+    case .rest(let origin, let until, let askedAt):
       try db.cachedStatement(
         sql: """
-          INSERT INTO rest (origin, until) VALUES (?,?)
-          ON CONFLICT (origin) DO UPDATE SET until = excluded.until
+          INSERT INTO rest (origin, until, asked_at) VALUES (?,?,?)
+          ON CONFLICT (origin) DO UPDATE SET until = excluded.until, asked_at = excluded.asked_at
           """
-      ).execute(arguments: [origin, until])
+      ).execute(arguments: [origin, until, askedAt])
     case .rate(let host, let rate, let now): try host.write(rate, at: now, db)
     case .concurrency(let origin, let requests, let now):
       try HostConcurrency.write(requests, of: origin, at: now, db)

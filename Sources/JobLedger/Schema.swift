@@ -136,6 +136,10 @@ enum Schema {
     migrator.registerMigration("28 files of downloads that left") { db in
       try db.execute(sql: WrittenFile.table)
     }
+    migrator.registerMigration("29 when rests were asked for") { db in
+      // Null in those of before.
+      try db.execute(sql: "ALTER TABLE rest ADD COLUMN asked_at REAL")
+    }
     return migrator
   }
 

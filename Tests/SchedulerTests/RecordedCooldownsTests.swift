@@ -17,9 +17,11 @@ struct RecordedCooldownsTests {
   }
 
   /// What a run that begins at second 1000 finds of these ends.
-  private func cooldowns(_ ends: [String: Double]) async throws -> RecordedCooldowns {
+  private func cooldowns(
+    _ ends: [String: Double], askedAt: Double? = nil
+  ) async throws -> RecordedCooldowns {
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
-    for (origin, end) in ends { writer.submit(.rest(origin: origin, until: end)) }
+    for (origin, end) in ends { writer.submit(.rest(origin: origin, until: end, askedAt: askedAt)) }
     try await writer.barrier()
     let found = try RecordedCooldowns(ledger, writer, now: 1000)
     try await writer.barrier()
@@ -33,6 +35,17 @@ struct RecordedCooldownsTests {
     #expect(found.end(of: "soon", now: 1060) == nil)
     #expect(found.end(of: "never", now: 1000) == 87_400.0)
     #expect(try ledger.rests(now: 1000)["never"] == 87_400.0, "on record as well")
+  }
+
+  /// The clock was set back by a day: a rest of two minutes is one of two minutes from now on.
+  @Test func aRestIsNoLongerThanItWasAskedFor() async throws {
+    let asked = 1000.0 + 86_400
+    let found = try await cooldowns(["a": asked + 120, "b": asked + 60], askedAt: asked)
+    #expect(found.end(of: "a", now: 1000) == 1120 && found.end(of: "b", now: 1000) == 1060)
+    #expect(
+      try ledger.cooldowns(now: 990, limit: 9).map(\.until) == [1050, 1110], "status says no more either")
+    let later = try await cooldowns(["c": 1050], askedAt: 950)
+    #expect(later.end(of: "c", now: 1000) == 1050)
   }
 
   @Test func whoWaitsIsGivenBackOnce() async throws {

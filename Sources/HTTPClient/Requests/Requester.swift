@@ -279,7 +279,8 @@ package final class Requester {
   /// Records what a server asked for, so that a run that is started again keeps to it.
   private func noteCooldown(_ failure: Failure) {
     guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
-    context.noteCooldown(origin, context.clock.now() + wish)
+    let now = context.clock.now()
+    context.noteCooldown(origin, now + wish, now)
   }
 
   /// The failure in an error; rethrows a cancellation.
