@@ -138,6 +138,11 @@ struct HeaderTests {
       #expect(HTTPFailure.retryAfter(["Retry-After": value], now: 10) == wanted, "\(value)")
     }
     #expect(HTTPFailure.retryAfter([:], now: 10) == nil)
+    // A server whose clock is ahead, or that tells no time.
+    for (date, wanted) in [("Thu, 01 Jan 1970 01:00:00 GMT", 2), ("soon", 3592)] as [(String, Double)] {
+      let headers: HeaderList = ["Date": date, "Retry-After": "Thu, 01 Jan 1970 01:00:02 GMT"]
+      #expect(HTTPFailure.retryAfter(headers, now: 10) == wanted, "\(date)")
+    }
   }
 
   @Test func statusCodes() throws {

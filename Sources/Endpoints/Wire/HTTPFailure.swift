@@ -28,11 +28,13 @@ package enum HTTPFailure {
   /// The longest Retry-After that is believed, in seconds: after a day the server is asked again, whatever it said.
   package static let longestRetryAfter = 86_400.0
 
-  /// Seconds of Retry-After, given as such or as a date (RFC 9110, 10.2.3); a day at most.
+  /// Seconds of Retry-After, given as such or as a date by the server's clock, which `Date` tells (RFC 9110, 10.2.3); a day at
+  /// most.
   package static func retryAfter(_ headers: HeaderList, now: Double) -> Double? {
     guard let value = headers["Retry-After"] else { return nil }
     let isNumber = !value.isEmpty && value.utf8.allSatisfy { (48...57).contains($0) }
-    let seconds = isNumber ? Double(value) : HTTPDate.seconds(value).map { $0 - now }
+    let begun = headers["Date"].flatMap(HTTPDate.seconds) ?? now
+    let seconds = isNumber ? Double(value) : HTTPDate.seconds(value).map { $0 - begun }
     return seconds.map { min(longestRetryAfter, max(0, $0)) }
   }
 }
