@@ -86,7 +86,7 @@ package struct TransferPreview: Sendable, Hashable {
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
       // What the manifest demands is there, whatever the source holds by now.
       let isPinned =
-        transfer.settings.direction.readsRemote && transfer.settings.verify != .size
+        transfer.settings.direction.readsRemote
         && transfer.expect.digests.keys.contains(where: \.isCryptographic)
       if progress.isAttaching, transfer.settings.then != nil, isAsProved(transfer, source, folder) {
         preview.action = .attach

@@ -135,9 +135,8 @@ struct DetailsTests {
     #expect(checks("readback").contains("sha256 server match"))
     #expect(try await depot.log().downloads.contains { $0.sent == 100_000 && !$0.path.hasSuffix("a.bin") })
     #expect(!bench.exists("b.bin"))
-    // What is not compared does not make a file another one, either.
-    #expect(run.state("unlike") == "completed")
-    #expect(try await bench.run(nil, ["--new-run"]).state("unlike") == "up_to_date")
+    // What the manifest expects is compared at every level.
+    #expect(run.state("unlike") == "failed INTEGRITY_MISMATCH" && !bench.exists("e.bin"))
   }
 
   @Test func filesAndNames() async throws {

@@ -102,6 +102,17 @@ struct TransferPreviewTests {
     #expect(preview(try completed(), remote: seen).action == .upToDate)
   }
 
+  /// What `expect` names is compared at every level: the source is not asked.
+  @Test(arguments: [VerifyLevel.available, .size]) func whatIsExpectedStands(_ level: VerifyLevel) throws {
+    var seen = RemoteObject()
+    (seen.etag, seen.size) = ("\"2\"", 14)
+    let transfer = try completed {
+      $0.settings.verify = level
+      $0.expect = JobModel.Expectation(digests: [.sha256: "00"])
+    }
+    #expect(preview(transfer, remote: seen).action == .upToDate)
+  }
+
   @Test func withoutAVersionItIsFetchedAgain() throws {
     let preview = preview(try completed { $0.progress.remote = RemoteObject() })
     #expect(preview.action == .transfer)

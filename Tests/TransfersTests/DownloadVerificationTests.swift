@@ -77,9 +77,14 @@ struct DownloadVerificationTests {
     try verification(told).checkDigests(found, promised: [:])
     #expect(told.checks == [Verification("sha256", .server, .unavailable)])
     let silent = Told()
-    try verification(silent, JobModel.Expectation(digests: [.sha256: "00"]), .size).checkDigests(
-      [:], promised: [:])
-    #expect(silent.checks.isEmpty, "`verify: size` compares no digests")
+    try verification(silent, JobModel.Expectation(), .size).checkDigests([:], promised: [.sha256: "00"])
+    #expect(silent.checks.isEmpty, "`verify: size` compares no digest that a server offers")
+    let expecting = Told()
+    #expect(throws: Failure.self) {
+      try verification(expecting, JobModel.Expectation(digests: [.sha256: "00"]), .size).checkDigests(
+        found, promised: [:])
+    }
+    #expect(expecting.checks == [Verification("sha256", .manifest, .mismatch)], "but what is expected")
   }
 
   @Test func types() async throws {

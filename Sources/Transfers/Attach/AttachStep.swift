@@ -158,11 +158,7 @@ struct AttachStep {
   private var expectationsHold: Bool {
     let (expect, progress) = (record.transfer.expect, record.progress)
     if let size = expect.size, size != progress.size { return false }
-    if record.transfer.settings.verify != .size,
-      expect.digests.contains(where: { progress.digests[$0.key] != $0.value })
-    {
-      return false
-    }
+    if expect.digests.contains(where: { progress.digests[$0.key] != $0.value }) { return false }
     return expect.type == nil || progress.verification.contains { $0.check == "type" && $0.result == .match }
   }
 }

@@ -39,8 +39,7 @@ struct CopyLook {
     case .never: true
     case .always: false
     case .changed:
-      scope.settings.verify != .size && !scope.context.checksEverything
-        && scope.expect.digests.keys.contains(where: \.isCryptographic)
+      !scope.context.checksEverything && scope.expect.digests.keys.contains(where: \.isCryptographic)
     }
   }
 

@@ -47,12 +47,14 @@ struct DownloadVerification {
     return size
   }
 
+  /// Compares at every level what the manifest expects; with `verify: size` nothing else.
+  ///
   /// - Parameter promised: by the server.
   func checkDigests(
     _ found: [DigestAlgorithm: String], promised: [DigestAlgorithm: String]
   ) throws(Failure) {
-    guard level != .size else { return }
     try compare(found, with: expect.digests, .manifest, "the manifest expects")
+    guard level != .size else { return }
     try compare(found, with: promised, .server, "the server promised")
     if expect.digests.isEmpty, promised.isEmpty { tell(Verification("sha256", .server, .unavailable)) }
   }

@@ -159,10 +159,10 @@ final class Intake {
 
   /// Which digests to compute: what was promised, and SHA-256 always, which proves the file later on.
   private var wantedKinds: Set<DigestKind> {
-    let expect = record.transfer.expect
-    guard record.transfer.settings.verify != .size else { return [] }
+    let expected = Set(record.transfer.expect.digests.keys)
+    guard record.transfer.settings.verify != .size else { return Set(expected.map(\.kind)) }
     let said = record.transfer.settings.then?.digests ?? []
-    return Set(expect.digests.keys).union(machine.fetch.object.digests.keys).union([.sha256]).union(said)
+    return expected.union(machine.fetch.object.digests.keys).union([.sha256]).union(said)
       .reduce(into: []) {
         $0.insert($1.kind)
       }

@@ -179,8 +179,7 @@ struct Settlement {
     // With `refresh: never` another file may stand there, of which the record says nothing.
     let recorded = record.progress.destination
     let isRecorded = recorded?.size == present.size && recorded?.mtime == present.mtime
-    // With `verify: size` they were not compared when the file came, and don't count now.
-    for (algorithm, digest) in settings.verify == .size ? [:] : expect.digests {
+    for (algorithm, digest) in expect.digests {
       if let recorded = record.progress.digests[algorithm] {
         if recorded != digest { return false }
         guard isRecorded else { continue }
@@ -219,7 +218,7 @@ struct Settlement {
   /// Why the source is to be fetched again; nil where it is as recorded, or is not to be asked.
   private nonisolated(nonsending) func reasonOfSource() async throws -> MovedBecause? {
     // The bytes that the manifest names are there, whatever the source holds by now.
-    if settings.verify != .size, expect.digests.keys.contains(where: \.isCryptographic) { return nil }
+    if expect.digests.keys.contains(where: \.isCryptographic) { return nil }
     // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
     guard record.progress.remote.isIdentified else {
       guard expect.digests.isEmpty else { return nil }
