@@ -298,8 +298,7 @@ package actor TransferEngine {
 
   /// Counts an end for what stops a run at failures.
   private func count(_ state: TransferState, _ group: PolicyGroup) {
-    let isEnough = group.count(state)
-    if case .failed = state, isEnough || failFast { stop(.failFast) }
+    if group.count(state) || failFast && state == .failed { stop(.failFast) }
   }
 
   /// - Returns: whether somebody may have a turn now who could not before.
