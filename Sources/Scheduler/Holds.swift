@@ -95,7 +95,8 @@ final class Holds {
         context.run.events(.bandwidth(policy: group.name, group.bandwidth))
       }
       guard group.hold?.reason != hold?.reason else { continue }
-      if let hold { changes.append(release(group, from: hold.reason)) }
+      // At its deadline who waits goes on waiting: the next run gives them back.
+      if let hold, group.hold?.reason != .deadline { changes.append(release(group, from: hold.reason)) }
       if let hold = group.hold {
         tell(hold, group)
         changes.append(.began(key, hold))

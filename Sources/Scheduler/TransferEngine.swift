@@ -112,7 +112,11 @@ package actor TransferEngine {
               continue
             }
           }
-          guard isWaiting else { break }
+          guard isWaiting else {
+            // Somebody may have come back while the needs were settled.
+            if needsMayHaveChanged { continue }
+            break
+          }
         }
       }
       await signal.wait()

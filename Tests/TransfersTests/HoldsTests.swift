@@ -99,6 +99,17 @@ struct HoldsTests {
     #expect(words(holds.look()) == ["ended window [1]"] && !holds.areWaitedFor)
   }
 
+  /// Who waits for a window goes on waiting for it when the run's time is over.
+  @Test func aDeadlineBeforeTheWindow() async throws {
+    let (bench, holds) = try await holds {
+      $0.window = [TimeWindow(from: 23 * 60, to: 23 * 60 + 30)]
+      $0.deadline = 100
+    }
+    #expect(try holds.hold(bench.transfer(1)) { nil }?.reason == .window && holds.areWaitedFor)
+    bench.pass(100)
+    #expect(words(holds.look()) == ["began deadline"] && !holds.areWaitedFor)
+  }
+
   /// Canceled, or paused by a user: the run does not wait for their window or their server.
   @Test func whatAUserDecidesAboutIsNotWaitedFor() async throws {
     let (bench, holds) = try await holds { $0.window = [TimeWindow(from: 23 * 60, to: 23 * 60 + 30)] }

@@ -156,6 +156,17 @@ struct PolicyTimeTests {
     #expect(outcome.holds == [Hold(.window, until: opening)] && outcome.releases == 1)
   }
 
+  @Test func aDeadlineEndsTheWaitForAWindow() async throws {
+    let night = settings {
+      $0.window = [TimeWindow(from: 22 * 60, to: 6 * 60)]
+      $0.deadline = 60
+    }
+    let bench = try Bench(at: "2026-03-28T20:00:00Z", [night, night])
+    let outcome = try await bench.run()
+    #expect(outcome.states == ["paused window", "paused window"] && outcome.sent.isEmpty)
+    #expect(outcome.holds.map(\.reason) == [.window, .deadline])
+  }
+
   @Test func withoutWaitingItEnds() async throws {
     let night = settings { $0.window = [TimeWindow(from: 22 * 60, to: 6 * 60)] }
     let bench = try Bench(at: "2026-03-28T20:00:00Z", [night, settings("day") { _ in }])
