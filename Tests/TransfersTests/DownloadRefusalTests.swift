@@ -166,6 +166,7 @@ struct DownloadRefusalTests: DownloadCase {
         let rig = try Rig(.download)
         let outcome = try await run(rig, server { $0.givesDigests = digests }, expect: expect)
         if let code { checkFailed(rig, outcome, code) } else { checkComplete(rig, outcome) }
+        #expect(outcome.progress.verification.contains { $0.result == .mismatch } == (code != nil))
       }
     }
     let strict = try Rig(.download) { $0.verify = .required }

@@ -141,6 +141,7 @@ struct FetchTests: FetchCase {
   @Test func whatCannotComeRightIsRefusedEarly() {
     var sized = Fetch(terms { $0.expect = JobModel.Expectation(size: 5) })
     #expect(sized.learn(object())?.code == .lengthMismatch)
+    #expect(sized.takeEffects() == [.note(.checked(Verification("size", .manifest, .mismatch)))])
     var strict = Fetch(terms { $0.verify = .required })
     #expect(strict.learn(object())?.code == .digestUnavailable)
     #expect(strict.learn(object { $0.digests = [.md5: "00"] }) == nil)

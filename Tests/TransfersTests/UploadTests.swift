@@ -300,6 +300,7 @@ struct UploadTests {
       let (rig, server) = (try rig(), FakeServer())
       let outcome = try await run(rig, server, expect: expect)
       #expect(outcome.code == code)
+      #expect(outcome.progress.verification.contains { $0.result == .mismatch } == (code != nil))
       #expect((server.file("a.txt") != nil) == (code == nil), "a source that is wrong must not be published")
     }
   }

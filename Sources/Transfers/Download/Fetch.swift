@@ -243,6 +243,7 @@ struct Fetch {
     guard known == RemoteObject() || recorded.remote != known || object != known else { return nil }
     if let size = object.size {
       if let wanted = expect.size, wanted != size {
+        note(.checked(Verification("size", .manifest, .mismatch)))
         return Failure(
           .lengthMismatch, "\(terms.place) has \(size) bytes, \(wanted) are expected",
           expected: String(wanted), actual: String(size))

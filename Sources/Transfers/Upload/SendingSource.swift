@@ -222,6 +222,7 @@ final class SendingSource {
 
   private func checkSize() throws(Failure) {
     guard let size = scope.expect.size, size != file.facts.size else { return }
+    scope.record.check(Verification("size", .manifest, .mismatch))
     throw Failure(
       .lengthMismatch,
       "`\(scope.record.transfer.source.text)` has \(file.facts.size) bytes, \(size) are expected",
