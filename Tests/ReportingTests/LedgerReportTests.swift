@@ -138,6 +138,22 @@ import Testing
     }
   }
 
+  @Test func `what goes along is said of what is complete`() async throws {
+    for (state, completedAt) in [(TransferState.completed, SampleJob.start), (.paused(.retries), nil)]
+      as [(TransferState, Double?)]
+    {
+      let job = try await SampleJob()
+      var progress = TransferProgress()
+      progress.completedAt = completedAt
+      progress.attributes = KeptAttributes(preserved: [.mtime], lost: [.tags])
+      try await job.settle("done", state, progress)
+      let all = try Document(report(job.head, job.ledger).bytes)["transfers"].array
+      let done = try #require(all.first { $0["id"].text == "done" })
+      #expect(done["preserved"].array.compactMap(\.text) == (completedAt == nil ? [] : ["mtime"]))
+      #expect(done["lost"].array.compactMap(\.text) == ["tags"])
+    }
+  }
+
   @Test func `a summary has totals and no transfers, and stays small`() async throws {
     let job = try await SampleJob(extra: 300)
     var head = job.head

@@ -114,7 +114,8 @@ struct TransferJSON {
     add("bytes", bytes(progress))
     add("digests", digests(progress.digests))
     add("verification", .array(checks(transfer, isOrdinary: isOrdinary).map(verification)))
-    add("preserved", words(progress.attributes.preserved))
+    // What goes along is decided before a byte does.
+    add("preserved", words(progress.completedAt == nil ? [] : progress.attributes.preserved))
     add("lost", words(progress.attributes.lost))
     if transfer.settings.direction == .copy {
       add("copied_by", .text(progress.copiedBy?.rawValue))
