@@ -88,5 +88,6 @@ struct AdoptionTests {
     let outcome = try await rig.run(from: "http://h/f/a", to: "out/a") { server.response($0) }
     #expect(outcome.state == .failed && outcome.code == .attributesLost)
     #expect(outcome.progress.transferred == 0 && rig.read("out/a") == Self.bytes)
+    #expect(outcome.progress.attributes == KeptAttributes(lost: [.mode]))
   }
 }

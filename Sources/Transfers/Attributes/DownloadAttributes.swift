@@ -28,9 +28,13 @@ struct DownloadAttributes {
   /// The source has to be asked what the file's time and mode are to be.
   var asksSource: Bool { settings.keepsSourceTime || !wanted.isEmpty }
 
-  /// - Throws: `ATTRIBUTES_LOST` where one is demanded that no file has a place for, or that the source's kind does not tell.
-  func check(_ place: String) throws(Failure) {
+  /// Notes what is demanded though no file has a place for it, or the source's kind does not tell it.
+  ///
+  /// - Throws: `ATTRIBUTES_LOST` where there is any.
+  func check(_ place: String, _ record: TransferRecord) throws(Failure) {
     let lost = settings.preserve.demanded.filter { !ends.keeps.contains($0) || !ends.tells.contains($0) }
+    guard !lost.isEmpty else { return }
+    record.note(.attributes(KeptAttributes(lost: lost)))
     try AttributePlan.check(lost, settings.preserve, "a download from \(place) would go without")
   }
 

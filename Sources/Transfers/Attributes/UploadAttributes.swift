@@ -106,6 +106,7 @@ struct UploadAttributes {
   private nonisolated(nonsending) func expectTagging() async throws {
     let answer = try await scope.sink.tags()
     guard case .failure(let failure)? = answer, failure.saysUnknown else { return }
+    noteLost([.tags])
     throw Failure(
       .attributesLost, "\(scope.sink.place) keeps no `tags`, which `preserve` demands: \(failure.message)",
       class: .permanent)

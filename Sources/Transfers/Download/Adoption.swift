@@ -20,7 +20,7 @@ struct Adoption {
   /// - Parameter object: the source; nothing where it was not asked.
   /// - Throws: `ATTRIBUTES_LOST` where an attribute is demanded that the file can't have.
   nonisolated(nonsending) func run(_ object: RemoteObject) async throws {
-    try attributes.check(source.place)
+    try attributes.check(source.place, record)
     let told = try await described(object)
     var kept = attributes.plan(told ?? RemoteObject()).kept
     if told == nil { kept.lost.formUnion(attributes.wanted) }

@@ -134,7 +134,7 @@ actor Download {
 
   /// Takes up what earlier attempts left.
   private func resume() async throws -> DownloadMachine.Event {
-    try attributes.check(source.place)
+    try attributes.check(source.place, record)
     record.noteMove()
     try record.requireBudget(intake.requester)
     let records = record.hasChunks ? try context.run.ledger.chunks(of: record.transfer.seq) : []
