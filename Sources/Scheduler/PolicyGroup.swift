@@ -79,24 +79,19 @@ final class PolicyGroup {
 
   /// - Parameters:
   ///   - began: when the attempt began, seconds since 1970.
+  ///   - budget: the policy's own, which other groups may share.
   ///   - caps: of the whole job.
-  ///   - onSpent: called, on the network thread, when the budget is used up.
   init(
     _ settings: TransferSettings, context: TransferContext, network: NetworkState, began: Double,
-    caps: JobCaps, onSpent: @escaping @Sendable () -> Void
-  ) throws {
+    budget: LedgerBudget?, caps: JobCaps
+  ) {
     policy = settings.policy
     name = settings.policyName
     self.began = began
     self.network = network
     let zone = context.client.clock.zone(policy.timezone)
     hours = PolicyHours(policy, zone: zone)
-    let own = try policy.budget.map { budget in
-      // Other keys may change from run to run: what is spent stays spent.
-      let name = settings.policyName ?? "inline \(budget.bytes) \(budget.period.rawValue)"
-      return try LedgerBudget(budget, name: name, zone: zone, context: context, onSpent: onSpent)
-    }
-    budgets = [own, caps.budget].compactMap(\.self)
+    budgets = [budget, caps.budget].compactMap(\.self)
     let now = context.client.clock.now()
     bandwidth = hours.bandwidth(at: now)
     (down, up) = (RateLimit(bandwidth.download), RateLimit(bandwidth.upload))

@@ -14,6 +14,8 @@ final class PolicyGroups {
   /// Called, on the network thread, when a group's budget is used up.
   var onSpent: @Sendable () -> Void = {}
   private var caps = JobCaps()
+  /// Of named policies: however a level refines one, what its transfers spend is one budget's.
+  private var budgets: [BudgetKey: LedgerBudget] = [:]
   private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
   /// By profile.
   private var keys: [Int64: PolicyGroup.Key] = [:]
@@ -47,11 +49,31 @@ final class PolicyGroups {
         budget, name: Budget.jobName, zone: context.client.clock.zone(nil), context: context, onSpent: onSpent
       )
     }
-    let group = try PolicyGroup(
-      transfer.settings, context: context, network: network, began: began, caps: caps, onSpent: onSpent)
+    let group = PolicyGroup(
+      transfer.settings, context: context, network: network, began: began,
+      budget: try budget(of: transfer.settings), caps: caps)
     group.look(now: context.client.clock.now(), overrides: limit)
     all[key] = group
     return (group, true)
+  }
+
+  private struct BudgetKey: Hashable {
+    let name: String
+    let budget: Budget
+    let timezone: String?
+  }
+
+  private func budget(of settings: TransferSettings) throws -> LedgerBudget? {
+    guard let budget = settings.policy.budget else { return nil }
+    // Other keys may change from run to run: what is spent stays spent.
+    let name = settings.policyName ?? "inline \(budget.bytes) \(budget.period.rawValue)"
+    let key = BudgetKey(name: name, budget: budget, timezone: settings.policy.timezone)
+    if settings.policyName != nil, let known = budgets[key] { return known }
+    let made = try LedgerBudget(
+      budget, name: name, zone: context.client.clock.zone(settings.policy.timezone), context: context,
+      onSpent: onSpent)
+    if settings.policyName != nil { budgets[key] = made }
+    return made
   }
 
   func set(limit: Bandwidth?) {

@@ -71,6 +71,27 @@ struct PolicyGroupsTests {
     #expect(later.hold?.reason == .budget)
   }
 
+  /// A level that refines a policy's rate has turns of its own, and the policy's budget.
+  @Test func aBudgetIsOneHoweverItIsRefined() throws {
+    let changes: [(String?, @Sendable (inout EffectivePolicy) -> Void)] = [
+      ("p", { _ in }), ("p", { $0.downloadRate = .bytesPerSecond(5) }), ("q", { _ in }),
+      ("p", { $0.budget = Budget(bytes: 11, period: .day) }), (nil, { _ in }),
+    ]
+    let bench = try PlanBench(
+      changes.enumerated().map { index, one in
+        .init(id: "t\(index)", to: "out/\(index)") {
+          $0.policyName = one.0
+          $0.policy.budget = Budget(bytes: 10, period: .day)
+          one.1(&$0.policy)
+        }
+      })
+    let groups = groups(bench)
+    let all = try changes.indices.map { try groups.group(of: bench.transfer(Int64($0 + 1))).group }
+    all[0].throttle.count(6)
+    all[1].throttle.count(4)
+    #expect(all.map(\.throttle.isSpent) == [true, true, false, false, false])
+  }
+
   struct Look: Sendable {
     var change: @Sendable (inout EffectivePolicy) -> Void = { _ in }
     /// Seconds until a cool-down ends that somebody waits for.
