@@ -6,6 +6,8 @@ struct EntrySelection {
   /// Of the run, in seconds since 1970.
   private let startedAt: Double
   private(set) var leftOut = 0
+  /// There is an entry that can't be judged, which is told.
+  private(set) var hasUntold = false
 
   init(_ bounds: EntryBounds?, startedAt: Double) {
     (self.bounds, self.startedAt) = (bounds, startedAt)
@@ -26,6 +28,7 @@ struct EntrySelection {
     case .meant: return true
     case .leftOut: leftOut += 1
     case .untold(let fact):
+      hasUntold = true
       faults.error(
         "the listing tells no \(fact) of `\(shown())`, which `where` asks for",
         at: TextPlace(mark: bounds.mark, lineText: bounds.lineText),

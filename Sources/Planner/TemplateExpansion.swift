@@ -95,7 +95,9 @@ final class TemplateExpansion {
       skipped(context.shown(fixed + below), reason, at: place)
     }
     selection.report(faults)
-    if count == 0 { empty(selection.emptiness("no file matches `\(text)`"), rule, at: place) }
+    if count == 0, !selection.hasUntold {
+      empty(selection.emptiness("no file matches `\(text)`"), rule, at: place)
+    }
   }
 
   func selection(_ filter: EntryFilter) -> EntrySelection {
@@ -175,7 +177,7 @@ final class TemplateExpansion {
     }
     if let message = folders.message { faults.warning(message, at: place) }
     selection.report(faults)
-    if count == 0 {
+    if count == 0, !selection.hasUntold {
       empty(selection.emptiness("nothing lies below `\(name):\(prefix)`"), rule, at: place)
     }
   }

@@ -120,6 +120,10 @@ import Testing
     #expect(
       untold.errors.map(\.message) == ["the listing tells no time of `store:p/b`, which `where` asks for"])
     #expect(untold.errors[0].mark?.column == 45)
+    let all = try fixture.plan(
+      "  - { id: s, download: \"store:p/\", to: in/, where: { modified: { after: 1h } } }", head: head
+    ) { _, _, _, entry in try entry(ListedPage.Entry(path: "b", size: 30, modified: nil)) }
+    #expect(all.errors.count == 1, "something lies there")
   }
 
   /// In `defaults` it waits for the fan-outs.
