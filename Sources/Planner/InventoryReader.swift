@@ -51,7 +51,7 @@ final class InventoryReader: RowReader {
   }
 
   /// Behind the wanted columns every file binds those that the reader itself looks at.
-  private static let own = ["Key", "IsLatest", "IsDeleteMarker", "Size", "LastModifiedDate"]
+  private static let own = ["Key", "IsLatest", "IsDeleteMarker", "Size", "LastModifiedDate", "Bucket"]
 
   private func open(_ entry: InventoryManifest.File) throws(RowFault) -> CSVReader {
     let places = InventoryManifest.places(of: entry.key)
@@ -84,10 +84,17 @@ final class InventoryReader: RowReader {
   }
 
   /// A version that was replaced, or the mark of a deletion, is no object.
+  ///
+  /// - Throws: where the row is of another bucket.
   private func isThere(_ reader: CSVReader) throws(RowFault) -> Bool {
     let isLatest = try own("IsLatest", reader)?.lowercased() != "false"
     let isDeleted = try own("IsDeleteMarker", reader)?.lowercased() == "true"
-    return isLatest && !isDeleted
+    guard isLatest, !isDeleted else { return false }
+    guard let other = try own("Bucket", reader), other != bucket else { return true }
+    throw RowFault(
+      message: "the row is of the bucket `\(other)`, and the inventory of `\(bucket)`",
+      hint: "take it out, or have it copied by an inventory of its own bucket", place: reader.place(nil),
+      isFinal: false)
   }
 
   /// A cell of the reader's own; nil where the inventory has no such column.

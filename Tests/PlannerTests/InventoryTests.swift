@@ -174,6 +174,10 @@ struct InventoryTests {
     let narrow = try plan(one: "\"bkt\",\"media/a\"\n")
     #expect(
       narrow.lines.contains { $0.contains("one.csv.gz:1:1: error: the row has 2 cells") }, "\(narrow.lines)")
+    let foreign = try plan(
+      one: Self.row("media/a") + Self.row("media/b").replacing("\"bkt\"", with: "\"other\""))
+    #expect(foreign.ids == ["all/a"] && foreign.errors.count == 1, "\(foreign.lines)")
+    #expect(foreign.lines.contains { $0.contains("one.csv.gz:2:1: error: the row is of the bucket `other`") })
     let none = try plan(one: Self.row("other/a"))
     #expect(none.errors.contains { $0.message.contains("has no rows") }, "\(none.lines)")
   }
