@@ -59,7 +59,9 @@ final class PolicyGroup {
   private let hours: PolicyHours
   private let down: RateLimit
   private let up: RateLimit
-  private let began: Double
+  /// When the attempt began, by a clock that was set back as by one that was not.
+  private var began: Double
+  private var lookedAt: Double
   /// Its own, and the job's.
   private let budgets: [LedgerBudget]
   private(set) var hold: Hold?
@@ -87,7 +89,7 @@ final class PolicyGroup {
   ) {
     policy = settings.policy
     name = settings.policyName
-    self.began = began
+    (self.began, lookedAt) = (began, began)
     self.network = network
     let zone = context.client.clock.zone(policy.timezone)
     hours = PolicyHours(policy, zone: zone)
@@ -118,6 +120,8 @@ final class PolicyGroup {
     }
     down.set(overrides == nil ? bandwidth.download : .unlimited)
     up.set(overrides == nil ? bandwidth.upload : .unlimited)
+    began -= max(0, lookedAt - now)
+    lookedAt = now
     let deadline = policy.deadline.map { began + $0 }
     if let deadline, now >= deadline {
       hold = Hold(.deadline, until: nil)

@@ -67,6 +67,18 @@ struct HoldsTests {
     #expect(!holds.areWaitedFor && holds.look().isEmpty, "told of once, waited for by nobody")
   }
 
+  /// Time that has passed stays passed.
+  @Test func aClockThatIsSetBackTakesNoTimeAway() async throws {
+    let (bench, holds) = try await holds { $0.deadline = 100 }
+    #expect(try holds.hold(bench.transfer(1)) { nil } == nil)
+    bench.pass(60)
+    #expect(holds.look().isEmpty && holds.pause == 40)
+    bench.pass(-86_400)
+    #expect(holds.look().isEmpty && holds.pause == 40)
+    bench.pass(40)
+    #expect(words(holds.look()) == ["began deadline"])
+  }
+
   @Test func aBudgetEndsWithItsPeriod() async throws {
     let (bench, holds) = try await holds { $0.budget = Budget(bytes: 10, period: .day) }
     let spent = Atomic<Int>(0)
