@@ -26,6 +26,9 @@ import Testing
     pauses.add(RunPause(.cooldown, of: "h", from: 5, to: 8))
     pauses.add(RunPause(.cooldown, of: "h", from: 9, to: 20))
     #expect(pauses.all == [RunPause(.cooldown, of: "h", from: 0, to: 20)])
+    pauses.end(at: 15)
+    #expect(
+      pauses.all == [RunPause(.cooldown, of: "h", from: 0, to: 15)], "a run ends before what it waited for")
     // A clock that went back makes no negative time.
     pauses.begin(.breaker, of: "h", at: 30)
     pauses.end(.breaker, of: "h", at: 25)

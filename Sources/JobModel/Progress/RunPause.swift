@@ -77,9 +77,11 @@ package struct RunPauses: Sendable, Hashable {
     }
   }
 
-  /// Ends those that last and are chosen.
+  /// Ends those that last and are chosen; a cool-down's end may be known, and lie ahead.
   package mutating func end(at now: Double, where isChosen: (RunPause) -> Bool = { _ in true }) {
-    for index in all.indices where isChosen(all[index]) { end(index, at: now) }
+    for index in all.indices where isChosen(all[index]) {
+      all[index].endedAt = max(all[index].startedAt, min(all[index].endedAt ?? now, now))
+    }
   }
 
   private mutating func end(_ index: Int, at now: Double) {
