@@ -291,6 +291,8 @@ package actor TransferEngine {
     // Begun anew behind the queue's cursor.
     if case .queued = state { queue.reset() }
     context.board.leave(transfer.seq)
+    // Its policy may not have been told yet.
+    if state == .paused(.budget) { look() }
     if let group = groups[groups.key(of: transfer)] {
       count(state, group)
       if case .paused(let reason) = state, let change = holds.add(transfer.seq, pausedFor: reason, group) {
