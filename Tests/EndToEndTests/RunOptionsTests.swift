@@ -79,6 +79,22 @@ struct RunOptionsTests {
     #expect(try bench.isSame("c.bin", "c.bin"))
   }
 
+  /// Libraries that clusters preload call setenv(3) before main, which moves what Swift looks for its arguments beside.
+  @Test func aPreloadedLibraryMovesTheEnvironment() async throws {
+    let bench = try Bench()
+    let source = try bench.scratch.write(
+      "se.c",
+      """
+      #include <stdlib.h>
+      __attribute__((constructor)) static void begin(void) { setenv("SITE", "1", 1); }
+
+      """)
+    let library = bench.scratch.path + "/se.so"
+    _ = try Sums.shell("cc -shared -fPIC -o \(library) \(source)", in: bench.scratch.path)
+    let end = try await bench.haul(["run", "missing.yaml"], environment: ["LD_PRELOAD": library])
+    #expect(end.status != 0 && end.errors.contains("missing.yaml"), "\(end.output) \(end.errors)")
+  }
+
   @Test func only() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)
