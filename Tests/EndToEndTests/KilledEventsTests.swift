@@ -8,8 +8,12 @@ struct KilledEventsTests {
   /// What a kill keeps from being told is told by the next attempt: each end once, the numbers without a gap.
   @Test func eachEndIsToldOnce() async throws {
     let bench = try Bench()
+    // Long enough that a busy machine kills it amid them.
     let depot = try await Depot(
-      bench, faults: [#"{"match": {"method": "GET", "path": "/files/*"}, "action": {"delay": "60ms"}}"#])
+      bench,
+      faults: [
+        #"{"match": {"method": "GET", "path": "/files/*"}, "times": 40, "action": {"delay": "500ms"}}"#
+      ])
     let ids = (0..<60).map { "t\($0)" }
     for id in ids { try bench.serve(id, size: 1000) }
     let transfers = ids.map { "  - { id: \($0), download: \"depot:\($0)\", to: out/\($0) }" }
@@ -28,7 +32,7 @@ struct KilledEventsTests {
       JSON.lines(events).filter { $0["to"].string == "completed" }.compactMap { $0["id"].string }
     }
     let running = try bench.start(bench.runArguments(["--events", events]))
-    for _ in 0..<1000 where ends().count < 12 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6000 where ends().count < 12 { try await Task.sleep(for: .milliseconds(10)) }
     running.signal(SIGKILL)
     try await running.wait()
     // As if it had been killed before the last lines were written, when all that they tell was on record.

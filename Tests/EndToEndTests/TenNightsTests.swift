@@ -253,7 +253,7 @@ struct TenNightsTests {
         status: 66,
         mail: [
           "../job/job.yaml:10:26: error: the environment variable `FEED_KEY` is not set\n",
-          "1 secret is not there: nothing was transferred", "hint: provide them where haul runs",
+          "1 secret or file is not there: nothing was transferred", "hint: provide them where haul runs",
         ], requests: [0, 0, 0]))
     try isSame(["a0", "a1", "b0", "b1", "b2", "c0", "c1"])
 

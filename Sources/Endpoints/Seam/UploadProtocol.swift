@@ -50,8 +50,8 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   var mayOutliveItsEnd: Bool { get }
   /// Looks at whatever stands at the destination; nil where that can't be asked.
   func look() -> Request?
-  /// A server may know files by their ids alone: one that is not found by its name is looked at by its id.
-  var mayKnowIDsAlone: Bool { get }
+  /// Whether the server that finds no file by its name may know it by its id alone.
+  func mayKnowIDsAlone(_ response: Response) -> Bool
   /// Reads a finished file back; nil where that can't be done.
   func readback(_ file: UploadedFile) -> (any DownloadProtocol)?
   /// Looks at the finished file; nil where there is nothing to look at.
@@ -68,7 +68,7 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
 extension UploadProtocol {
   package var mayOutliveItsEnd: Bool { false }
   package func preparation() -> Request? { nil }
-  package var mayKnowIDsAlone: Bool { false }
+  package func mayKnowIDsAlone(_ response: Response) -> Bool { false }
   package func lookAtFolder() -> Request? { nil }
   package func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)? { nil }
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }

@@ -159,7 +159,9 @@ package struct SessionUpload: UploadProtocol {
   package func abort(_ session: RemoteSession) -> Request? { Request("DELETE", place(session)) }
 
   /// That a file can be had by its name is depot's own.
-  package var mayKnowIDsAlone: Bool { true }
+  package func mayKnowIDsAlone(_ response: Response) -> Bool {
+    response.headers["Server"]?.hasPrefix("depot/") != true
+  }
 
   package func look() -> Request? { SessionDownload(base: base, path: fileName).probe() }
 

@@ -52,8 +52,14 @@ final class HTTPSink: RemoteSink {
 
   nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
     guard let request = remote.look() ?? remote.inspect(file) else { return nil }
-    let named = try await together { found(try await requester.call(request, asksWhy: true)) }
-    guard case .nothing = named, remote.mayKnowIDsAlone, let byID = remote.inspect(file) else { return named }
+    var answer: Response?
+    let named = try await together {
+      let response = try await requester.call(request, asksWhy: true)
+      answer = response
+      return found(response)
+    }
+    guard case .nothing = named, let answer, remote.mayKnowIDsAlone(answer), let byID = remote.inspect(file)
+    else { return named }
     return try await together { found(try await requester.call(byID, asksWhy: true)) }
   }
 
