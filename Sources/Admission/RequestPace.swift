@@ -17,8 +17,8 @@ package struct RequestPace: Sendable {
   private var phase = Phase.searching
   /// Nothing was accepted since the last refusal.
   private var isRefusingAll = false
-  /// Of all requests, in a row.
-  private var refusals = 0
+  /// In a row.
+  private var (refusals, acceptances) = (0, 0)
   private var growth = Self.leastGrowth
   /// Accepted since the rate was last changed.
   private var accepted = 0
@@ -59,6 +59,7 @@ package struct RequestPace: Sendable {
     }
     guard let since, begun >= since else { return }
     accepted += 1
+    acceptances += 1
     isRefusingAll = false
     // Only what was used says that more may go: a rest, or a time with little to send, counts for nothing.
     guard Double(accepted) >= rate * (now - since) / 2 else {
@@ -89,7 +90,13 @@ package struct RequestPace: Sendable {
     guard begun > lastRefusal else { return }
     lastRefusal = now
     let seconds = since.map { now - $0 } ?? 0
+    defer { acceptances = 0 }
     if let rate {
+      // At this rate one that stands alone is a fault of the host, or of one of many behind it, and no word on the rate.
+      if rate <= Self.start, acceptances >= Self.enoughToGrow {
+        isRefusingAll = true
+        return
+      }
       refusals = isRefusingAll ? refusals + 1 : 0
       // A short outage is not to be paid for with long rests: below that rate each counts a quarter.
       guard rate > Self.unhurried || refusals % 4 == 0 || accepted > 0 else { return rest(now) }

@@ -82,6 +82,23 @@ struct RequestPaceTests {
     #expect(now - back < 1.2 * least + 32, "\(now - back) s")
   }
 
+  /// One back end of ten that refuses is not to be cured by asking seldom.
+  @Test func aFewRefusalsSlowNothingToAHalt() {
+    var pace = RequestPace()
+    var now = 0.0
+    for number in 1...1000 {
+      now = max(now, pace.wait(now: now) ?? now)
+      pace.admitted(now: now)
+      now += 0.001
+      if number % 10 == 0 {
+        pace.refused(begun: now - 0.001, now: now)
+      } else {
+        pace.accepted(begun: now - 0.001, now: now)
+      }
+    }
+    #expect(now < 400, "\(now) s")
+  }
+
   @Test func nothingWaitsUntilItIsRefused() {
     var pace = RequestPace()
     for number in 0..<100 {

@@ -32,7 +32,7 @@ struct KilledEventsTests {
       JSON.lines(events).filter { $0["to"].string == "completed" }.compactMap { $0["id"].string }
     }
     let running = try bench.start(bench.runArguments(["--events", events]))
-    for _ in 0..<6000 where ends().count < 12 { try await Task.sleep(for: .milliseconds(10)) }
+    while ends().count < 12, running.isAlive { try await Task.sleep(for: .milliseconds(50)) }
     running.signal(SIGKILL)
     try await running.wait()
     // As if it had been killed before the last lines were written, when all that they tell was on record.

@@ -169,7 +169,7 @@ struct VerifyTests {
     #expect(run.status == 0, "\(run.errors)")
     let end = try await bench.haul(["verify", "kept"])
     #expect(end.status == 66 && end.output.isEmpty && end.errors.contains("`TOKEN`"), "\(end.errors)")
-    #expect(end.errors.contains("1 secret or file is not there"), "\(end.errors)")
+    #expect(end.errors.contains("1 secret is not there"), "\(end.errors)")
     // What lies here needs none.
     #expect(try await bench.haul(["verify", "kept", "--id", "down"]).status == 0)
     #expect(try await bench.haul(["verify", "kept"], environment: ["TOKEN": "some-token"]).status == 0)

@@ -223,19 +223,6 @@ struct DownloadMachineTests: FetchCase {
     #expect(machine.fetch.takeEffects().last == .startOver(.streamBroke))
   }
 
-  /// One back end that does not tell the ETag costs a request; one range after the other without it, the ranges.
-  @Test func rangesWithoutTheirTagAreAskedForAgain() {
-    let lost = Failure(.rangeInvalid, "no ETag", class: .rangesUnserved, expected: "\"1\"")
-    var machine = machine(.moving)
-    for _ in 0..<3 {
-      for _ in 0..<2 { _ = machine.next(.failed(lost, hasBytes: true)) }
-      #expect(machine.fetch.isRanged && !machine.fetch.takeEffects().contains(.startOver(.streamBroke)))
-      machine.fetch.received(chunk(0..<10))
-    }
-    for _ in 0..<3 { _ = machine.next(.failed(lost, hasBytes: true)) }
-    #expect(!machine.fetch.isRanged && machine.fetch.takeEffects().contains(.startOver(.streamBroke)))
-  }
-
   /// Where one ETag goes on telling two sizes, the ranges make no sense: nothing says that the object changed.
   @Test(arguments: [ErrorCode.remoteChanged, .rangeInvalid]) func anotherObjectIsBegunOnce(_ code: ErrorCode)
   {

@@ -48,6 +48,21 @@ struct DownloadTests: DownloadCase {
     }
   }
 
+  /// One back end of several that does not tell the ETag costs its requests; a server that never does, the ranges.
+  @Test(arguments: [4, 2, 1]) func rangesWithoutTheirTagAreAskedForAgain(every: Int) async throws {
+    let rig = try Rig(.download) { $0.policy.chunksInFlight = every == 2 ? 1 : 4 }
+    let bytes = pattern(10_000)
+    let outcome = try await run(
+      rig, server { $0.files["a"] = bytes },
+      after: { sent, reply in
+        var reply = reply
+        if sent.number > 1, sent.number % every == 0, reply.status == 206 { reply.headers.remove("ETag") }
+        return reply
+      })
+    checkComplete(rig, outcome, bytes)
+    #expect((outcome.progress.discarded > 0) == (every == 1), "\(outcome.sent.count) requests")
+  }
+
   @Test func anEmptyFileBehindA416WithoutASize() async throws {
     let rig = try Rig(.download)
     let outcome = try await run(rig, server { $0.files["a"] = [] }) { sent in

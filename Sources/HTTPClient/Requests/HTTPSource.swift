@@ -76,9 +76,12 @@ struct HTTPSource: RemoteSource {
     guard head.headers["Transfer-Encoding"] == nil, head.headers["Content-Encoding"] == nil,
       seen(head).digests.isEmpty
     else { return }
-    var told: Int64?
-    do { told = try await probe().size } catch  where error is Failure || error is TransportError {}
-    guard let told, reached < told else { return }
+    let request = remote.probe(of: RemoteObject())
+    // Once: a server that won't tell holds nothing up.
+    guard request.method == "HEAD", let response = try? await requester.once(request) else {
+      return try Task.checkCancellation()
+    }
+    guard let told = try? remote.probed(response, now: now).get().size, reached < told else { return }
     throw Failure(.networkUnreachable, "\(url): the body ended \(told - reached) bytes too early")
   }
 

@@ -31,6 +31,10 @@ package struct CurlTransport: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
+    // What a spent budget would keep is not asked for: what is under way fills buffers that nobody counts.
+    if Self.budgeted(request) != nil, let throttle = request.throttle {
+      while throttle.keepsBytes() { try await Task.sleep(for: Self.budgetLook) }
+    }
     let proxy = try await proxy(for: request)
     var options = CurlOptions(request.policy, userAgent: userAgent)
     options.proxy = proxy
@@ -74,6 +78,9 @@ package struct CurlTransport: Transport {
       "\(request.url) answered \(result.status) when \(result.bytesSent) of \(length) bytes were sent",
       httpStatus: result.status)
   }
+
+  /// How often a request looks whether a spent budget still keeps it.
+  private static let budgetLook = Duration.milliseconds(200)
 
   /// What a spent budget keeps of a request: a body that is sent, or one that is asked for. The answer to a body that the
   /// server has is waited for.

@@ -47,6 +47,8 @@ package struct WrittenObject: Sendable, Hashable {
   func recordIntended(in object: inout RemoteObject) { record(in: &object, .intended) }
 
   private func record(in object: inout RemoteObject, _ mark: Mark) {
+    // Of one object, not of two.
+    object.facts = object.facts.filter { !$0.key.hasPrefix(mark.rawValue) }
     for (name, value) in facts { object.facts[mark.rawValue + name] = value }
   }
 
@@ -57,6 +59,12 @@ package struct WrittenObject: Sendable, Hashable {
   /// Its digest; nil where none is on record.
   package subscript(algorithm: DigestAlgorithm) -> String? { facts[algorithm.rawValue] }
   package var size: Int64? { facts["size"].flatMap { Int64($0) } }
+
+  /// Whether it may be what a request put there, by size and content.
+  package func mayBe(_ intended: WrittenObject?) -> Bool {
+    guard let intended, size == intended.size else { return false }
+    return self[.sha256] == nil || self[.sha256] == intended[.sha256]
+  }
 
   /// Whether what stands there is this: as far as tags, versions or times tell files of one size apart.
   package func isSame(as seen: RemoteObject) -> Bool {

@@ -10,6 +10,8 @@ package enum Descriptor {
   private static let read = Atomic<UInt64>(0)
   /// Seconds for which a reader that has read some is waited for then.
   private static let patience = 2.0
+  /// Seconds behind that for which any reader is waited for.
+  private static let mostPatience = 20.0
 
   /// Bytes that a pipe and a terminal take without waiting, once they take any.
   private static let (pipeStep, terminalStep) = (4096, 256)
@@ -66,7 +68,9 @@ package enum Descriptor {
 
   private static var isOver: Bool {
     let (end, read) = (end.load(ordering: .relaxed), Double(bitPattern: read.load(ordering: .relaxed)))
-    return end != 0 && SystemClock.uptime >= max(Double(bitPattern: end), read + patience)
+    guard end != 0 else { return false }
+    let first = Double(bitPattern: end)
+    return SystemClock.uptime >= min(max(first, read + patience), first + mostPatience)
   }
 
   /// Waits until some bytes can be written.

@@ -215,7 +215,13 @@ final class CopySource: SendingFile, SendingDigests {
     guard canPass, !algorithms.isEmpty else { return }
     // All of it is hashed once more on its way, and compared before its last byte goes on.
     guard !isWhole else {
-      hashed[range] = try await reader.digests(of: range, algorithms)
+      // What comes once is hashed as it passes.
+      guard !isStreamed else { return }
+      do { hashed[range] = try await reader.digests(of: range, algorithms) } catch let failure as Failure
+        where failure.class == .rangesUnserved
+      {
+        try becomeStream(after: failure)
+      }
       return
     }
     do {

@@ -182,13 +182,17 @@ actor Download {
   /// - Parameter run: nil for everything in one answer.
   private func fetch(_ run: Range<Int64>?) async throws {
     defer { if let run { intake.machine.fetch.giveBack(run) } }
-    var before = intake.arrived
+    var (before, untied) = (intake.arrived, 0)
     try await intake.requester.retrying { tries in
       let wanted = run.flatMap { intake.machine.fetch.missing(in: $0) }
       if run != nil, wanted == nil { return .done(()) }
       record.note(.tried(tries))
       before = intake.arrived
-      try await RangeReader(intake, wanted).read()
+      guard try await isTied(RangeReader(intake, wanted), after: untied) else {
+        untied += 1
+        return .more
+      }
+      untied = 0
       // A server may answer with less than was asked for; it must answer with something.
       guard intake.arrived > before || intake.machine.fetch.object.size == 0 else {
         throw Failure(.protocolViolation, "\(source.place) answered, and none of what was asked for came")
@@ -198,6 +202,16 @@ actor Download {
       intake.decide { $0.broke(failure, run) }
       return intake.arrived > before ? .progress : .none
     }
+  }
+
+  /// - Returns: false where the range came without the ETag that ties it to others, and is to be asked for again.
+  private func isTied(_ reader: RangeReader, after untied: Int) async throws -> Bool {
+    do { try await reader.read() } catch let failure as Failure
+      where failure.class == .rangesUnserved && failure.expected != nil && untied + 1 < Fetch.mostUntied
+    {
+      return false
+    }
+    return true
   }
 
   private func verify() async throws {

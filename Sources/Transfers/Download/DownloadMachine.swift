@@ -169,7 +169,6 @@ struct DownloadMachine {
 
   private mutating func recover(from failure: Failure, hasBytes: Bool) -> Step {
     switch failure.class {
-    case .rangesUnserved where failure.expected != nil && fetch.mayBeTiedAgain(): return begin()
     case .rangesUnserved:
       // Warned of once.
       let size = fetch.isRanged ? fetch.object.size ?? .max : 0

@@ -72,8 +72,6 @@ struct Fetch {
   var repair = Repair.none
   /// False where everything comes in one answer, which can't be resumed.
   private(set) var isRanged = true
-  /// Ranges in a row that came without the strong ETag which ties them to the others.
-  private var untied = 0
   /// The size is what came, as the server told none.
   private(set) var isSizeCounted = false
   /// Of the last read's time, the share that the network thread computed in.
@@ -204,13 +202,8 @@ struct Fetch {
     startOver(.streamBroke)
   }
 
-  /// One back end of many may not tell the ETag: the range is asked for again.
-  mutating func mayBeTiedAgain() -> Bool {
-    untied += 1
-    return untied < Self.mostUntied
-  }
-
-  /// Ranges without their ETag, one after the other, by which a server does not keep to them.
+  /// Answers to one range without the strong ETag that ties it to others, by which a server does not keep to ranges: one back
+  /// end of many may not tell it.
   static let mostUntied = 3
 
   private var noRanges: Failure {
@@ -308,7 +301,6 @@ struct Fetch {
   /// A chunk is written, and proved as far as it can be.
   mutating func received(_ chunk: ChunkRecord) {
     map.add(chunk)
-    untied = 0
     effects.append(.wrote(chunk.range, contiguous: map.have.contiguous))
     // A file of one chunk goes straight to its verification: a record would outlive its use by a moment.
     if chunk.length == object.size {

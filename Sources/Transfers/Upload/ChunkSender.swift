@@ -44,9 +44,7 @@ struct ChunkSender {
     do {
       let told = try await sink.put(chunk, body, session: session, source: source.request, coming: coming)
       // Whatever is found of it from here on: what stands there is the job's own.
-      if session == nil, let receipt = try? told.get() {
-        source.wrote(scope.traits.closed(nil, receipt: receipt))
-      }
+      if session == nil, let receipt = try? told.get() { await noteWritten(receipt) }
       try source.checkWhileSending(in: session)
       let receipt = try told.get()
       try compare(receipt, chunk)
@@ -70,6 +68,18 @@ struct ChunkSender {
       if error is CancellationError { record.note(.discarded(body.sent)) }
       throw error
     }
+  }
+
+  /// Where the answer tells nothing of what was written, and its proof will fail, it is looked at.
+  private nonisolated(nonsending) func noteWritten(_ receipt: ChunkReceipt) async {
+    var file = scope.traits.closed(nil, receipt: receipt)
+    let isUntold = file.etag == nil && file.version == nil && file.digests.isEmpty
+    if scope.settings.ifExists != .replace, isUntold, (try? source.checkWhileSending(in: nil)) == nil,
+      case .object(let there, _)? = try? await scope.sink.look(.once)
+    {
+      file = scope.traits.file(there)
+    }
+    source.wrote(file)
   }
 
   /// Hashes the chunk where the protocol wants that before the body, and keeps its bytes where the budget has room.

@@ -110,11 +110,19 @@ struct DestinationLook {
     }
   }
 
-  /// Whether this is what stands there: by a digest that is told, or by its bytes.
-  nonisolated(nonsending) func finds(_ intended: WrittenObject) async throws -> Bool {
+  /// This, where it is what stands there: by a digest that is told, or by its bytes.
+  nonisolated(nonsending) func finds(_ intended: WrittenObject) async throws -> UploadedFile? {
     guard case .object(let object, _)? = try await scope.sink.look(.retried),
-      object.size == nil || object.size == intended.size
-    else { return false }
+      object.size == nil || object.size == intended.size, try await has(object, intended)
+    else { return nil }
+    var file = scope.traits.file(object)
+    file.digests[.sha256] = intended[.sha256]
+    return file
+  }
+
+  private nonisolated(nonsending) func has(
+    _ object: RemoteObject, _ intended: WrittenObject
+  ) async throws -> Bool {
     if let digest = told(object)[.sha256] { return digest == intended[.sha256] }
     do { return try await readBack(scope.traits.file(object))?.digest == intended[.sha256] } catch let failure
       as Failure where failure.code == .notFound

@@ -94,7 +94,9 @@ struct SessionOpening {
     session.facts[Self.said] = try said()
     session.facts[Self.anew] = scope.isAnew ? "1" : old?.facts[Self.anew]
     noteSize(session, wanted: wanted, isFirst: old == nil)
-    record.note(.opened(session, source.file.facts))
+    // What a session that this one takes the place of holds is of the source as it was then.
+    let began = old == nil ? nil : record.progress.source
+    record.note(.opened(session, began ?? source.file.facts))
     UploadAttributes(scope: scope, source: source).noteRefused()
     record.save()
     try ChunkSizeChoice.check(

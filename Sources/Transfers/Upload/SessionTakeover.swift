@@ -29,6 +29,9 @@ struct SessionTakeover {
     } else {
       held = recorded
     }
+    if isTouched, source.copy == nil, holdings?.offset == nil {
+      held.remove(held.sorted.filter(\.digest.isEmpty))
+    }
     try await checkDigests(of: held)
     let missing = recorded.sorted.filter { held[$0.offset] == nil }
     scope.context.run.writer.submit(.lostChunks(seq: record.transfer.seq, offsets: missing.map(\.offset)))

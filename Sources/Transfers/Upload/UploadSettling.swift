@@ -27,20 +27,20 @@ struct UploadSettling {
     if source.request.mustBeNew, let own = WrittenObject(recordedIn: record.progress.remote),
       case .object(let object, _)? = try await scope.sink.look(.retried), own.isSame(as: object)
     {
+      if isIntended, own.mayBe(WrittenObject(intendedIn: record.progress.remote)),
+        let file = try await uploaded()
+      {
+        return .uploaded(file)
+      }
       source.replacesOwn()
       return .mustMove
     }
-    if source.request.mustBeNew, isIntended,
-      let file = try await look.uploaded(nil, [], try await source.digests.whole())
-    {
-      // Killed between the answer to the only request and its record.
-      return .uploaded(file)
-    }
+    if source.request.mustBeNew, isIntended, let file = try await uploaded() { return .uploaded(file) }
     if source.request.mustBeNew, let intended = WrittenObject(intendedIn: record.progress.remote),
-      try await look.finds(intended)
+      let file = try await look.finds(intended)
     {
       // Killed so, and the source is another one by now, or everything was to begin anew.
-      source.replacesOwn()
+      source.wrote(file)
       return .mustMove
     }
     guard record.progress.session == nil, let found = try await look.first() else { return .mustMove }
@@ -60,6 +60,11 @@ struct UploadSettling {
     case .keep: return .end(.skipped(.exists))
     case .fail: throw Failure(.destinationExists, "there is a file at \(scope.sink.lookedAt) already")
     }
+  }
+
+  /// What the only request has put there, whose answer, or its proof, a kill took.
+  private nonisolated(nonsending) func uploaded() async throws -> UploadedFile? {
+    try await look.uploaded(nil, [], try await source.digests.whole())
   }
 
   /// Takes what stands there for the upload, where digests say that it is.
