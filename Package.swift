@@ -159,7 +159,7 @@ let package = Package(
     program(
       "haul", ["CPosix", "HaulCore", "JobModel", "Posix", "Reporting", arguments]),
     program(
-      "depot", ["CDepotShims", "DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
+      "depot", ["CPosix", "DepotServer", arguments, .product(name: "UnixSignals", package: lifecycle)]),
 
     // Tests, one target a target.
     tests("AdmissionTests", ["Admission", "JobModel", "Locks", "TestSupport"]),

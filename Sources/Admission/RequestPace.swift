@@ -15,9 +15,7 @@ package struct RequestPace: Sendable {
     case nearing
   }
   private var phase = Phase.searching
-  /// Nothing was accepted since the last refusal.
-  private var isRefusingAll = false
-  /// In a row.
+  /// Refusals in a row, behind the first of them; accepted requests in a row.
   private var (refusals, acceptances) = (0, 0)
   private var growth = Self.leastGrowth
   /// Accepted since the rate was last changed.
@@ -60,7 +58,6 @@ package struct RequestPace: Sendable {
     guard let since, begun >= since else { return }
     accepted += 1
     acceptances += 1
-    isRefusingAll = false
     // Only what was used says that more may go: a rest, or a time with little to send, counts for nothing.
     guard Double(accepted) >= rate * (now - since) / 2 else {
       // Answers that take long come late, not seldom.
@@ -93,13 +90,11 @@ package struct RequestPace: Sendable {
     defer { acceptances = 0 }
     if let rate {
       // At this rate one that stands alone is a fault of the host, or of one of many behind it, and no word on the rate.
-      if rate <= Self.start, acceptances >= Self.enoughToGrow {
-        isRefusingAll = true
-        return
-      }
+      guard rate > Self.start || acceptances < Self.enoughToGrow else { return }
+      let isRefusingAll = acceptances == 0
       refusals = isRefusingAll ? refusals + 1 : 0
       // A short outage is not to be paid for with long rests: below that rate each counts a quarter.
-      guard rate > Self.unhurried || refusals % 4 == 0 || accepted > 0 else { return rest(now) }
+      guard rate > Self.unhurried || refusals % 4 == 0 else { return rest(now) }
       self.rate = max(
         Self.slowest, 1 / longest, rate * (phase != .nearing || accepted == 0 ? 0.5 : Self.kept))
       switch (isRefusingAll, phase) {
@@ -117,7 +112,6 @@ package struct RequestPace: Sendable {
   }
 
   private mutating func rest(_ now: Double) {
-    isRefusingAll = true
     accepted = 0
     since = now
     next = now + 1 / (rate ?? Self.start)

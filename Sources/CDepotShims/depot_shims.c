@@ -8,21 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int argument_count;
-static char **argument_words;
-
-/// glibc's start-up hands main's arguments to what .init_array names, before Swift's own code runs.
-static void keep_arguments(int count, char **words, char **environment) {
-  (void)environment;
-  argument_count = count;
-  argument_words = words;
-}
-
-__attribute__((section(".init_array"), used)) static void (*keep_at_start)(int, char **, char **) = keep_arguments;
-
-int depot_argument_count(void) { return argument_count; }
-const char *depot_argument(int index) { return argument_words[index]; }
-
 /// One component at a time, no link followed: for kernels and sandboxes without openat2.
 static int open_by_component(int rootfd, const char *path) {
   int folder = dup(rootfd);

@@ -77,7 +77,7 @@ struct SFTPReading {
       }
       if let size, look == nil, asked == range.upperBound {
         look = try handle.connection.post(.handleStat(handle.id), within: files.stall)
-        if beyond == nil, asked == size { beyond = try post(size..<size + 1) }
+        if beyond == nil, asked == size, size < .max { beyond = try post(size..<size + 1) }
       }
       guard let piece = pieces.first else { break }
       pieces.removeFirst()

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CDepotShims
+import CPosix
 import DepotServer
 import Glibc
 import UnixSignals
@@ -38,7 +38,7 @@ struct DepotCommand: AsyncParsableCommand {
 
   /// Parses the words of main itself: Swift finds none where a preloaded library has called setenv(3).
   static func main() async {
-    await Self.main((1..<max(1, depot_argument_count())).map { String(cString: depot_argument($0)) })
+    await Self.main((1..<max(1, haul_argument_count())).map { String(cString: haul_argument($0)) })
   }
 
   func run() async throws {

@@ -36,7 +36,8 @@ struct EventSink: Sendable {
       throw End(error)
     }
     let place = path == "-" ? "/proc/self/fd/\(output)" : path
-    (tail, isFile) = (EventFile.tail(of: place, run: run.id), !ReportFile.isSpecial(place))
+    isFile = !ReportFile.isSpecial(place)
+    tail = Self.killed(before: run) == nil ? nil : EventFile.tail(of: place, run: run.id)
     log = EventLog(
       descriptor: descriptor, path: path, closing: path != "-", run: run.id, attempt: attempt,
       firstSeq: first,
@@ -51,14 +52,17 @@ struct EventSink: Sendable {
   func write(_ event: RunEvent) { log?.write(event) }
   func flush() { log?.flush() }
 
+  /// The attempt before this one, where it was killed.
+  private static func killed(before run: RunRecord) -> AttemptRecord? {
+    run.attempts.dropLast().last.flatMap { $0.exitCode == nil ? $0 : nil }
+  }
+
   /// Tells that the attempt begins; before that, what is on record of one that was killed and that it could not tell any
   /// more, as of that attempt.
   func began(job: Job, run: RunRecord, sha256: String?, _ opened: JobOpening) throws {
     guard let log else { return }
     // In another file than before, nobody knows what was told.
-    if isFile, let killed = run.attempts.dropLast().last, killed.exitCode == nil,
-      tail != nil || run.events == 0
-    {
+    if isFile, let killed = Self.killed(before: run), tail != nil || run.events == 0 {
       var last = tail?.at ?? run.startedAt
       try opened.ledger.tellEnded(after: last - EventFile.Tail.reach) { ended in
         let change = ended.change

@@ -66,11 +66,9 @@ struct CopyReader {
       try await origin.source.read(range, of: object, wantsDigest: false, into: receiver)
     } catch is RangeReceiver.Enough {
     } catch let failure as Failure {
-      switch failure.class {
-      case .rangesUnserved where failure.expected != nil && untied + 1 < Fetch.mostUntied: return .untied
-      case .sourceChanged where !object.isPinned: return .overtaken(failure)
-      default: throw failure
-      }
+      if Fetch.asksAgain(after: failure, untied: untied) { return .untied }
+      guard failure.class == .sourceChanged, !object.isPinned else { throw failure }
+      return .overtaken(failure)
     }
     return .read
   }

@@ -207,7 +207,7 @@ actor Download {
   /// - Returns: false where the range came without the ETag that ties it to others, and is to be asked for again.
   private func isTied(_ reader: RangeReader, after untied: Int) async throws -> Bool {
     do { try await reader.read() } catch let failure as Failure
-      where failure.class == .rangesUnserved && failure.expected != nil && untied + 1 < Fetch.mostUntied
+      where Fetch.asksAgain(after: failure, untied: untied)
     {
       return false
     }

@@ -202,9 +202,13 @@ struct Fetch {
     startOver(.streamBroke)
   }
 
-  /// Answers to one range without the strong ETag that ties it to others, by which a server does not keep to ranges: one back
-  /// end of many may not tell it.
-  static let mostUntied = 3
+  /// Whether a range is asked for again that came without the strong ETag which ties it to others: one back end of many may
+  /// not tell it.
+  ///
+  /// - Parameter untied: such answers to it before.
+  static func asksAgain(after failure: Failure, untied: Int) -> Bool {
+    failure.class == .rangesUnserved && failure.expected != nil && untied < 2
+  }
 
   private var noRanges: Failure {
     Failure(.rangeInvalid, "\(terms.place) does not serve ranges", class: .rangesUnserved)

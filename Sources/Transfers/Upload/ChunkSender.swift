@@ -72,9 +72,10 @@ struct ChunkSender {
 
   /// Where the answer tells nothing of what was written, and its proof will fail, it is looked at.
   private nonisolated(nonsending) func noteWritten(_ receipt: ChunkReceipt) async {
+    guard scope.settings.ifExists != .replace else { return }
     var file = scope.traits.closed(nil, receipt: receipt)
     let isUntold = file.etag == nil && file.version == nil && file.digests.isEmpty
-    if scope.settings.ifExists != .replace, isUntold, (try? source.checkWhileSending(in: nil)) == nil,
+    if isUntold, (try? source.checkWhileSending(in: nil)) == nil,
       case .object(let there, _)? = try? await scope.sink.look(.once)
     {
       file = scope.traits.file(there)

@@ -43,8 +43,8 @@ struct UploadProof {
     if let theirs = seen.size {
       record.check(Verification("size", .server, theirs == size ? .match : .mismatch))
       guard theirs == size else {
-        // A file that is sent again would not take the place of this one.
-        let isFinal = source.request.mustBeNew || scope.copiedBy == .service
+        // What the service copied is left to the relay.
+        let isFinal = scope.copiedBy == .service
         throw Failure(
           .lengthMismatch, "\(scope.sink.place) holds \(theirs) bytes of the \(size) that were sent",
           class: isFinal ? .permanent : .damaged(chunk: nil), expected: String(size), actual: String(theirs))
