@@ -38,6 +38,11 @@ struct HTTPRequestTests {
       request.method == "PUT" && request.body == .source(0..<9)
         && request.headers["Content-Type"] == "text/plain")
     #expect(request.headers["Content-Range"] == nil, "a whole PUT has no Content-Range (RFC 9110, 14.5)")
+    #expect(request.headers["If-None-Match"] == nil)
+    var new = source
+    new.mustBeNew = true
+    let kept = upload.put(UploadChunk(index: 0, range: 0..<9), session: nil, source: new)
+    #expect(kept.headers["If-None-Match"] == "*")
     #expect(!upload.abilities.resumes && !upload.abilities.isParallel)
     for (status, code) in [
       (200, nil), (201, nil), (204, nil), (401, .unauthorized), (403, .forbidden), (409, .protocolViolation),

@@ -20,9 +20,13 @@ package struct HTTPUpload: UploadProtocol {
   { .failure(Failure(.internal, "a PUT has no session to ask")) }
 
   package func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request {
-    Request(
-      "PUT", url, headers: ["Content-Type": source.contentType], body: .source(chunk.range))
+    var headers: HeaderList = ["Content-Type": source.contentType]
+    // RFC 9110, 13.1.2: what came since it was looked at stays. A server that knows no conditions takes the file all the same.
+    if source.mustBeNew { headers.append("If-None-Match", "*") }
+    return Request("PUT", url, headers: headers, body: .source(chunk.range))
   }
+
+  package var mayLeaveTornFile: Bool { true }
 
   package func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<
     ChunkReceipt, Failure

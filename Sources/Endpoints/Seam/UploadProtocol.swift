@@ -28,6 +28,8 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   func handedOut(_ response: Response, session: RemoteSession, now: Double) -> Result<[Int: WebURL], Failure>
   func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request
   func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<ChunkReceipt, Failure>
+  /// A request that was cut may have left part of the file at its destination, which the next one has to replace.
+  var mayLeaveTornFile: Bool { get }
   /// Makes what a refused chunk lacks at its destination, folders for instance; nil where nothing can be done. The chunk is
   /// sent again then, once.
   func remedy(for response: Response, now: Double) -> (any Exchange)?
@@ -66,6 +68,7 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
 }
 
 extension UploadProtocol {
+  package var mayLeaveTornFile: Bool { false }
   package var mayOutliveItsEnd: Bool { false }
   package func preparation() -> Request? { nil }
   package func mayKnowIDsAlone(_ response: Response) -> Bool { false }

@@ -24,6 +24,8 @@ final class HTTPSink: RemoteSink {
   private var waiters: [CheckedContinuation<Void, Never>]?
   /// What the store has refused to keep of the source is left out from now on.
   private var refusals: RefusedAttributes
+  /// What stands at the destination may be a torn file of ours.
+  private var mayHaveTorn = false
 
   init(_ remote: any UploadProtocol, _ requester: Requester) {
     self.remote = remote
@@ -323,10 +325,16 @@ final class HTTPSink: RemoteSink {
       chunk.partURL = try await partURL(for: chunk.index, session, coming)
     }
     let sink = ResponseBuffer(limit: Self.longestReceipt)
-    let whole = refusals.apply(to: source)
+    var whole = refusals.apply(to: source)
+    if mayHaveTorn { whole.mustBeNew = false }
     let request = remote.put(chunk, session: session, source: whole)
     var wire = WireRequest.Body.none
-    if case .source = request.body { wire = .source(body, length: body.length) }
+    if case .source = request.body {
+      let isOnce = whole.mustBeNew && remote.mayLeaveTornFile
+      wire = .source(isOnce ? UnrepeatedBody(body) : body, length: body.length)
+    }
+    let wasTorn = mayHaveTorn
+    mayHaveTorn = remote.mayLeaveTornFile
     let url = try await requester.send(request, body: wire) { sink }
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
@@ -335,14 +343,19 @@ final class HTTPSink: RemoteSink {
     let verdict = remote.accepted(response, chunk: chunk, now: now)
     switch verdict {
     case .success: partURLs.accepted(chunk.index)
-    case .failure:
+    case .failure(var failure):
+      if session == nil, whole.mustBeNew, response.status == 412 {
+        failure.code = .destinationExists
+        return .failure(failure)
+      }
+      // Refused for good before it was taken: nothing of it lies there.
+      if failure.openedNothing { mayHaveTorn = wasTorn }
       if session == nil, let reduced = remote.reduced(whole, after: response) {
         refusals.note(whole, reduced)
         refusals.isNew = true
         break
       }
-      if session != nil, case .failure(var failure) = verdict, let limit = remote.chunkLimit(response),
-        limit > 0, limit < Int64(chunk.range.count)
+      if session != nil, let limit = remote.chunkLimit(response), limit > 0, limit < Int64(chunk.range.count)
       {
         // Its session is of larger ones.
         (failure.chunkLimit, failure.class) = (limit, .sessionGone)
