@@ -5,6 +5,10 @@ import JobModel
 ///
 /// Belongs to one transfer's actor.
 final class ChunkProofs {
+  /// Which digest answered each chunk of the session, or `mixed`: of what earlier attempts copied, it is the proof. Among the
+  /// facts of a session.
+  static let answered = "answered"
+
   private let scope: UploadScope
   private let source: SendingSource
   /// By offset: the digest by which the answer to a body showed that the server took what was sent.
@@ -42,7 +46,9 @@ final class ChunkProofs {
   ) async throws {
     proved[chunk.range.lowerBound] = nil
     let told = receipt.digests.keys.filter { chunk.digests[$0] != nil }
-    if let algorithm = told.min(by: { $0.rawValue < $1.rawValue }) {
+    let algorithm = told.min { $0.rawValue < $1.rawValue }
+    noteAnswered(by: algorithm)
+    if let algorithm {
       proved[chunk.range.lowerBound] = algorithm
       answersDigests = true
       return
@@ -65,6 +71,16 @@ final class ChunkProofs {
     }
   }
 
+  /// On record before the chunk that it is true of.
+  private func noteAnswered(by algorithm: DigestAlgorithm?) {
+    guard source.copy != nil, var session = scope.record.progress.session else { return }
+    let (known, word) = (session.facts[Self.answered], algorithm?.rawValue ?? "mixed")
+    guard known != word, known != "mixed" else { return }
+    session.facts[Self.answered] = known == nil ? word : "mixed"
+    scope.record.note(.session(session))
+    scope.record.save()
+  }
+
   /// The checks that the answers to all bodies make together; none where one of them proved nothing.
   ///
   /// - Throws: `INTEGRITY_MISMATCH` where a part that an earlier attempt sent is not what the source has there.
@@ -84,7 +100,8 @@ final class ChunkProofs {
     guard source.copy == nil else {
       // They would have to be read again; what the server took with its digest, and compares, is proved.
       guard let algorithm = source.chunkDigest, source.abilities.chunkDigests.contains(algorithm),
-        let session = scope.record.progress.session, scope.traits.refusesDamage(in: session)
+        let session = scope.record.progress.session,
+        scope.traits.refusesDamage(in: session) || session.facts[Self.answered] == algorithm.rawValue
       else { return }
       for part in parts where !part.digest.isEmpty { proved[part.offset] = algorithm }
       return
