@@ -46,7 +46,8 @@ final class TransferRecord {
 
   /// How it ends where what was recorded still stands.
   func standing(_ reason: TransferState.UpToDateReason? = nil) -> TransferEnd {
-    isCompletedInThisRun ? .finished : .settled(reason)
+    note(.expected(transfer.expect))
+    return isCompletedInThisRun ? .finished : .settled(reason)
   }
 
   /// What stands at the destination is complete, or intended, by a record that the disk may not bear out: another
@@ -89,6 +90,7 @@ final class TransferRecord {
 
   /// Notes why bytes are to be moved; the first reason in a run stays.
   func noteMove() {
+    note(.unproved)
     guard progress.movedBecause == nil else { return }
     let wasBegun = transfer.progress.failedAt != nil || transfer.hasProgress
     progress.movedBecause = fallen ?? (wasBegun ? .retried : .new)

@@ -45,10 +45,12 @@ struct ProgressEventTests {
     #expect((now.chunkSize == 4) == kept.chunkSize && (now.automaticChunk == 5) == kept.chunkSize)
     #expect((now.intendedInode == 7) == kept.intent)
     let completion = [
-      now.completedAt == 5, now.digests == [.sha256: "aa"], now.verification.count == 1,
+      now.completedAt == 5, now.digests == [.sha256: "aa"],
       now.remote.etag == "\"x\"", now.remoteID == "id",
     ]
     #expect(completion.allSatisfy { $0 == kept.completion })
+    // What comes next is other bytes; what was given up is reported as it was compared.
+    #expect(now.verification.isEmpty == (reason != .givenUp))
     #expect((now.failure != nil) == kept.failure && (now.failedAt != nil) == kept.failure)
   }
 
@@ -72,6 +74,20 @@ struct ProgressEventTests {
     #expect(
       progress(.resumed(bytes: 9, chunks: 9), .held(contiguous: 0, chunks: 4), .reusedAtMost(chunks: 6))
         .chunksReused == 4)
+  }
+
+  @Test func checks() {
+    let proved = progress(
+      .checked(Verification("sha256", .manifest, .match)),
+      .checked(Verification("type", .manifest, .mismatch)),
+      .checked(Verification("sha256", .server, .match)))
+    #expect(progress(.unproved, from: proved).verification.isEmpty)
+    let expectation = Expectation(digests: [.sha256: "aa"])
+    #expect(progress(.expected(expectation), from: proved).verification.map(\.check) == ["sha256", "sha256"])
+    #expect(
+      progress(.expected(Expectation()), from: proved).verification == [
+        Verification("sha256", .server, .match)
+      ])
   }
 
   @Test func ends() {

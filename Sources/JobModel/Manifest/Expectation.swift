@@ -54,4 +54,9 @@ package struct Expectation: Sendable, Hashable {
   }
 
   package var isEmpty: Bool { digests.isEmpty && size == nil && type == nil }
+
+  /// The names of the checks that it asks for.
+  package var checks: Set<String> {
+    Set(digests.keys.map(\.rawValue)).union(size == nil ? [] : ["size"]).union(type == nil ? [] : ["type"])
+  }
 }

@@ -52,6 +52,10 @@ package enum ProgressEvent: Sendable, Hashable {
 
   case hashed([DigestAlgorithm: String])
   case checked(Verification)
+  /// Bytes are moved anew: what was compared before says nothing of them.
+  case unproved
+  /// The manifest expects only this by now.
+  case expected(Expectation)
   /// The file with this inode is about to take the destination's name.
   case intended(UInt64?)
   /// What was written is this boot's to bring to the disk.
@@ -134,6 +138,10 @@ extension TransferProgress {
     case .checked(let check):
       verification.removeAll { $0.check == check.check && $0.against == check.against }
       verification.append(check)
+    case .unproved: verification = []
+    case .expected(let expect):
+      let checks = expect.checks
+      verification.removeAll { $0.against == .manifest && !checks.contains($0.check) }
     case .intended(let inode): intendedInode = inode
     case .written(let boot):
       bootID = boot
@@ -186,6 +194,8 @@ extension TransferProgress {
 
   private mutating func restart(_ reason: RestartReason) {
     let kept = reason.keeps
+    // What was given up is told with what was compared.
+    if reason != .givenUp { verification = [] }
     if !kept.contains(.moved) { apply(.onlyHeld(0)) }
     apply(.held(contiguous: 0, chunks: 0))
     reused = 0

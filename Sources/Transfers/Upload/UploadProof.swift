@@ -71,6 +71,8 @@ struct UploadProof {
       }
       mine.merge(file.digests) { own, _ in own }
     } else {
+      // Also where an earlier attempt closed the session, and this one only found the file.
+      try source.checkExpected(mine)
       if verify != .size { try compare(file, mine) }
       if verify == .readback { try compare(try await look.readBack(file), mine) }
     }
