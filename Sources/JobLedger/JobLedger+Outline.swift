@@ -40,6 +40,8 @@ extension JobLedger {
                   json_extract(coalesce(p.source_object, p.remote), '$.etag'),
                   json_extract(coalesce(p.source_object, p.remote), '$.last_modified'),
                   json_extract(t.expect, '$.sha256')) IS NOT NULL
+                -- Another run's values led elsewhere.
+                AND substr(coalesce(p.resolved_destination, t.destination), 1, length(t.destination)) = t.destination
               THEN coalesce(p.resolved_destination, t.destination) END,
               p.size, p.chunk_size, json_extract(p.destination_facts, '$.size'),
               json_extract(p.destination_facts, '$.mtime')

@@ -30,6 +30,15 @@ package struct LedgerTransfer: Sendable {
   /// Where the bytes come from or go to; of a copy, where they go to.
   package var remote: Place { settings.direction.writesRemote ? destination : source }
 
+  /// The path of a download's file by the plan, whose run values may be others than when it was last moved; nil while only the
+  /// server knows its name.
+  package var plannedPath: String? { plannedPath(progress) }
+
+  package func plannedPath(_ progress: TransferProgress) -> String? {
+    guard takesSourceName else { return destination.localPath }
+    return progress.resolvedDestination.map { (destination.localPath ?? "") + PathParts($0).name }
+  }
+
   /// Something was begun for it, and is not forgotten.
   package var hasProgress: Bool {
     hasChunks || progress.session != nil || progress.chunksCompleted > 0 || progress.contiguousBytes > 0

@@ -228,10 +228,18 @@ private final class PlanWriter {
     let settings = batch.settings[new.settings].value
     let profile = profiles[new.settings]
     let seq: Int64 = row["seq"]
+    var old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
+    let former = Place(row["destination"] as String)
+    if former.isElsewhere(than: Place(destination)) {
+      switch try leave(former, of: seq, settings) {
+      case .taken: break
+      case .nothing: old = old.isUsers ? old : .fresh(settings)
+      case .session: return false
+      }
+    }
     seen.insert(seq)
     try mark(index, of: batch, as: seq)
     expected = seq + 1
-    let old = TransferState(word: row["state"], reason: row["reason"]) ?? .fresh(settings)
     let sameExpect = row["expect"] as String? == expect
     let sameRest =
       row["profile"] as Int64 == profile && ByteText(row["source"]) == ByteText(source)
@@ -250,6 +258,41 @@ private final class PlanWriter {
       profile, source, destination, expect, new.knownSize, state.word, state.reason, new.ordinal, seq,
     ])
     return true
+  }
+
+  /// What a transfer takes along from a destination whose run values were others.
+  private enum Leaving {
+    /// All of a download: its part file is taken from there.
+    case taken
+    /// What was put there is no file of the new place.
+    case nothing
+    /// A session that was opened for the old place is ended there: another row takes this one's place.
+    case session
+  }
+
+  private func leave(_ former: Place, of seq: Int64, _ settings: TransferSettings) throws -> Leaving {
+    guard settings.direction.writesRemote else {
+      try db.execute(
+        sql: """
+          UPDATE progress SET resolved_destination = ?1 WHERE transfer = ?2 AND resolved_destination IS NULL
+            AND (SELECT takes_source_name FROM transfer WHERE seq = ?2) = 0
+          """, arguments: [former.text, seq])
+      return .taken
+    }
+    let isOpen = try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT EXISTS (SELECT 1 FROM progress WHERE transfer = ?1 AND session IS NOT NULL)
+          OR EXISTS (SELECT 1 FROM session_intent WHERE transfer = ?1)
+        """, arguments: [seq])
+    if isOpen == true {
+      try db.execute(sql: "UPDATE transfer SET identity = randomblob(8) WHERE seq = ?", arguments: [seq])
+      return .session
+    }
+    for table in ["chunk", "progress"] {
+      try db.execute(sql: "DELETE FROM \(table) WHERE transfer = ?", arguments: [seq])
+    }
+    return .nothing
   }
 
   /// - Parameter kept: beginnings of ids that are not gone.
@@ -297,9 +340,15 @@ private final class PlanWriter {
 
   /// What a user paused waits for `resume`, whatever else is moved under its id from now on.
   private func carryPauses(_ gone: [Int64]) throws {
+    guard !gone.isEmpty else { return }
+    // As the index of those that are held has it: a million rows that are not are not read.
     let paused = try Set(
       Int64.fetchAll(
-        db, sql: "SELECT seq FROM transfer WHERE state = 'paused' AND reason = 'user' AND live = 1"))
+        db,
+        sql: """
+          SELECT seq FROM transfer
+          WHERE state IN ('running', 'paused') AND state = 'paused' AND reason = 'user' AND live = 1
+          """))
     for seq in gone where paused.contains(seq) {
       try db.execute(
         sql: """
@@ -374,6 +423,14 @@ private final class PlanWriter {
 }
 
 extension TransferState {
+  /// A user's wish, which outlives what is on record.
+  fileprivate var isUsers: Bool {
+    switch self {
+    case .paused(.user), .canceled: true
+    case .queued, .running, .completed, .upToDate, .failed, .paused, .skipped: false
+    }
+  }
+
   /// Where a transfer stands that is new in the plan.
   static func fresh(_ settings: TransferSettings) -> TransferState {
     settings.isEnabled ? .queued(nil) : .skipped(.disabled)

@@ -152,6 +152,11 @@ package final class Folder: Sendable {
     throw FileFault.failure(number, "rename to `\(path)/\(name)`")
   }
 
+  /// Moves a file to another folder, where both lie on one file system; it stays where it is otherwise.
+  package func move(_ name: String, to other: String, in folder: Folder) {
+    renameat(descriptor, name, folder.descriptor, other)
+  }
+
   package func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Does what no two processes may do in one folder at a time (flock(2)); on a file system that can't lock, at once.

@@ -40,6 +40,7 @@ final class TransferRecord {
   }
 
   var id: String { transfer.id }
+  var plannedPath: String? { transfer.plannedPath(progress) }
 
   /// It was completed by an earlier attempt of this run, and is only looked at once more.
   var isCompletedInThisRun: Bool { transfer.progress.completedAt != nil && transfer.progress.transferred > 0 }

@@ -18,6 +18,16 @@ package enum Place: Sendable, Hashable {
     }
   }
 
+  /// Another path, whatever its endpoint is called now, and whatever a URL's query says: that may be a signature.
+  package func isElsewhere(than other: Place) -> Bool {
+    switch (self, other) {
+    case (.remote(_, let path), .remote(_, let otherPath)): ByteText(path) != ByteText(otherPath)
+    case (.url(let url), .url(let otherURL)):
+      ByteText(String(url.prefix { $0 != "?" })) != ByteText(String(otherURL.prefix { $0 != "?" }))
+    case (.local, _), (.remote, _), (.url, _): self != other
+    }
+  }
+
   package func hash(into hasher: inout Hasher) { hasher.combine(ByteText(text)) }
 
   package var isLocal: Bool {

@@ -75,7 +75,7 @@ struct TransferJSON {
     let isOrdinary = isOrdinary(transfer)
     let wire = describe(transfer)
     let source = Masking.place(transfer.source)
-    let destination = progress.resolvedDestination ?? Masking.place(transfer.destination)
+    let destination = transfer.plannedPath ?? Masking.place(transfer.destination)
     var url = wire.url.map(Masking.withoutQuery)
     let ability = ability(transfer, &url, isOrdinary: isOrdinary)
     let moved = progress.transferred > 0 || transfer.state == .completed

@@ -9,6 +9,9 @@ struct DestinationFile {
   let folder: Folder
   let name: String
   private let record: TransferRecord
+  /// Where an earlier run, whose run values were others, left its part file.
+  private var former: PathParts?
+  private let planned: String
   private var claim: DestinationClaims.Claim?
 
   /// Decides the name and opens the folder.
@@ -17,17 +20,24 @@ struct DestinationFile {
   init(of record: TransferRecord, source: any RemoteSource, serverName: String?) throws {
     self.record = record
     let (transfer, context) = (record.transfer, record.context)
-    var path = record.progress.resolvedDestination ?? transfer.destination.localPath ?? ""
-    if transfer.takesSourceName, record.progress.resolvedDestination == nil {
+    let recorded = record.progress.resolvedDestination
+    // Only the request that ties it to its record is left of this file.
+    let isTied = record.progress.isAttaching && transfer.settings.then != nil
+    let path: String
+    if let known = isTied ? recorded ?? record.plannedPath : record.plannedPath {
+      path = known
+    } else {
       guard
         let given = serverName.flatMap(ContentDisposition.sanitised)
           ?? ContentDisposition.sanitised(source.name)
       else {
         throw Failure(.ioError, "\(source.place) gives no file name; write one in `to`")
       }
-      path += given
+      path = (transfer.destination.localPath ?? "") + given
       record.note(.named(path))
     }
+    planned = path
+    former = recorded.flatMap { $0 == path ? nil : PathParts($0) }
     let parts = PathParts(path)
     name = parts.name
     guard !PartPattern.matches(name) else {
@@ -51,6 +61,21 @@ struct DestinationFile {
       throw Failure.written(path, by: owner)
     }
     claim = try record.context.local.claims.take(name, in: folder, for: record.id)
+    bringPart()
+  }
+
+  /// Takes the part file along from where it lies, on the same file system; what can't come along is removed.
+  private mutating func bringPart() {
+    guard let former else { return }
+    let beneath = !record.transfer.settings.allowsOutside
+    if let old = record.context.local.folder.existing(former.parent, beneath: beneath) {
+      let parts = LeftParts(record.transfer, record.context.run)
+      parts.move(of: former.name, in: old, to: name, in: folder)
+      parts.remove(of: former.name, in: old)
+    }
+    self.former = nil
+    record.note(.named(planned))
+    record.save()
   }
 
   func release() {

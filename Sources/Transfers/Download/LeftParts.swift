@@ -31,6 +31,16 @@ package struct LeftParts {
     }
   }
 
+  /// Gives those that nobody works on the names that they have beside another destination.
+  func move(of destination: String, in folder: Folder, to name: String, in other: Folder) {
+    for tag in tags {
+      let (old, new) = (PartName.of(destination, tag: tag), PartName.of(name, tag: tag))
+      guard folder.isLeftPart(old, record: tag == record?.tag ? record : nil), other.status(new) == nil
+      else { continue }
+      folder.move(old, to: new, in: other)
+    }
+  }
+
   package func remove(of destination: String, in folder: Folder) {
     for tag in tags {
       folder.removePart(PartName.of(destination, tag: tag), record: tag == record?.tag ? record : nil)

@@ -134,7 +134,7 @@ struct Settlement {
       return .settled(.adopted)
     }
     guard own == nil else { return nil }
-    let path = record.progress.resolvedDestination ?? record.transfer.destination.text
+    let path = record.plannedPath ?? record.transfer.destination.text
     if settings.ifExists != .replace, try context.run.ledger.wrote(present, at: path) {
       own = present
       return nil
