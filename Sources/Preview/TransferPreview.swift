@@ -17,14 +17,16 @@ package struct TransferPreview: Sendable, Hashable {
   package var verifiedBy: [String] = []
 
   /// - Parameters:
-  ///   - remote: what the server said when it was asked (`--probe`); nil where it was not.
+  ///   - word: what servers said when they were asked (`--probe`).
   ///   - rates: what hosts were last measured at.
   ///   - isNewRun: the next `haul run` starts a new run rather than going on with one.
   ///   - wrote: whether a download that left the manifest put a file at a path.
   package static func of(
-    _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint], remote: RemoteObject?,
+    _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint],
+    word: ServerWord = ServerWord(),
     rates: [HostRate: Double] = [:], isNewRun: Bool, wrote: (FileFacts, String) -> Bool = { _, _ in false }
   ) -> TransferPreview {
+    let remote = word.source
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
     let size =
@@ -62,16 +64,15 @@ package struct TransferPreview: Sendable, Hashable {
     preview.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
     }
-    decide(
-      &preview, transfer, source: source, folder: folder, remote: remote, isNewRun: isNewRun, wrote: wrote)
+    decide(&preview, transfer, source: source, folder: folder, word: word, isNewRun: isNewRun, wrote: wrote)
     return preview
   }
 
   private static func decide(
     _ preview: inout TransferPreview, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
-    remote: RemoteObject?, isNewRun: Bool, wrote: (FileFacts, String) -> Bool
+    word: ServerWord, isNewRun: Bool, wrote: (FileFacts, String) -> Bool
   ) {
-    let progress = transfer.progress
+    let (progress, remote) = (transfer.progress, word.source)
     // By the manifest: the state on record is that of the last run.
     guard transfer.settings.isEnabled else {
       (preview.action, preview.reason) = (.skip, "disabled")
@@ -96,15 +97,27 @@ package struct TransferPreview: Sendable, Hashable {
       if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
         isNever || (remote.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
       {
+        if transfer.settings.refresh != .never, let change = word.changeOfDestination(since: progress) {
+          preview.reason = change
+          return
+        }
+        // A pinned download asks nobody; the destination of an upload, or a copy, is asked for all the same.
+        let asksNobody = isNever && !(isPinned && transfer.settings.direction.writesRemote)
+        if !asksNobody, let doubt = word.trouble?.rawValue ?? lastFailure(transfer, word) {
+          (preview.action, preview.reason) = (.unknown, doubt)
+          return
+        }
         guard isNever || isToldApart(transfer, remote) else {
           preview.reason = "the server tells no version of it: it is fetched again"
           return
         }
         preview.action = .upToDate
-        preview.reason = remote == nil && !isNever ? "as recorded; the server was not asked" : nil
+        let isAsked = asksNobody || word.tells(transfer.settings.direction)
+        preview.reason = isAsked ? nil : "as recorded; the server was not asked"
         if transfer.owesAttach { (preview.action, preview.reason) = (.attach, "`then` is not made yet") }
       } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
         preview.reason = change(transfer, source, folder)
+        doubt(&preview, word)
       } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder, wrote) {
         // One that matches a digest is adopted: that shows when it is read.
         let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
@@ -115,10 +128,28 @@ package struct TransferPreview: Sendable, Hashable {
         transfer.hasChunks || progress.chunksCompleted > 0 || progress.session != nil
       {
         preview.action = .resume
+        preview.reason = word.trouble?.rawValue
         if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
-      } else if transfer.settings.direction == .upload, source == nil {
-        preview.reason = "the source is missing"
+      } else {
+        if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
+        doubt(&preview, word)
       }
+    }
+  }
+
+  /// What could not be told when it was asked for says more than what is on record.
+  private static func doubt(_ preview: inout TransferPreview, _ word: ServerWord) {
+    guard let trouble = word.trouble else { return }
+    (preview.action, preview.reason) = (.unknown, trouble.rawValue)
+  }
+
+  /// Why the last attempt of a completed transfer to see what has changed came to nothing; nil where it did not, or where it has
+  /// been told since.
+  private static func lastFailure(_ transfer: LedgerTransfer, _ word: ServerWord) -> String? {
+    guard !word.tells(transfer.settings.direction) else { return nil }
+    switch transfer.state {
+    case .failed, .paused: return transfer.progress.failure?.code.rawValue ?? transfer.state.reason
+    case .queued, .running, .completed, .upToDate, .canceled, .skipped: return nil
     }
   }
 
@@ -144,7 +175,7 @@ package struct TransferPreview: Sendable, Hashable {
     case .upload: return source == nil ? "the source is missing" : "the source has changed"
     case .copy: return "the source has changed"
     case .download:
-      let path = transfer.progress.resolvedDestination ?? transfer.destination.text
+      let path = transfer.plannedPath ?? transfer.destination.text
       let isThere = facts(.local(path), folder) != nil
       return isThere ? "the destination is not as it was left" : "the destination is missing"
     }
@@ -162,7 +193,7 @@ package struct TransferPreview: Sendable, Hashable {
     _ transfer: LedgerTransfer, _ folder: Folder, _ wrote: (FileFacts, String) -> Bool
   ) -> Bool {
     let (progress, own) = (transfer.progress, transfer.progress.destination)
-    let path = progress.resolvedDestination ?? transfer.destination.text
+    let path = transfer.plannedPath ?? transfer.destination.text
     guard transfer.settings.direction == .download,
       !transfer.takesSourceName || progress.resolvedDestination != nil,
       let now = facts(.local(path), folder)
@@ -182,7 +213,7 @@ package struct TransferPreview: Sendable, Hashable {
     case .copy: return transfer.progress.completedAt != nil
     case .download:
       recorded = transfer.progress.destination
-      now = facts(.local(transfer.progress.resolvedDestination ?? transfer.destination.text), folder)
+      now = facts(.local(transfer.plannedPath ?? transfer.destination.text), folder)
     }
     // `never` asks for the file, whatever is in it.
     if transfer.settings.refresh == .never { return now != nil }

@@ -39,7 +39,12 @@ struct TransferPreviewTests {
     wrote: (FileFacts, String) -> Bool = { _, _ in false }
   ) -> TransferPreview {
     TransferPreview.of(
-      transfer, folder: folder, endpoints: [:], remote: remote, isNewRun: isNewRun, wrote: wrote)
+      transfer, folder: folder, endpoints: [:], word: ServerWord(source: remote), isNewRun: isNewRun,
+      wrote: wrote)
+  }
+
+  private func preview(_ transfer: LedgerTransfer, _ word: ServerWord) -> TransferPreview {
+    TransferPreview.of(transfer, folder: folder, endpoints: [:], word: word, isNewRun: true)
   }
 
   private func write(_ text: String) throws -> FileFacts {
@@ -186,6 +191,49 @@ struct TransferPreviewTests {
 }
 
 extension TransferPreviewTests {
+  /// What the last attempt, or a probe, could not see is not said to be as it was.
+  @Test func whatFailedIsNoWordOfBeingUpToDate() throws {
+    func failed(_ change: (inout LedgerTransfer) -> Void = { _ in }) throws -> LedgerTransfer {
+      try completed {
+        ($0.state, $0.progress.failure) = (.failed, Failure(.notFound, "gone"))
+        change(&$0)
+      }
+    }
+    let unasked = preview(try failed())
+    #expect(unasked.action == .unknown && unasked.reason == "NOT_FOUND")
+    let back = try failed()
+    #expect(preview(back, remote: back.progress.remote).action == .upToDate)
+    let probed = preview(try completed(), ServerWord(trouble: .forbidden))
+    #expect(probed.action == .unknown && probed.reason == "FORBIDDEN")
+    let pinned = preview(try failed { $0.expect.digests = [.sha256: "d"] }, ServerWord(trouble: .notFound))
+    #expect(pinned.action == .upToDate, "its source is not asked")
+    let disabled = preview(try completed { $0.settings.isEnabled = false }, ServerWord(trouble: .notFound))
+    #expect(disabled.action == .skip && disabled.reason == "disabled")
+  }
+
+  @Test func whatStandsAtAnUploadsDestination() throws {
+    let facts = try write("sent")
+    let sent = try planned(.upload) {
+      ($0.state, $0.progress.completedAt, $0.progress.source) = (.completed, 1, facts)
+      ($0.progress.size, $0.progress.remote.etag) = (4, "\"1\"")
+    }
+    func seen(_ size: Int64, _ etag: String) -> ServerWord {
+      var object = RemoteObject()
+      (object.size, object.etag) = (size, etag)
+      return ServerWord(destination: .object(object))
+    }
+    let same = preview(sent, seen(4, "\"1\""))
+    #expect(same.action == .upToDate && same.reason == nil)
+    for word in [seen(5, "\"1\""), seen(4, "\"2\"")] {
+      let other = preview(sent, word)
+      #expect(other.action == .transfer && other.reason == "the destination is not as it was left")
+    }
+    let gone = preview(sent, ServerWord(destination: .nothing))
+    #expect(gone.action == .transfer && gone.reason == "the destination is missing")
+    let hidden = preview(sent, ServerWord(destination: .hidden(Failure(.forbidden, "no"))))
+    #expect(hidden.action == .upToDate && hidden.reason == "as recorded; the server was not asked")
+  }
+
   /// What is left of it, or comes anew, is told; not where it is on record.
   @Test func attaches() throws {
     let then = AttachTemplate(.post, endpoint: "api", target: InterpolatedText("r"))

@@ -186,24 +186,34 @@ struct PlanPreview: Sendable {
           known.state, known.progress, known.hasChunks
         )
       }
-      var remote: RemoteObject?
-      var trouble: String?
-      if let prober, transfer.settings.direction.readsRemote {
-        do {
-          remote = try await prober.probe(
-            transfer.source,
-            settings: transfer.settings.direction == .copy ? transfer.settings.ofSource : transfer.settings)
-        } catch let
-          failure as Failure
-        {
-          trouble = failure.code.rawValue
-        }
-      }
+      var word = ServerWord()
+      if let prober { word = try await ask(prober, transfer) }
       let preview = TransferPreview.of(
-        transfer, folder: view.folder, endpoints: job.endpoints, remote: remote, rates: view.rates,
+        transfer, folder: view.folder, endpoints: job.endpoints, word: word, rates: view.rates,
         isNewRun: isNewRun, wrote: { (try? plan.wrote($0, at: $1)) ?? false })
-      try body(line(transfer, match, preview, trouble))
+      try body(line(transfer, match, preview))
     }
+  }
+
+  /// Asks for what a run would ask for: the source, and where something was put, the destination.
+  private func ask(_ prober: Prober, _ transfer: LedgerTransfer) async throws -> ServerWord {
+    var word = ServerWord()
+    let settings = transfer.settings
+    guard settings.isEnabled else { return word }
+    do {
+      if settings.direction.readsRemote {
+        word.source = try await prober.probe(
+          transfer.source, settings: settings.direction == .copy ? settings.ofSource : settings)
+      }
+      let (progress, remote) = (transfer.progress, transfer.progress.remote)
+      guard settings.direction.writesRemote, progress.completedAt != nil else { return word }
+      let file = UploadedFile(remoteID: progress.remoteID, version: remote.version, etag: remote.etag)
+      word.destination = try await prober.look(for: file, at: transfer.destination, settings: settings).found
+      if case .failed(let failure)? = word.destination { word.trouble = failure.code }
+    } catch let failure as Failure {
+      word.trouble = failure.code
+    }
+    return word
   }
 
   /// What is on record for a transfer of the plan.
@@ -219,15 +229,17 @@ struct PlanPreview: Sendable {
     guard let recorded else { return .none }
     guard planned.seq <= lastKnown else { return try recorded.has(planned.id) ? .other : .none }
     guard adjusted.contains(planned.seq) else { return .same(planned) }
-    return .same(try recorded.transfer(planned.seq) ?? planned)
+    let known = try recorded.transfer(planned.seq) ?? planned
+    let isElsewhere = known.destination.isElsewhere(than: planned.destination)
+    return isElsewhere && planned.settings.direction.writesRemote ? .other : .same(known)
   }
 
   private func line(
-    _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview, _ trouble: String?
+    _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview
   ) throws -> PlanLine {
     var action: PlanLine.Action =
       switch preview.action {
-      case .transfer: trouble == nil ? .transfer : .unknown
+      case .transfer: .transfer
       case .upToDate: .upToDate
       case .resume: .resume
       case .attach: .attach
@@ -245,7 +257,7 @@ struct PlanPreview: Sendable {
       destination: transfer.destination,
       protocolName: RemotePlace.driver(transfer.remote, job.endpoints).word, size: preview.size,
       chunkSize: preview.chunkSize, chunks: preview.chunks, action: action,
-      reason: trouble ?? why ?? preview.reason,
+      reason: (action == .unknown ? preview.reason : nil) ?? why ?? preview.reason,
       isResumable: preview.isResumable, isParallel: preview.isParallel, verifiedBy: preview.verifiedBy)
     line.change = change
     line.policy = transfer.settings.policy
@@ -272,7 +284,10 @@ struct PlanPreview: Sendable {
       return (.again, preview.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
     case .transfer, .resume, .attach, .unknown: break
     }
-    if transfer.progress.completedAt != nil { return (.changed, nil) }
+    if transfer.progress.completedAt != nil {
+      if preview.action == .unknown, case .failed = transfer.state { return (.again, nil) }
+      return (.changed, nil)
+    }
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
     guard wasTried else { return (.new, nil) }
     // What stands in its way now says more than what did.

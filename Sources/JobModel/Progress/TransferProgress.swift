@@ -69,6 +69,14 @@ package struct TransferProgress: Sendable, Hashable {
   /// All but the attach request is done.
   package var isAttaching: Bool { completedAt != nil && attach.map { $0.state != .attached } ?? false }
 
+  /// Nothing speaks against its being the file that an upload, or a copy, has put there.
+  package func isAtDestination(_ seen: RemoteObject, size: Int64?) -> Bool {
+    if let told = seen.size, let size, told != size { return false }
+    let known = seen.digests.filter { digests[$0.key] != nil }
+    guard known.isEmpty else { return known.allSatisfy { digests[$0.key] == $0.value } }
+    return remote.hasMark(of: seen) ?? true
+  }
+
   /// What is long to record and seldom changes is as it is in this one.
   package func hasFacts(of other: TransferProgress) -> Bool {
     remote == other.remote && session == other.session && resolvedDestination == other.resolvedDestination

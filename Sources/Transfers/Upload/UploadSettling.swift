@@ -130,7 +130,8 @@ struct UploadSettling {
       case nil, .hidden: break
       case .nothing: return nil
       case .failed(let failure): throw failure
-      case .object(let seen, _): guard isRecorded(seen) else { return nil }
+      case .object(let seen, _):
+        guard record.progress.isAtDestination(seen, size: source.request.size) else { return nil }
       }
     }
     record.fallen = nil
@@ -142,15 +143,6 @@ struct UploadSettling {
   private nonisolated(nonsending) func sha256() async throws -> String? {
     guard let copy = source.copy else { return try await source.digests.whole()[.sha256] }
     return try await copy.of(0..<copy.size, [.sha256])[.sha256]
-  }
-
-  /// Nothing speaks against its being the file that is on record.
-  private func isRecorded(_ seen: RemoteObject) -> Bool {
-    if let size = seen.size, size != source.request.size { return false }
-    let known = record.progress.digests
-    let told = seen.digests.filter { known[$0.key] != nil }
-    guard told.isEmpty else { return told.allSatisfy { known[$0.key] == $0.value } }
-    return record.progress.remote.hasMark(of: seen) ?? true
   }
 
   private func forgetCompletion() {

@@ -1,0 +1,35 @@
+package import Endpoints
+package import JobModel
+
+/// What servers said of a transfer's ends when they were asked (`--probe`); nothing of those that were not.
+package struct ServerWord: Sendable {
+  package var source: RemoteObject?
+  /// What stands where the upload or copy has put its file.
+  package var destination: FoundFile?
+  /// Why one of them could not be told.
+  package var trouble: ErrorCode?
+
+  package init(source: RemoteObject? = nil, destination: FoundFile? = nil, trouble: ErrorCode? = nil) {
+    (self.source, self.destination, self.trouble) = (source, destination, trouble)
+  }
+
+  /// Whether all was told that a run would ask for.
+  func tells(_ direction: Verb) -> Bool {
+    if direction.readsRemote, source == nil { return false }
+    guard direction.writesRemote else { return true }
+    switch destination {
+    case .nothing, .object: return true
+    case nil, .hidden, .failed: return false
+    }
+  }
+
+  /// Why the destination of a completed transfer is written again; nil where it stands, or nobody knows.
+  func changeOfDestination(since progress: TransferProgress) -> String? {
+    switch destination {
+    case nil, .hidden, .failed: nil
+    case .nothing: "the destination is missing"
+    case .object(let seen, _):
+      progress.isAtDestination(seen, size: progress.size) ? nil : "the destination is not as it was left"
+    }
+  }
+}
