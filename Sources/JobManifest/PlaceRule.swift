@@ -9,7 +9,6 @@ struct PlaceRule {
   let endpoints: EndpointTable
 
   func read(_ key: String, in fields: Fields, allowed: Scope.Allowed) -> PlaceTemplate? {
-    guard let node = fields.node(key), node.sequence == nil else { return nil }
     guard let text = fields.marked(key, allowed: allowed) else { return nil }
     guard !text.text.parts.isEmpty else {
       fields.error("`\(key)` is empty", at: key)

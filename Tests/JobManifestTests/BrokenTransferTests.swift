@@ -103,6 +103,8 @@ import Testing
     Broken(text: "  - { id: a, download: depot:x, to: ▶a/../../x }", message: "lies outside"),
     Broken(text: "  - { id: a, download: depot:x, to: ▶/etc/x }", message: "lies outside"),
     Broken(text: "  - { id: a, download: depot:x, to: ▶\"\" }", message: "`to` is empty"),
+    Broken(text: "  - { id: a, download: depot:x, to: ▶[x] }", message: "`to` is a list here"),
+    Broken(text: "  - { id: a, upload: x, to: ▶[] }", message: "`to` is a list here"),
     Broken(text: "  - { id: a, download: depot:x, to: ▶\"${each.a}\" }", message: "without `for_each`"),
     Broken(
       text: "  - { id: a, download: depot:x, to: ▶\"${source.name}\" }",
