@@ -14,7 +14,7 @@ package final class Faults {
 
   /// - Returns: the `file` of its marks.
   @discardableResult package func add(file: String, text: String) -> Int {
-    files.append((file, text.split(separator: "\n", omittingEmptySubsequences: false)))
+    files.append((file, TextLines.split(text)))
     return files.count - 1
   }
 
@@ -64,8 +64,7 @@ package final class Faults {
   package func lineText(_ mark: YAMLMark) -> String? {
     let lines = files[mark.file].lines
     guard mark.line >= 1, mark.line <= lines.count else { return nil }
-    let line = lines[mark.line - 1]
-    return String(line.last == "\r" ? line.dropLast() : line)
+    return String(lines[mark.line - 1])
   }
 
   private func add(

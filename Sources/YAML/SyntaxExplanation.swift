@@ -5,7 +5,7 @@ struct SyntaxExplanation {
 
   init(text: String) {
     self.text = text
-    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    lines = TextLines.split(text)
   }
 
   func explain(_ fault: SyntaxFault) -> YAMLFault {
@@ -127,7 +127,7 @@ struct SyntaxExplanation {
       }
       end += 1
     }
-    while end > start, scalars[end - 1] == " " || scalars[end - 1] == "\r" { end -= 1 }
+    while end > start, scalars[end - 1] == " " { end -= 1 }
     return scalars[start..<end]
   }
 }

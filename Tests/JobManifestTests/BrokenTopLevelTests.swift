@@ -279,6 +279,13 @@ extension BrokenTopLevelTests {
     #expect(read(Broken.frame(Self.hosts(entry))).diagnostics.filter { $0.severity == .error } == [])
   }
 
+  @Test(arguments: ["\n", "\r\n", "\r"])
+  func `a fault is shown with its line, however lines end`(_ end: String) {
+    let lines = ["version: 2", "job: a", "transfers:", "  - { id: a, download: ~/x, to: x }", ""]
+    let shown = read(lines.joined(separator: end)).diagnostics.map(\.lineText)
+    #expect(shown == [lines[0], lines[3]])
+  }
+
   /// What stands on the command line is no fault of the manifest's.
   @Test func undeclaredVariable() {
     let result = read(Broken.frame("description: d"), overrides: ["nosuch": "1"])

@@ -53,6 +53,8 @@ import YAML
     ("a: { b: dep: }", 9, "dep:"), ("a: { b: dep:, c: d }", 9, "dep:"), ("a: [dep:, c]", 5, "dep:"),
     ("a: { c:\n  d, b: ${x} }", 9, "${x}"), ("a: [\n  **/*.tmp,\n]", 3, "**/*.tmp"),
     ("a: {\n  b: ${x} }", 6, "${x}"), ("a:\n  b: c:", 6, "c:"),
+    ("a: {\r\n  b: ${x} }\r\n", 6, "${x}"), ("a: {\r  b: ${x} }", 6, "${x}"),
+    ("a: {\u{2028}  b: ${x} }", 6, "${x}"),
   ])
   func `a value that YAML refuses is to be quoted`(_ text: String, _ column: Int, _ word: String) {
     let fault = YAMLParser.parse(Array(text.utf8)).faults.first
