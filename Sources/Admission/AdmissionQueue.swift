@@ -27,6 +27,9 @@ package actor AdmissionQueue {
   private var lastWaiter = 0
   /// When those who wait for a host are looked at again.
   private var timers: [String: Double] = [:]
+  /// Transfers that wait between two tries because a server asked for it.
+  private var coolingDown: [Int: Task<Void, any Error>] = [:]
+  private var lastCooldown = 0
   private var onOpening: (@Sendable () -> Void)?
   /// Seconds without an answer after which a host's first request leaves its transfer's permit to others.
   private static let patience = 0.5
@@ -252,6 +255,8 @@ package actor AdmissionQueue {
   /// Servers are asked again at once, whatever they asked for.
   package func endCooldowns() {
     limiter.cooldowns = CooldownStore()
+    for pause in coolingDown.values { pause.cancel() }
+    coolingDown = [:]
     update(mayBegin: true)
   }
 
@@ -304,10 +309,23 @@ package actor AdmissionQueue {
   }
 
   /// Waits before another try; others may have the transfer's permit meanwhile.
-  package func pause(_ transfer: TransferPermit?, seconds: Double) async throws {
+  ///
+  /// - Parameter isCooldown: a server asked for it: it ends with all cool-downs.
+  package func pause(_ transfer: TransferPermit?, seconds: Double, isCooldown: Bool = false) async throws {
     limiter.permits.change(transfer?.id, from: nil, to: .suspended)
     update()
     defer { limiter.permits.change(transfer?.id, from: .suspended, to: nil) }
-    try await sleep(seconds)
+    guard isCooldown else { return try await sleep(seconds) }
+    lastCooldown += 1
+    let id = lastCooldown
+    let pause = Task { try await sleep(seconds) }
+    coolingDown[id] = pause
+    let end = await withTaskCancellationHandler {
+      await pause.result
+    } onCancel: {
+      pause.cancel()
+    }
+    guard coolingDown.removeValue(forKey: id) != nil else { return try Task.checkCancellation() }
+    try end.get()
   }
 }

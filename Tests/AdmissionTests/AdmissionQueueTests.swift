@@ -389,4 +389,27 @@ import Testing
     var value: Int { count.withLock { $0 } }
     func add() { count.withLock { $0 += 1 } }
   }
+
+  /// A transfer that waits as long as a server asked goes on when a user wants it; a back-off of our own lasts.
+  @Test(arguments: [true, false]) func whatEndsAWaitBetweenTwoTries(_ isCooldown: Bool) async throws {
+    let crowd = Crowd()
+    let transfer = await crowd.begin(1, policy())
+    let pause = Task { try await crowd.queue.pause(transfer, seconds: 60, isCooldown: isCooldown) }
+    for _ in 0..<5000 where !crowd.clock.sleeps { await crowd.settle() }
+    await crowd.queue.endCooldowns()
+    for _ in 0..<5000 where isCooldown && crowd.clock.sleeps { await crowd.settle() }
+    #expect(crowd.clock.sleeps == !isCooldown)
+    await crowd.advance(to: 60)
+    try await pause.value
+  }
+
+  @Test func aCooldownEndsWithItsTransfer() async throws {
+    let crowd = Crowd()
+    let transfer = await crowd.begin(1, policy())
+    let pause = Task { try await crowd.queue.pause(transfer, seconds: 60, isCooldown: true) }
+    for _ in 0..<5000 where !crowd.clock.sleeps { await crowd.settle() }
+    pause.cancel()
+    await #expect(throws: CancellationError.self) { try await pause.value }
+    #expect(!crowd.clock.sleeps)
+  }
 }

@@ -81,6 +81,24 @@ struct OutageTests {
     #expect(server.log().count == 2)
   }
 
+  /// Also one that the transfer waits for itself, between two tries.
+  @Test func retryEndsARestBetweenTwoTries() async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(
+      bench, [.init("", status: 429, headers: ["Retry-After": "300"])])
+    try bench.writeJob(
+      job(["{ id: f, download: \(quoted(server.url + "/f")), to: f }"], "retry: { attempts: 2 }"))
+    let run = try bench.start(bench.runArguments())
+    while run.isAlive, !run.errors.contains("trying again") {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    try server.set([.init("", body: "there")])
+    #expect(try await bench.haul(["retry", "outage"]).status == 0)
+    let end = try await run.wait(.seconds(120))
+    #expect(end.status == 0, "\(end.errors)")
+    #expect(server.log().count == 2)
+  }
+
   /// A policy's deadline, `--deadline` and SIGTERM end a run that waits for a server's rest that is on record.
   @Test(arguments: ["3600", "Fri, 31 Dec 9999 23:59:59 GMT"], ["policy", "option", "signal"])
   func aRestIsNoLongerThanTheRun(_ wish: String, _ way: String) async throws {

@@ -272,7 +272,8 @@ package final class Requester {
       noteCooldown(failure)
       tally.retries += 1
       retried(delay, failure)
-      try await context.admission.pause(transfer, seconds: delay)
+      try await context.admission.pause(
+        transfer, seconds: delay, isCooldown: failure.retryAfter != nil)
     }
   }
 
