@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 
 static int argument_count;
 static char **argument_words;
@@ -81,6 +82,33 @@ __attribute__((constructor)) static void note_hangup(void) {
   struct sigaction action;
   ignores_hangup = sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
+
+static volatile sig_atomic_t noted_signal;
+static struct timespec noted_at;
+static int status_of_second;
+
+// Calls nothing but what signal-safety(7) allows.
+static void note_signal(int number) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (noted_signal == 0) {
+    noted_at = now;
+    noted_signal = number;
+  } else if ((now.tv_sec - noted_at.tv_sec) * 1000000000L + (now.tv_nsec - noted_at.tv_nsec) >= 1000000000L) {
+    _exit(status_of_second);
+  }
+}
+
+void haul_note_signal(int number, int status) {
+  status_of_second = status;
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(number, &action, NULL);
+}
+
+int haul_noted_signal(void) { return noted_signal; }
 
 int haul_spawn(
     pid_t *child, const char *path, char *const *arguments, char *const *environment, const char *folder, int output,

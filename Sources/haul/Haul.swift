@@ -29,10 +29,9 @@ struct Haul: AsyncParsableCommand {
     // Where whoever started haul ignores it, nobody could be told how a child ended.
     signal(SIGCHLD, SIG_DFL)
     let words = CommandWords.ordered(Array(Machine.arguments.dropFirst()))
-    let stoppable = [RunCommand.configuration, VerifyCommand.configuration]
-    if stoppable.contains(where: { $0.commandName == words.first }) {
-      Signals.endAtOnce()
-    }
+    // A run reports its end, also where it was stopped before it began.
+    if words.first == RunCommand.configuration.commandName { Signals.noteEarly() }
+    if words.first == VerifyCommand.configuration.commandName { Signals.endAtOnce() }
     do {
       try refuseUnknownHelp(words)
       try refuseUnknownWords(words)

@@ -1,3 +1,4 @@
+import CPosix
 import Dispatch
 import Glibc
 import HaulCore
@@ -15,22 +16,29 @@ final class Signals {
   init(_ first: @escaping @Sendable (Int32) -> Void) {
     let queue = DispatchQueue(label: "haul-signals")
     let begun = OnceValue<Double>()
+    let take: @Sendable (Int32) -> Void = { number in
+      let now = SystemClock.uptime
+      guard let start = begun.value else {
+        begun.set(now)
+        Descriptor.giveUpUnread()
+        return first(number)
+      }
+      // What is recorded is recorded: leaving now loses nothing of it.
+      if now - start >= Self.grace { CurrentProcess.exit(.incomplete) }
+    }
     // The source's own handler takes the place of what stood there: nothing that arrives between is lost.
     sources = Self.numbers.map { number in
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler {
-        let now = SystemClock.uptime
-        guard let start = begun.value else {
-          begun.set(now)
-          Descriptor.giveUpUnread()
-          return first(number)
-        }
-        // What is recorded is recorded: leaving now loses nothing of it.
-        if now - start >= Self.grace { CurrentProcess.exit(.incomplete) }
-      }
+      source.setEventHandler { take(number) }
+      source.setRegistrationHandler { if haul_noted_signal() == number { take(number) } }
       source.resume()
       return source
     }
+  }
+
+  /// Until a command listens itself, which then hears of what came before.
+  static func noteEarly() {
+    for number in numbers { haul_note_signal(number, ExitStatus.incomplete.rawValue) }
   }
 
   /// Until a command listens itself there is nothing to end in order: work is left, and nothing was begun.

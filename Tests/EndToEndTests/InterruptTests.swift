@@ -235,6 +235,20 @@ struct InterruptTests {
     #expect(first.isAlive)
   }
 
+  /// Between main's beginning and the moment when the run listens: a few hundredths of a second.
+  @Test func beforeTheRunListens() async throws {
+    let bench = try hanging()
+    for _ in 0..<5 {
+      let running = try bench.start(bench.runArguments())
+      while !running.catchesSignals, running.isAlive { await Task.yield() }
+      running.signal(SIGTERM)
+      let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
+      #expect(run.status == 75 && run.faults == "", "\(run.errors)")
+      #expect(run.outcome == "incomplete", "\(run.errors)")
+      try FileManager.default.removeItem(atPath: bench.reportPath)
+    }
+  }
+
   /// nohup(1) starts programs with SIGHUP ignored.
   @Test func nohupOutlivesItsTerminal() async throws {
     let bench = try hanging()

@@ -70,6 +70,15 @@ package final class Running: Sendable {
     return targets.count { $0.contains("signalfd") } >= 2
   }
 
+  /// Whether it has come as far as to do anything at a SIGTERM but to die of it.
+  package var catchesSignals: Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
+      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("SigCgt:") }),
+      let caught = UInt64(line.split(whereSeparator: { $0 == " " || $0 == "\t" }).last ?? "", radix: 16)
+    else { return false }
+    return caught & (1 << UInt64(SIGTERM - 1)) != 0
+  }
+
   package func signal(_ number: Int32) { if reap() == nil { kill(pid, number) } }
 
   /// Ends it: politely, then not.

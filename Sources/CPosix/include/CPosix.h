@@ -75,6 +75,13 @@ void haul_name_thread(const char *name);
 // Processors that this process may run on.
 int haul_cores(void);
 
+// Notes the first of these signals that comes, for whoever listens later. One that comes a second behind it, or later, ends
+// the process with this status.
+void haul_note_signal(int number, int status);
+
+// The signal that was noted; 0 for none.
+int haul_noted_signal(void);
+
 // The words that the process was started with. Swift looks for them beside `environ`, which setenv(3) moves.
 int haul_argument_count(void);
 const char *haul_argument(int index);
