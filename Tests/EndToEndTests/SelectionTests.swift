@@ -46,6 +46,19 @@ struct SelectionRunTests {
     #expect(try await depot.log().count == all.count)
   }
 
+  @Test func noticesSpeakOfWhatIsSelected() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a", "b", "d"] { try bench.serve(name + ".bin", size: 100) }
+    let tell = #"[sh, -c, "echo $HAUL_TOTALS_TRANSFERS $HAUL_TOTALS_FAILED > told"]"#
+    let first = try await bench.run(Self.job(depot) + "\non: { end: [ { command: \(tell) } ] }\n")
+    #expect(first.status == 1 && first.faults == "", "\(first.errors)")
+    let told = { try String(contentsOfFile: bench.job + "/told", encoding: .utf8) }
+    #expect(try told() == "4 1\n")
+    #expect(try await bench.run(nil, ["--only", "a"]).status == 0)
+    #expect(try told() == "1 0\n")
+  }
+
   @Test func idsComeFromAFileOrStandardInput() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

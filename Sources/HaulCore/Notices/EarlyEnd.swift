@@ -37,7 +37,7 @@ struct EarlyEnd: Sendable {
         run: begun?.number, attempt: begun?.attempts.last?.number ?? 0,
         .init(
           outcome: reports.earlyOutcome ?? .early(status), status: status, isSkipped: isSkipped),
-        counts: try? known?.counts(), sums: try? known?.sums())
+        counts: try? known?.counts(isSelective: settings.selection != nil), sums: try? known?.sums())
       if !owed.isEmpty {
         // A state that can't be written does not keep them from being sent now.
         let isOwed = (try? ledger?.owe(owed, run: begun?.number)) != nil

@@ -376,7 +376,7 @@ struct RunSession {
       owing: notices.owed(
         run: run.number, attempt: run.attempts.last?.number ?? 1,
         .init(outcome: outcome, status: isWritable ? status : .cannotCreate),
-        counts: ledger.counts(), sums: notices.isEmpty ? nil : ledger.sums()),
+        counts: judged, sums: notices.isEmpty ? nil : ledger.sums()),
       pauses: pauses.end(stops, isOver: isOver), at: SystemClock.now)
     ended.set(())
     events.write(
