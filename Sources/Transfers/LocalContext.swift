@@ -9,8 +9,8 @@ package struct LocalContext: Sendable {
   package let stateFolder: String
   /// Disk reads and hashes.
   package let pool: BlockingPool
-  /// Inodes of files that no download may replace: the manifest.
-  let protected: Set<UInt64>
+  /// What no download may replace: the manifest, and what it has haul read or run.
+  let protected: ProtectedFiles
   /// Where no transfer writes: the folders of haul's state.
   let protectedFolders: ProtectedFolders
   /// The transfer of another part of the job that wrote a file; nil where the job is not divided.
@@ -20,7 +20,7 @@ package struct LocalContext: Sendable {
   package let writeback = Writeback()
 
   package init(
-    folder: Folder, stateFolder: String, pool: BlockingPool, protected: Set<UInt64> = [],
+    folder: Folder, stateFolder: String, pool: BlockingPool, protected: ProtectedFiles = ProtectedFiles(),
     protectedFolders: ProtectedFolders = ProtectedFolders(),
     ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil
   ) {

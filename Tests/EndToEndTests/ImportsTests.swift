@@ -43,6 +43,32 @@ struct ImportsTests {
     #expect(misused.status == 64, "\(misused.errors)")
   }
 
+  /// Whoever writes the manifest decides what haul reads and runs for it: not a server, by the name of its file.
+  @Test(arguments: ["job.yaml", "common.yaml", "token", "ask.sh", "tell.sh"])
+  func aServersNameReplacesNoInput(_ name: String) async throws {
+    let bench = try Bench()
+    let named = ["Content-Disposition": "attachment; filename=\"\(name)\""]
+    let server = try await WordedServer(bench, [.init("", headers: named, body: "there")])
+    try bench.writeJob("vars: { a: b }\n", as: "common.yaml")
+    for file in ["token", "ask.sh", "tell.sh"] { try bench.writeJob("echo t\n", as: file) }
+    #expect(chmod(bench.job + "/token", 0o600) == 0)
+    try bench.writeJob(
+      """
+      version: 1
+      job: inputs
+      imports: [common.yaml]
+      on: { success: [ { command: [sh, tell.sh] } ] }
+      endpoints:
+        asked: { type: http, url: "\(server.url)", auth: { bearer: { command: [sh, ask.sh] } } }
+        web: { type: http, url: "\(server.url)", auth: { bearer: { file: token } } }
+      transfers: [ { id: a, download: "web:f", to: ./ } ]
+      """)
+    let before = FileManager.default.contents(atPath: bench.job + "/" + name)
+    let run = try await bench.run(nil)
+    #expect(run.state("a") == "failed DESTINATION_EXISTS", "\(run.errors)")
+    #expect(before != nil && FileManager.default.contents(atPath: bench.job + "/" + name) == before)
+  }
+
   @Test func faultsOfImportsHaveTheirLine() async throws {
     let bench = try Bench()
     try bench.writeJob(Self.yaml)

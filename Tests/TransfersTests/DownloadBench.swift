@@ -29,7 +29,7 @@ final class DownloadBench {
   init(
     _ bytes: [UInt8] = [], to destination: String = "out/a", chunkSize: Int64 = 10,
     expect: JobModel.Expectation = JobModel.Expectation(),
-    change: (inout TransferSettings) -> Void = { _ in }, protected: Set<UInt64> = [],
+    change: (inout TransferSettings) -> Void = { _ in }, protected: ProtectedFiles = ProtectedFiles(),
     ownerElsewhere: (@Sendable (FileFacts) -> String?)? = nil
   ) throws {
     try FileManager.default.createDirectory(atPath: path + "/out", withIntermediateDirectories: true)

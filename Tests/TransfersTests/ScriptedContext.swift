@@ -10,7 +10,8 @@ extension TransferContext {
   /// A run's over a scripted network; local paths and state are in `folder`.
   convenience init(
     _ transport: ScriptedTransport, _ writer: LedgerWriter, ledger: JobLedger, folder: Folder, run: Int = 1,
-    id: String = "", boot: String = "boot", endpoints: [String: Endpoint] = [:], protected: Set<UInt64> = [],
+    id: String = "", boot: String = "boot", endpoints: [String: Endpoint] = [:],
+    protected: ProtectedFiles = ProtectedFiles(),
     secrets: SecretSource = SecretSource { _ in Secret("token") },
     clock: EngineClock = EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
     limits: JobLimits = JobLimits(), buffers: BufferBudget = BufferBudget(),

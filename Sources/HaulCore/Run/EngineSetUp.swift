@@ -1,7 +1,6 @@
 import Admission
 import Curl
 import Endpoints
-import Glibc
 import HTTPClient
 import JobLedger
 import JobModel
@@ -94,15 +93,12 @@ struct EngineSetUp {
     let ownerElsewhere: (@Sendable (FileFacts) -> String?)? =
       state.shard == nil
       ? nil : { @Sendable [name = job.name] file in state.owner(of: file, inOtherPartsOf: name) }
-    // Whoever writes the manifest decides which commands it may run: not a server.
-    var status = stat()
-    let manifest = stat(Paths.real(job.manifestPath), &status) == 0 ? UInt64(status.st_ino) : nil
     transfers = TransferContext(
       client: client, run: context,
       local: LocalContext(
         folder: folder, stateFolder: stateFolder,
         pool: BlockingPool(label: "haul-pool", width: Machine.cores),
-        protected: Set([manifest].compactMap(\.self)),
+        protected: ProtectedFiles(job.decisiveFiles),
         protectedFolders: ProtectedFolders(root: state.path, jobs: state.jobFolders, home: folder),
         ownerElsewhere: ownerElsewhere),
       endpoints: job.endpoints, board: board, limits: job.limits, checksEverything: checksEverything)

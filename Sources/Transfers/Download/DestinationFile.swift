@@ -85,8 +85,10 @@ struct DestinationFile {
   /// What has the name now; nil where nothing has.
   func present() throws -> FileFacts? {
     let present = try folder.facts(name)
-    if let present, record.context.local.protected.contains(present.inode) {
-      throw Failure(.destinationExists, "`\(path)` is the job's manifest: no download replaces it")
+    if present != nil, record.context.local.protected.contains(name, in: folder) {
+      throw Failure(
+        .destinationExists,
+        "`\(path)` is the job's manifest, or a file that it has haul read or run: no download replaces it")
     }
     return present
   }
