@@ -188,8 +188,8 @@ struct InterruptTests {
       transfers: [{ id: all, download: "s3:in/", to: in/ }]
       """)
     let running = try bench.start(bench.runArguments(), environment: ["KEY": "k"])
-    let lock = bench.state + "/lists/run.lock"
-    while !FileManager.default.fileExists(atPath: lock) {
+    let ledger = bench.state + "/lists/plan.sqlite"
+    while !FileManager.default.fileExists(atPath: ledger) {
       try #require(running.isAlive, "\(running.errors)")
       try await Task.sleep(for: .milliseconds(20))
     }
@@ -197,6 +197,11 @@ struct InterruptTests {
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 75 && run.faults == "", "\(run.errors)")
     #expect(run.outcome == "incomplete" && run.errors.contains("SIGTERM"), "\(run.errors)")
+    // There is no plan yet, and the manifest is where it was.
+    let pause = try await bench.haul(["pause", "lists"])
+    #expect(pause.status == 66 && pause.errors.contains("has not been planned yet"), "\(pause.errors)")
+    let gc = try await bench.haul(["gc", "lists"])
+    #expect(gc.status == 0 && !gc.errors.contains("can't be read"), "\(gc.errors)")
   }
 
   /// A manifest that nobody writes: the run waits for its first byte.

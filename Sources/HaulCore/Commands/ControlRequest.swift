@@ -68,6 +68,11 @@ package struct ControlRequest: Sendable {
 
   private func applyAtRest(_ name: String, _ ledger: JobLedger) async throws {
     try ledger.settleInterrupted()
+    guard try ledger.wasPlanned else {
+      throw End(
+        .noInput, "the job `\(name)` has not been planned yet: its first run was stopped before",
+        hint: "`haul run` plans it; then give the command again")
+    }
     guard let job = try ledger.recordedJob(context.environment) else {
       throw End(
         .noInput, "the manifest of `\(name)` can't be read any more",

@@ -110,6 +110,7 @@ package struct StateCleanup: Sendable {
       removed(item)
     }
     if !isDryRun { state.prune(name) }
+    guard try ledger.wasPlanned else { return }
     guard let job = try ledger.recordedJob(context.environment) else {
       context.console.note(
         "the manifest of `\(name)` can't be read: its part files and sessions are left alone")
@@ -143,6 +144,9 @@ package struct StateCleanup: Sendable {
 }
 
 extension JobLedger {
+  /// Whether a run has come as far as to plan the job: the first may have been stopped while it listed.
+  var wasPlanned: Bool { get throws { try meta("manifest") != nil } }
+
   /// The job, or the part, by its manifest, read again as the last run read it; nil where that can't be read any more.
   func recordedJob(_ environment: ProcessEnvironment) throws -> Job? {
     guard let file = try ManifestFile(recordedIn: self, environment) else { return nil }
