@@ -19,6 +19,8 @@ import Testing
       ("sha256 is 0123456789abcdef0123456789abcdef", "x", "sha256 is …"),
       ("the bytes of in/b.bin differ", "in/b.bin", "the bytes of … differ"),
       ("a word stays a word", "a word", "a word stays a word"),
+      ("HTTP 404 from https://h/a/404", "a/404", "HTTP 404 from https://h/…"),
+      ("404 of 500 are there", "a/404", "… of … are there"),
       ("", "x", ""), ("`odd", "x", "`odd"),
     ])
   func `what names one transfer is taken out`(message: String, id: String, expected: String) {

@@ -32,9 +32,13 @@ package enum CauseMessage {
       let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
       return "\(word[..<scheme.upperBound])\(authority)\(rest.count > authority.count ? "/…" : "")"
     }
-    if !word.isEmpty, word == id || word == name { return "…" }
+    guard !word.isEmpty else { return word }
+    let isNumber = word.allSatisfy(\.isNumber)
+    // Also where a transfer is called so.
+    if isNumber, before == "HTTP" || before == "port" { return word }
+    if word == id || word == name { return "…" }
     if word.contains("/") { return isMediaType(word) ? word : "…" }
-    if word.allSatisfy(\.isNumber), !word.isEmpty { return before == "HTTP" || before == "port" ? word : "…" }
+    if isNumber { return "…" }
     if word.utf8.count >= 16, word.utf8.allSatisfy(isHex) { return "…" }
     return word
   }
