@@ -13,14 +13,22 @@ package enum SecretRule {
   }
 
   package static func read(_ node: YAMLNode, key: String, path: String, scope: Scope) -> SecretReference? {
+    let form = "write `\(key): { env: NAME }`, `{ file: PATH }` or `{ command: [program, argument] }`"
     if node.scalar != nil {
+      scope.faults.secretError("a secret is never written in the manifest", at: node.mark, hint: form)
+      return nil
+    }
+    let keys = shape(key).keys
+    if let other = node.mapping?.first(where: { !keys.contains($0.key) && !$0.key.hasPrefix("x-") }) {
+      // The key, or what it has, may be the secret itself.
+      let near = NearMiss.of(other.key, among: keys)
       scope.faults.secretError(
-        "a secret is never written in the manifest", at: node.mark,
-        hint: "write `\(key): { env: NAME }`, `{ file: PATH }` or `{ command: [program, argument] }`")
+        "a secret has `env`, `file` or `command`, and no other key", at: other.keyMark,
+        hint: near.map { "did you mean `\($0)`?" } ?? form)
       return nil
     }
     guard let fields = Fields(node, shape: shape(key), path: path, scope: scope) else { return nil }
-    let forms = shape(key).keys.filter(fields.has)
+    let forms = keys.filter(fields.has)
     guard forms.count == 1 else {
       scope.faults.error("a secret has exactly one of `env`, `file` and `command`", at: node.mark)
       return nil

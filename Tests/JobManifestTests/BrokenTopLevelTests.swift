@@ -292,6 +292,17 @@ extension BrokenTopLevelTests {
     #expect(result.job == nil && result.diagnostics.map(\.cause) == [.commandLine])
   }
 
+  @Test(arguments: [
+    ("literal: LIT", "write `bearer: { env: NAME }`"), ("LIT: 1", "write"), ("fle: LIT", "`file`"),
+  ])
+  func secretUnderAnotherKey(_ text: String, _ hint: String) {
+    let result = read(
+      Broken.frame("x-a: 1").replacing(
+        "{ type: http,", with: "{ type: http, auth: { bearer: { \(text) } },"))
+    #expect(result.diagnostics.count == 1 && result.diagnostics[0].hint?.contains(hint) == true)
+    #expect(!"\(result.diagnostics)".contains("LIT"), "\(result.diagnostics)")
+  }
+
   /// A literal secret is hidden also where its key stands on another line.
   @Test func secretOnALineOfItsOwn() {
     let result = read(
