@@ -156,6 +156,19 @@ extension JobLedger {
   /// What stands in the way of a need (an id, or a glob of ids): a transfer that can no longer satisfy it, else
   /// one that does not yet; nil where all do. Those of the profile itself do not count.
   package func obstacle(to need: String, of profile: Int64) throws -> (id: String, state: TransferState)? {
+    try first(
+      of: need, besides: profile,
+      "NOT (state IN ('completed', 'up_to_date') OR (state = 'skipped' AND reason = 'exists'))")
+  }
+
+  /// A disabled transfer that a need asks for: no run can satisfy it.
+  package func disabled(_ need: String, of profile: Int64) throws -> String? {
+    try first(of: need, besides: profile, "state = 'skipped' AND reason = 'disabled'")?.id
+  }
+
+  private func first(
+    of need: String, besides profile: Int64, _ condition: String
+  ) throws -> (id: String, state: TransferState)? {
     let pattern = try? GlobPattern(need)
     return try read { db in
       let filter = pattern?.isLiteral == false ? "" : "AND id = ?2"
@@ -163,7 +176,7 @@ extension JobLedger {
         db,
         sql: """
           SELECT id, state, reason FROM transfer WHERE live = 1 AND profile != ?1 \(filter)
-          AND NOT (state IN ('completed', 'up_to_date') OR (state = 'skipped' AND reason = 'exists'))
+          AND \(condition)
           ORDER BY state IN ('failed', 'canceled', 'skipped') DESC, seq
           """, arguments: filter.isEmpty ? [profile] : [profile, GlobPattern.unescape(need)])
       while let row = try rows.next() {

@@ -20,11 +20,13 @@ package struct TransferPreview: Sendable, Hashable {
   ///   - word: what servers said when they were asked (`--probe`).
   ///   - rates: what hosts were last measured at.
   ///   - isNewRun: the next `haul run` starts a new run rather than going on with one.
+  ///   - disabledNeed: the id of a disabled transfer that it needs.
   ///   - wrote: whether a download that left the manifest put a file at a path.
   package static func of(
     _ transfer: LedgerTransfer, folder: Folder, endpoints: [String: Endpoint],
     word: ServerWord = ServerWord(),
-    rates: [HostRate: Double] = [:], isNewRun: Bool, wrote: (FileFacts, String) -> Bool = { _, _ in false }
+    rates: [HostRate: Double] = [:], isNewRun: Bool, disabledNeed: String? = nil,
+    wrote: (FileFacts, String) -> Bool = { _, _ in false }
   ) -> TransferPreview {
     let remote = word.source
     let isUpload = transfer.settings.direction == .upload
@@ -64,13 +66,15 @@ package struct TransferPreview: Sendable, Hashable {
     preview.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
     }
-    decide(&preview, transfer, source: source, folder: folder, word: word, isNewRun: isNewRun, wrote: wrote)
+    decide(
+      &preview, transfer, source: source, folder: folder, word: word, isNewRun: isNewRun,
+      disabledNeed: disabledNeed, wrote: wrote)
     return preview
   }
 
   private static func decide(
     _ preview: inout TransferPreview, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
-    word: ServerWord, isNewRun: Bool, wrote: (FileFacts, String) -> Bool
+    word: ServerWord, isNewRun: Bool, disabledNeed: String?, wrote: (FileFacts, String) -> Bool
   ) {
     let (progress, remote) = (transfer.progress, word.source)
     // By the manifest: the state on record is that of the last run.
@@ -85,6 +89,10 @@ package struct TransferPreview: Sendable, Hashable {
       (preview.action, preview.reason) = (.skip, transfer.state.reason)
     case .completed where !isNewRun, .upToDate where !isNewRun: preview.action = .upToDate
     case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
+      if let need = disabledNeed {
+        (preview.action, preview.reason) = (.skip, TransferState.skipped(.needs(need)).reason)
+        return
+      }
       // What the manifest demands is there, whatever the source holds by now.
       let isPinned =
         transfer.settings.direction.readsRemote

@@ -69,6 +69,12 @@ struct PlanDifferenceTests {
     let off = try await plan(bench)["transfers"][0]
     #expect(
       off["action"].string == "skip" && off["reason"].string == "disabled" && off["change"].string == "held")
+    // So is what needs it: a run skips it, asking nobody.
+    try bench.writeJob(
+      job(["same", "edited", "bad", "fresh"]).replacing("same.bin }", with: "same.bin, enabled: false }")
+        .replacing("fresh.bin }", with: "fresh.bin, needs: [same] }"))
+    let needy = try await plan(bench)["transfers"][3]
+    #expect(needy["action"].string == "skip" && needy["reason"].string == "needs:same", "\(needy)")
     try bench.writeJob(job(["same", "edited", "bad", "fresh"]))
     // Nothing that is shown has changed, and the run finds the difference itself.
     #expect(try await shown(bench) == before)

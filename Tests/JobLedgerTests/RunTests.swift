@@ -323,7 +323,10 @@ struct RunTests {
     #expect(try await obstacle("a", [.completed]) == nil)
     #expect(try await obstacle("a", [.upToDate(nil)]) == nil)
     #expect(try await obstacle("a", [.skipped(.exists)]) == nil)
+    #expect(try ledger.disabled("a", of: profile) == nil)
     #expect(try await obstacle("a", [.skipped(.disabled)]) == "a")
+    #expect(try ledger.disabled("a", of: profile) == "a" && ledger.disabled("*", of: profile) == "a")
+    #expect(try ledger.disabled("g/**", of: profile) == nil)
     #expect(try await obstacle("g/**", [.failed, open, .completed, open]) == "g/1")
     #expect(
       try await obstacle("g/**", [.failed, open, .failed, open]) == "g/2", "what can't be mended comes first")

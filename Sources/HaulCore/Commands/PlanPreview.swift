@@ -190,7 +190,8 @@ struct PlanPreview: Sendable {
       if let prober { word = try await ask(prober, transfer) }
       let preview = TransferPreview.of(
         transfer, folder: view.folder, endpoints: job.endpoints, word: word, rates: view.rates,
-        isNewRun: isNewRun, wrote: { (try? plan.wrote($0, at: $1)) ?? false })
+        isNewRun: isNewRun, disabledNeed: try view.disabledNeed(of: transfer, in: plan),
+        wrote: { (try? plan.wrote($0, at: $1)) ?? false })
       try body(line(transfer, match, preview))
     }
   }
