@@ -20,7 +20,8 @@ enum AuthRule {
     guard let fields = parent.fields("auth", shape) else { return nil }
     let given = shape.keys.filter(fields.has)
     guard given.count == 1 else {
-      if given.count > 1 || node.mapping?.isEmpty == true {
+      // Other keys have been told of.
+      if given.count > 1 || node.mapping?.allSatisfy({ $0.key.hasPrefix("x-") }) == true {
         parent.error("`auth` takes exactly one form", at: "auth", hint: forms)
       }
       return nil

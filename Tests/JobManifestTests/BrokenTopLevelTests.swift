@@ -172,6 +172,8 @@ import Testing
       text: endpoint("type: http, url: \"https://h\", auth: ▶{ bearer: { env: A }, netrc: true }"),
       message: "exactly one form"),
     Broken(
+      text: endpoint("type: http, url: \"https://h\", auth: ▶{ x-a: 1 }"), message: "exactly one form"),
+    Broken(
       text: endpoint("type: http, url: \"https://h\", auth: { bearer: { env: ▶$T } }"),
       message: "not the name of an environment variable"),
     Broken(
