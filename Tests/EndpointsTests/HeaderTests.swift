@@ -107,6 +107,10 @@ struct HeaderTests {
     }
     let long = try #require(ContentDisposition.sanitised(String(repeating: "漢", count: 200)))
     #expect(long.utf8.count <= 255 && long.utf8.count > 250 && long.allSatisfy { $0 == "漢" })
+    let kind = try #require(ContentDisposition.sanitised(String(repeating: "漢", count: 200) + ".tar.gz"))
+    #expect(kind.utf8.count <= 255 && kind.utf8.count > 250 && kind.hasSuffix("漢.gz"))
+    let dotted = "a." + String(repeating: "b", count: 300)
+    #expect(ContentDisposition.sanitised(dotted) == String(dotted.prefix(255)))
   }
 
   @Test func dates() {

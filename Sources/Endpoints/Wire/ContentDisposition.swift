@@ -21,13 +21,22 @@ package enum ContentDisposition {
     let base = pieces.last.map { String(Substring($0)) } ?? ""
     let clean = base.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
     // A server does not get to make hidden files: they configure things. Controls before a dot don't hide it from us.
-    var bytes = Array(String(String.UnicodeScalarView(clean.drop { $0 == "." })).utf8)
-    while bytes.count > 255 { bytes.removeLast() }
-    // Cutting may have split a character: what is no UTF-8 any more goes too.
-    while !bytes.isEmpty, String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
-    let cut = String(decoding: bytes, as: UTF8.self)
+    let cut = cut(Array(String(String.UnicodeScalarView(clean.drop { $0 == "." })).utf8))
     return cut.isEmpty || cut == "." || cut == ".." ? nil : cut
   }
+
+  /// A name that fits a file system. What stands behind the last dot stays: it says what the file is.
+  private static func cut(_ name: [UInt8]) -> String {
+    let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
+    let suffix = name.count - dot <= longestSuffix ? name[dot...] : []
+    var stem = name.dropLast(suffix.count).prefix(longestName - suffix.count)
+    // Cutting may have split a character: what is no UTF-8 any more goes too.
+    while String(validating: stem, as: UTF8.self) == nil { stem.removeLast() }
+    return String(decoding: stem + suffix, as: UTF8.self)
+  }
+
+  /// In bytes.
+  private static let (longestName, longestSuffix) = (255, 16)
 
   private static func parameters(_ text: String) -> [(name: String, value: String)] {
     var found: [(name: String, value: String)] = []
