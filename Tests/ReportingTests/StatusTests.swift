@@ -54,6 +54,17 @@ import Testing
       limited.contains("\n  limits of the job: 2 transfers, 300 KB a month (300 KB left)\n"), "\(limited)")
   }
 
+  /// In a first run, while it lists: nothing is complete, because nothing is known.
+  @Test func `a job without a plan`() async throws {
+    let job = try await SampleJob()
+    _ = try job.ledger.compile(at: SampleJob.start, batches: { _ in })
+    let (head, running) = try look(job)
+    let text = StatusText(head, running, isColoured: false).text
+    #expect(text.hasPrefix("nightly: its plan is being made (run 1"), "\(text)")
+    let (_, ended) = try look(job, isRunning: false)
+    #expect(StatusText(head, ended, isColoured: false).text.hasPrefix("nightly: completed"))
+  }
+
   @Test func `a window, a cool-down and an open breaker say when they end`() async throws {
     let job = try await SampleJob(extra: 12)
     let writer = LedgerWriter(job.ledger) { _ in }
