@@ -1,3 +1,4 @@
+import CPosix
 import Glibc
 
 /// Files that no download replaces, whatever path leads to them.
