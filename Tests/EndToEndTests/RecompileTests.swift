@@ -20,11 +20,11 @@ struct RecompileTests {
 
   /// Runs nothing of the plan; gives what `plan_compiled` said, and how the transfers are called.
   private func look(
-    _ bench: Bench, _ more: [String] = [], environment: [String: String] = [:]
+    _ bench: Bench, _ more: [String] = [], manifest: String = "job.yaml", environment: [String: String] = [:]
   ) async throws -> (unchanged: Bool?, ids: [String], sources: Set<String>) {
     let events = bench.scratch.path + "/events-\(UUID().uuidString)"
     _ = try await bench.haul(
-      ["run", "job.yaml", "--only", "none", "--events", events, "--report", bench.reportPath] + more,
+      ["run", manifest, "--only", "none", "--events", events, "--report", bench.reportPath] + more,
       environment: environment)
     let lines = String(decoding: try #require(FileManager.default.contents(atPath: events)), as: UTF8.self)
     let compiled = try lines.split(separator: "\n").map { try JSON.parse(String($0)) }
@@ -79,6 +79,10 @@ struct RecompileTests {
     #expect(try await look(bench).unchanged == false)
     let same = try await look(bench)
     #expect(same.unchanged == true && same.ids == ["rows/a1", "rows/a2"])
+    // However its path is written.
+    for path in ["./job.yaml", bench.job + "/job.yaml"] {
+      #expect(try await look(bench, manifest: path).unchanged == true, "\(path)")
+    }
     // As many bytes, in the same file, with the old modification time put back.
     let path = bench.job + "/rows.csv"
     let old = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date

@@ -23,13 +23,15 @@ struct PlanFingerprint {
     shard: Shard? = nil
   ) -> PlanFingerprint? {
     guard read.diagnostics.isEmpty else { return nil }
+    // However the path is spelled: cron gives another one than a person in the folder.
+    let folder = spelled(job.directory)
     var parts = [
-      ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, job.manifestPath, job.directory,
+      ToolVersion.current, identity("/proc/self/exe") ?? "", file.sha256, spelled(job.manifestPath), folder,
     ]
     if let shard { parts.append(shard.text) }
     for file in read.imports {
       guard let sha256 = try? Digest.hex(of: file.bytes, .sha256) else { return nil }
-      parts += [file.path, sha256]
+      parts += [spelled(file.path), sha256]
     }
     parts += pairs(overrides) + pairs(read.environment)
     var files: [String]? = []
@@ -39,7 +41,7 @@ struct PlanFingerprint {
       case .single: break
       case .glob, .prefix: return nil
       case .rows(let source, _):
-        let path = source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path
+        let path = source.path.hasPrefix("/") ? source.path : folder + "/" + source.path
         parts.append(path)
         if let rows = identity(path, settled: true) { files?.append(rows) } else { files = nil }
         if source.filter.bounds?.countsBack == true { parts.append("\(run.startedAt)") }
@@ -52,6 +54,11 @@ struct PlanFingerprint {
     return PlanFingerprint(
       whole: files.flatMap { digest(parts + $0) },
       rows: shard == nil && job.templates.allSatisfy(isByRow) ? digest(["rows"] + parts) : nil)
+  }
+
+  private static func spelled(_ path: String) -> String {
+    let path = RelativePath.tidy(Paths.absolute(path))
+    return path.utf8.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
   /// Whether each of its transfers follows from its own row alone.
