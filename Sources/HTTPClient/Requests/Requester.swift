@@ -298,7 +298,7 @@ package final class Requester {
     _ request: Request, body: WireRequest.Body, isShort: Bool = false, sink: () -> any BodyWriter
   ) async throws -> WebURL {
     var hasRenewed = false
-    var mayRenewURL = signed != nil
+    var mayRenewURL = signed?.replaces(request.url) ?? false
     var url = signed?.replacing(request.url) ?? request.url
     var redirects = 0
     if request.isAuthorised, !isCleanup, let endpoint,
@@ -323,7 +323,7 @@ package final class Requester {
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
           && url.origin == request.url.origin,
-        canRenewURL: mayRenewURL && url == signed?.current, followsRedirect: remote.follows,
+        canRenewURL: mayRenewURL && redirects == 0, followsRedirect: remote.follows,
         inner: sink())
       tally.requests += 1
       origin = url.origin
@@ -354,7 +354,7 @@ package final class Requester {
       case .refusedURL:
         // Once a request; where the row has no other one, the refusal counts.
         mayRenewURL = false
-        if let signed, try await signed.renew() { url = signed.current }
+        if let signed, try await signed.renew(after: url) { url = signed.current }
         try rewind(body)
       case .redirect(let target):
         redirects += 1

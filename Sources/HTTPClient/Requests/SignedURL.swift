@@ -21,10 +21,16 @@ package final class SignedURL {
   /// The URL that a request goes to: protocols know the one of the plan.
   func replacing(_ url: WebURL) -> WebURL { url == planned ? current : url }
 
-  /// Reads it anew; false where there is no other one.
-  nonisolated(nonsending) func renew() async throws -> Bool {
-    guard case .url(let text) = try await renewed(), let url = WebURL(text), url != current else {
-      return false
+  /// Whether a request goes to the URL of the plan, or to the one that has taken its place.
+  func replaces(_ url: WebURL) -> Bool { url == planned }
+
+  /// Reads it anew; false where there is no other one than the refused.
+  ///
+  /// - Parameter refused: what the request went to: another request may have found a newer one meanwhile.
+  nonisolated(nonsending) func renew(after refused: WebURL) async throws -> Bool {
+    guard current == refused else { return true }
+    guard case .url(let text) = try await renewed(), let url = WebURL(text), url != refused else {
+      return current != refused
     }
     current = url
     return true
