@@ -299,6 +299,48 @@ struct DownloadMachineTests: FetchCase {
     #expect(machine.next(.failed(damage, hasBytes: true)) == .end(.failed(damage)))
   }
 
+  /// Of a body whose length nobody told, a wrong size or type may be that of one that was cut: it is fetched once more, and
+  /// is not held to that length.
+  @Test(arguments: [ErrorCode.lengthMismatch, .typeMismatch, .integrityMismatch])
+  func whatMayHaveBeenCutIsFetchedOnceMore(_ code: ErrorCode) {
+    var machine = machine(.sizing)
+    let failure = Failure(code, "wrong")
+    let opening = Opening(.whole(length: nil), seen: object(nil))
+    #expect(machine.fetch.opened(opening, wanted: 0..<10) == .take(0..<Int64.max))
+    machine.fetch.received(chunk(0..<5))
+    machine.fetch.finished(written: 5, busy: nil)
+    #expect(machine.next(.fetched) == .verify)
+    #expect(machine.next(.failed(failure, hasBytes: true)) == .fetch(nil))
+    #expect(machine.fetch.object.size == nil && !machine.fetch.isSizeCounted)
+    #expect(machine.fetch.opened(opening, wanted: nil) == .take(0..<Int64.max))
+    machine.fetch.received(chunk(0..<6))
+    machine.fetch.finished(written: 6, busy: nil)
+    #expect(machine.next(.fetched) == .verify)
+    guard case .end(.failed(let again)) = machine.next(.failed(failure, hasBytes: true)) else {
+      return #expect(Bool(false), "it is fetched for ever")
+    }
+    #expect(again.code == code)
+    // A length that was told is no guess.
+    var told = self.machine(.verifying)
+    if code != .integrityMismatch {
+      #expect(told.next(.failed(failure, hasBytes: true)) == .end(.failed(failure)))
+    }
+  }
+
+  /// A change is none that a repair has had its turn for, nor the other way round.
+  @Test func changesAndRepairsAreCountedApart() {
+    let changed = Failure(.remoteChanged, "changed", class: .objectChanged)
+    var repaired = machine(.repairing)
+    let records = [chunk(0..<10), chunk(10..<20)]
+    _ = repaired.next(.inspected(records, good: records))
+    #expect(repaired.fetch.hasBegunSmaller && !repaired.fetch.hasBegunAnew)
+    #expect(repaired.next(.failed(changed, hasBytes: true)) == .describe(RemoteObject()))
+    #expect(repaired.fetch.hasBegunSmaller && repaired.fetch.hasBegunAnew)
+    guard case .end(.failed) = repaired.next(.failed(changed, hasBytes: true)) else {
+      return #expect(Bool(false), "it begins for ever")
+    }
+  }
+
   /// A step that finds nothing leads to the next one; a small file's are left out.
   @Test func repairsThatFindNothing() {
     var machine = machine(.repairing)

@@ -155,6 +155,32 @@ struct DownloadRefusalTests: DownloadCase {
     #expect(failed.progress.transferred == 1_800_000, "everything is fetched twice, no more")
   }
 
+  /// What a first answer was wrong in is not believed when it is fetched once more: bytes that end early or late without
+  /// a length, a page about something else with one.
+  @Test(arguments: [(200, false), (10_504, false), (200, true)])
+  func theFirstAnswerIsAnotherThing(_ count: Int, _ isSized: Bool) async throws {
+    let digest = JobModel.Expectation(digests: [.sha256: FakeServer.sha256(content)])
+    let size = JobModel.Expectation(size: 10_500)
+    for expect in count == 200 && !isSized ? [digest, size] : [digest] {
+      let rig = try Rig(.download)
+      let server = server {
+        $0.servesRanges = isSized
+        $0.givesLength = isSized
+        $0.givesDigests = false
+      }
+      let outcome = try await run(
+        rig, server, expect: expect,
+        after: { sent, reply in
+          var reply = reply
+          if !isSized { reply.headers.append("Transfer-Encoding", "chunked") }
+          guard sent.number == 1 else { return reply }
+          return Reply(
+            headers: isSized ? ["Content-Length": String(count)] : reply.headers, body: pattern(count))
+        })
+      checkComplete(rig, outcome)
+    }
+  }
+
   @Test func expectations() async throws {
     for (expect, code) in [
       (JobModel.Expectation(digests: [.sha256: FakeServer.sha256(content)], size: 10_500), nil),

@@ -37,7 +37,7 @@ package struct TransferProgress: Sendable, Hashable {
   package var duration: Double = 0
   @CopyOnWriteOptional package var failure: Failure? = nil
   package var failedAt: Double?
-  /// Fresh starts after a change or a mismatch, in this run.
+  /// Fresh starts after a change or a mismatch, in this run; of a download, 1 stands for a change and 2 for a mismatch.
   package var freshStarts = 0
   /// The intended promotion: inode of the verified part file, recorded before the rename.
   package var intendedInode: UInt64?

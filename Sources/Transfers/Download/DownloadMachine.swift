@@ -113,8 +113,10 @@ struct DownloadMachine {
     case (.promoting, .promoted(let facts)):
       fetch.promoted(facts)
       return end(.finished)
-    case (.fetching, .failed(let failure, let hasBytes)), (.verifying, .failed(let failure, let hasBytes)):
+    case (.fetching, .failed(let failure, let hasBytes)):
       return recover(from: failure, hasBytes: hasBytes)
+    case (.verifying, .failed(let failure, let hasBytes)):
+      return recover(from: fetch.checked(failure), hasBytes: hasBytes)
     case (.settling, .failed(let failure, _)), (.resuming, .failed(let failure, _)),
       (.repairing, .failed(let failure, _)), (.promoting, .failed(let failure, _)):
       return end(.failed(failure))
@@ -181,7 +183,7 @@ struct DownloadMachine {
         fetch.pin(pinned)
         return begin()
       }
-      guard fetch.recorded.freshStarts == 0 else {
+      guard !fetch.hasBegunAnew else {
         let again =
           failure.code == .remoteChanged
           ? "changed again while it was read" : "goes on telling two sizes under one ETag"
@@ -232,7 +234,7 @@ struct DownloadMachine {
   private mutating func fetchEverything(after mismatch: Failure) -> Step {
     // The whole file's digest alone judges the last try: digests of ranges may be what is wrong.
     fetch.repair = .everything
-    guard fetch.recorded.freshStarts < 2, let size = fetch.object.size else { return end(.failed(mismatch)) }
+    guard !fetch.hasBegunSmaller, let size = fetch.object.size else { return end(.failed(mismatch)) }
     fetch.beginSmaller(size, after: mismatch)
     return begin()
   }

@@ -329,6 +329,12 @@ struct Fetch {
     self.busy = busy ?? self.busy
   }
 
+  /// A check that failed: where nobody told the body's length, a wrong size or type may be that of one that was cut.
+  func checked(_ failure: Failure) -> Failure {
+    guard isSizeCounted, [.lengthMismatch, .typeMismatch].contains(failure.code) else { return failure }
+    return failure.classed(.damaged(chunk: nil))
+  }
+
   /// A read failed, and may be tried again.
   ///
   /// - Parameter run: nil where everything was asked for.
@@ -404,19 +410,28 @@ struct Fetch {
       "the remote object changed: its version \(version.version ?? ""), which was begun with, is fetched on")
   }
 
+  /// Another object was begun with in this run.
+  var hasBegunAnew: Bool { recorded.freshStarts & Self.anew != 0 }
+  /// After a mismatch everything was fetched once more in this run.
+  var hasBegunSmaller: Bool { recorded.freshStarts & Self.smaller != 0 }
+  /// What is in `freshStarts`: a run does each once, and neither counts for the other.
+  private static let (anew, smaller) = (1, 2)
+
   /// Begins with another object.
   mutating func beginAnew() {
-    note(.startedAfresh(times: 1))
+    note(.startedAfresh(times: recorded.freshStarts | Self.anew))
     warn("the remote object changed: what was received of the old one is discarded")
-    object = RemoteObject()
+    (object, isSizeCounted) = (RemoteObject(), false)
     startOver(.contentChanged)
   }
 
   /// Begins with smaller chunks.
   mutating func beginSmaller(_ size: Int64, after mismatch: Failure) {
-    note(.startedAfresh(times: 2))
+    note(.startedAfresh(times: recorded.freshStarts | Self.smaller))
     warn("\(mismatch.message); everything is fetched once more, in smaller chunks")
     note(.chunked(min(chunkSize, max(65_536, chunkSize / 4))))
+    // A body that may have been cut says nothing of the next one's length.
+    if isSizeCounted { (object.size, isSizeCounted) = (nil, false) }
     startOver(.damaged)
     note(.laidOut(chunks: ChunkLayout(size: size, chunkSize: chunkSize).count))
   }
