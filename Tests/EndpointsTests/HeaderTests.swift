@@ -37,6 +37,17 @@ struct HeaderTests {
       (206, ["Content-Digest": "sha-256=:\(sha256Text):"], [:]),
       (200, ["Digest": "SHA-256=\(sha256Text)"], [.sha256: sha256]),
       (206, ["Digest": "SHA-256=\(sha256Text)"], [:]),
+      (
+        206, ["Digest": "SHA-256=\(sha256Text)", "Content-Range": "bytes 0-4/5"], [.sha256: sha256]
+      ),
+      (
+        206, ["Content-Digest": "sha-256=:\(sha256Text):", "Content-Range": "bytes 0-4/5"],
+        [.sha256: sha256]
+      ),
+      (206, ["Content-MD5": md5Text, "Content-Range": "bytes 0-4/5"], [.md5: md5]),
+      (206, ["Content-MD5": md5Text, "Content-Range": "bytes 0-4/6"], [:]),
+      (206, ["Content-MD5": md5Text, "Content-Range": "bytes 0-4/*"], [:]),
+      (416, ["Content-MD5": md5Text, "Content-Range": "bytes */5"], [:]),
       (200, ["Digest": "md5=\(md5Text), SHA-256=\(sha256Text)"], [.md5: md5, .sha256: sha256]),
       (200, ["Content-MD5": md5Text], [.md5: md5]), (206, ["Content-MD5": md5Text], [:]),
       (200, ["Repr-Digest": "md5=:\(md5Text):, sha-256=:\(sha256Text):;p=1"], [.md5: md5, .sha256: sha256]),

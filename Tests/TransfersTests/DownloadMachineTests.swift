@@ -129,6 +129,31 @@ struct DownloadMachineTests: FetchCase {
     #expect(failure.code == .digestUnavailable)
   }
 
+  /// Where a digest is demanded and the first range told none, HEAD is asked once: of this version, before a byte has come.
+  @Test(arguments: [true, false]) func aDigestThatIsDemandedIsAskedFor(_ isSameVersion: Bool) {
+    var machine = DownloadMachine(terms { $0.verify = .required })
+    _ = machine.next(.settled(nil))
+    _ = machine.next(.resumed(TransferProgress(), [], hasPart: false))
+    #expect(machine.next(.described(nil)) == .fetch(0..<10))
+    let reception = machine.fetch.opened(Opening(.bytes(0..<10), seen: object()), wanted: 0..<10)
+    guard case .refuse(let failure) = reception else {
+      return #expect(Bool(false), "bytes that nothing can prove are taken")
+    }
+    #expect(failure.code == .digestUnavailable)
+    #expect(machine.next(.failed(failure, hasBytes: false)) == .probe)
+    var silent = machine
+    #expect(silent.next(.probed(nil)) == .end(.failed(failure)))
+    let told = object(etag: isSameVersion ? "\"1\"" : "\"2\"") { $0.digests = [.sha256: "00"] }
+    let step = machine.next(.probed(told))
+    #expect(step == (isSameVersion ? .fetchMissing(size: 105) : .end(.failed(failure))))
+    // An answer that brings everything tells what HEAD would.
+    var whole = self.machine(.sizing, terms { $0.verify = .required })
+    guard
+      case .refuse(let last) = whole.fetch.opened(Opening(.whole(length: 5), seen: object(5)), wanted: 0..<10)
+    else { return #expect(Bool(false), "bytes that nothing can prove are taken") }
+    #expect(whole.next(.failed(last, hasBytes: false)) == .end(.failed(last)))
+  }
+
   struct Cell: Sendable, CustomTestStringConvertible {
     var place: Point
     var event: DownloadMachine.Event

@@ -119,7 +119,7 @@ enum S3Facts {
     if let version = head.headers["x-amz-version-id"], version != "null" { object.version = version }
     S3Attributes.read(head.headers, into: &object.attributes)
     // A ranged answer's checksum may be that of a part, but for a range that is all there is.
-    if head.carriesWhole || head.contentRange?.isWhole == true {
+    if head.spansWhole {
       object.digests.merge(S3Checksums.read(head.headers)) { _, new in new }
     }
     return object

@@ -4,7 +4,7 @@ package import JobModel
 /// Digests that an answer's headers offer, as lower-case hex.
 ///
 /// Repr-Digest (RFC 9530, 3) always speaks of the whole representation; Content-Digest (RFC 9530, 2),
-/// Digest (RFC 3230) and Content-MD5 (RFC 1864) count only where the answer carries it all. ETags never count.
+/// Digest (RFC 3230) and Content-MD5 (RFC 1864) count only where the answer carries it all, a 206 too. ETags never count.
 package enum DigestHeaders {
   package static func wholeFile(_ head: ResponseHead) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
@@ -12,11 +12,11 @@ package enum DigestHeaders {
       guard let field = head.headers.combined(name) else { return }
       digests.merge(read(field, wrapped: wrapped)) { _, new in new }
     }
-    if head.carriesWhole {
+    if head.spansWhole {
       if let text = head.headers["Content-MD5"], let bytes = Base64.decode(text), bytes.count == 16 {
         digests[.md5] = Hex.encode(bytes)
       }
-      // RFC 3230 speaks of the instance, but servers disagree on ranges: trusted for whole answers only.
+      // RFC 3230 speaks of the instance, but servers disagree on parts: trusted for whole answers only.
       take("Digest", wrapped: false)
       take("Content-Digest", wrapped: true)
     }

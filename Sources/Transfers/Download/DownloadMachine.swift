@@ -85,6 +85,11 @@ struct DownloadMachine {
         return recover(from: failure, hasBytes: false)
       }
       return goOn(after: .proving)
+    case (.fetching(.proving), .probed(let seen)):
+      // What is told of another version proves nothing.
+      if let seen, fetch.object.isSameVersion(as: seen) { fetch.learn(digests: seen.digests) }
+      if let failure = fetch.unverifiable { return end(.failed(failure)) }
+      return goOn(after: .proving)
     case (.fetching(.identifying), .probed(let seen)):
       if let size = seen?.size, size > 0 {
         let failure = Failure(
@@ -113,6 +118,9 @@ struct DownloadMachine {
     case (.promoting, .promoted(let facts)):
       fetch.promoted(facts)
       return end(.finished)
+    case (.fetching(.sizing), .failed(let failure, _)) where fetch.isRanged && failure == fetch.unverifiable:
+      // An answer to a range need not tell a digest of the whole, as one to HEAD may.
+      return enter(.fetching(.proving), .probe)
     case (.fetching, .failed(let failure, let hasBytes)):
       return recover(from: failure, hasBytes: hasBytes)
     case (.verifying, .failed(let failure, let hasBytes)):

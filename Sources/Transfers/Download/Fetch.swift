@@ -273,6 +273,14 @@ struct Fetch {
     return failure
   }
 
+  /// Takes in digests that were asked for alone, before a byte has come.
+  mutating func learn(digests: [DigestAlgorithm: String]) {
+    guard !digests.isEmpty else { return }
+    object.digests.merge(digests) { old, _ in old }
+    note(.learned(object))
+    effects.append(.save)
+  }
+
   /// Why `verify: required` can't be met by what is known; nil where it can.
   var unverifiable: Failure? {
     guard terms.verify == .required, object.digests.isEmpty, terms.expect.digests.isEmpty else { return nil }
