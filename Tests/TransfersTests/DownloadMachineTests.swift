@@ -324,6 +324,19 @@ struct DownloadMachineTests: FetchCase {
     #expect(machine.next(.failed(damage, hasBytes: true)) == .end(.failed(damage)))
   }
 
+  /// A file that took the name while the bytes came is settled like one that was there before.
+  @Test func itsNameIsTakenMeanwhile() {
+    let taken = Failure(.destinationExists, "it exists already")
+    for (event, end) in [
+      (.settled(.skipped(.exists)), .skipped(.exists)), (.settled(.settled(.adopted)), .settled(.adopted)),
+      (.settled(nil), .failed(taken)), (.failed(Self.transient, hasBytes: true), .failed(Self.transient)),
+    ] as [(DownloadMachine.Event, TransferEnd)] {
+      var machine = machine(.promoting)
+      #expect(machine.next(.failed(taken, hasBytes: true)) == .settleAnew)
+      #expect(machine.next(event) == .end(end))
+    }
+  }
+
   /// Of a body whose length nobody told, a wrong size or type may be that of one that was cut: it is fetched once more, and
   /// is not held to that length.
   @Test(arguments: [ErrorCode.lengthMismatch, .typeMismatch, .integrityMismatch])

@@ -102,6 +102,31 @@ struct DownloadResumeTests: DownloadCase {
     #expect(again.progress.transferred == 0, "what was adopted is fetched all the same")
   }
 
+  /// What comes to be there while the bytes come is adopted, kept or refused like what was there before.
+  @Test(arguments: [ExistsRule.replace, .keep, .fail], [true, false])
+  func aStrangerComesMeanwhile(_ rule: ExistsRule, _ isWanted: Bool) async throws {
+    for chunkSize in [1000, 100_000] as [Int64] {
+      let rig = try Rig(.download, chunkSize: chunkSize) { $0.ifExists = rule }
+      let there = isWanted ? content : [9, 9]
+      let outcome = try await run(
+        rig, server(),
+        after: { sent, reply in
+          if sent.number == 1 { try? rig.write("out/a", there) }
+          return reply
+        })
+      let expected: TransferState =
+        switch (rule, isWanted) {
+        case (.replace, _): .completed
+        case (_, true): .upToDate(.adopted)
+        case (.keep, false): .skipped(.exists)
+        case (.fail, false): .failed
+        }
+      #expect(outcome.state == expected, "\(String(describing: outcome.progress.failure))")
+      #expect(outcome.code == (expected == .failed ? .destinationExists : nil))
+      #expect(rig.read("out/a") == (rule == .replace ? content : there))
+    }
+  }
+
   @Test(arguments: [1, 2, 4, 6]) func stoppedAnywhereItGoesOn(number: Int) async throws {
     let (rig, server) = (try Rig(.download), server())
     let stopped = try await rig.run(from: "http://h/f/a", to: "out/a", stopAt: number) { server.response($0) }

@@ -61,6 +61,7 @@ actor Download {
     switch step {
     case .settle: return .settled(try await settle())
     case .resume: return try await resume()
+    case .settleAnew: return .settled(try await settleAnew())
     case .describe(let object): return .described(try await source.describe(object))
     case .probe: return .probed(try? await source.probe())
     case .fetch(let run):
@@ -130,6 +131,14 @@ actor Download {
     let end = try await settlement.end()
     own = settlement.own
     return end
+  }
+
+  /// Ends the work where a file that came to be there meanwhile is the wanted one, or is to be kept.
+  private func settleAnew() async throws -> TransferEnd? {
+    var settlement = Settlement(
+      of: record, at: try intake.requireDestination(), source: source, seen: intake.machine.fetch.object,
+      listed: ListedLook(record, intake.requester))
+    return try await settlement.endAnew()
   }
 
   /// Takes up what earlier attempts left.

@@ -13,6 +13,8 @@ struct DownloadMachine {
     /// After this mismatch.
     case repairing(Failure)
     case promoting
+    /// Another file took the name meanwhile, which was refused so.
+    case settlingAnew(Failure)
     case ended
   }
 
@@ -43,7 +45,7 @@ struct DownloadMachine {
   }
 
   enum Step: Sendable, Hashable {
-    case settle, resume
+    case settle, resume, settleAnew
     case describe(RemoteObject)
     case probe
     /// One range, or everything in one answer.
@@ -125,11 +127,16 @@ struct DownloadMachine {
       return recover(from: failure, hasBytes: hasBytes)
     case (.verifying, .failed(let failure, let hasBytes)):
       return recover(from: fetch.checked(failure), hasBytes: hasBytes)
+    case (.promoting, .failed(let failure, _)) where failure.code == .destinationExists:
+      return enter(.settlingAnew(failure), .settleAnew)
+    case (.settlingAnew, .settled(let settled?)): return end(settled)
+    case (.settlingAnew(let failure), .settled(nil)): return end(.failed(failure))
     case (.settling, .failed(let failure, _)), (.resuming, .failed(let failure, _)),
-      (.repairing, .failed(let failure, _)), (.promoting, .failed(let failure, _)):
+      (.repairing, .failed(let failure, _)), (.promoting, .failed(let failure, _)),
+      (.settlingAnew, .failed(let failure, _)):
       return end(.failed(failure))
     case (.settling, _), (.resuming, _), (.fetching, _), (.verifying, _), (.repairing, _), (.promoting, _),
-      (.ended, _):
+      (.settlingAnew, _), (.ended, _):
       // Neither is named: both hold what must not be told.
       return end(.failed(Failure(.internal, "a download was told what its phase has no place for")))
     }

@@ -86,6 +86,15 @@ struct Settlement {
     return try await settleStranger(present)
   }
 
+  /// Looks at what has taken the name while the bytes came.
+  ///
+  /// - Returns: nil where it may be replaced, or is gone.
+  nonisolated(nonsending) mutating func endAnew() async throws -> TransferEnd? {
+    guard let present = try file.present(), !isOwn(present) else { return nil }
+    record.note(.intended(nil))
+    return try await settleStranger(present)
+  }
+
   private nonisolated(nonsending) func wasRenamed(_ present: FileFacts) async throws -> Bool {
     guard present.inode == record.progress.intendedInode, record.progress.completedAt == nil,
       present.size == record.progress.size
