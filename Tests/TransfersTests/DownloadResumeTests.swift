@@ -124,7 +124,32 @@ struct DownloadResumeTests: DownloadCase {
       #expect(outcome.state == expected, "\(String(describing: outcome.progress.failure))")
       #expect(outcome.code == (expected == .failed ? .destinationExists : nil))
       #expect(rig.read("out/a") == (rule == .replace ? content : there))
+      guard outcome.code == nil else { continue }
+      // What came is of no use, and nothing of it stays.
+      #expect(rig.files == ["out/a"])
+      let isUsed = expected == .completed
+      #expect(outcome.progress.discarded == (isUsed ? 0 : outcome.progress.transferred))
+      #expect(
+        outcome.progress.chunksCompleted == (rule == .keep && !isWanted ? 0 : outcome.progress.chunksTotal))
     }
+  }
+
+  /// A file that was put there between two attempts takes the place of what the first one got.
+  @Test(arguments: [true, false]) func aStrangerComesBetweenAttempts(_ isWanted: Bool) async throws {
+    let rig = try Rig(.download) {
+      $0.ifExists = .keep
+      $0.policy.retryAttempts = 1
+    }
+    checkFailed(rig, try await run(rig, server()) { $0.number > 3 ? .broken() : nil }, .networkUnreachable)
+    #expect(rig.files.count == 1)
+    try rig.write("out/a", isWanted ? content : [9, 9])
+    let outcome = try await run(rig, server())
+    #expect(outcome.state == (isWanted ? .upToDate(.adopted) : .skipped(.exists)))
+    #expect(rig.files == ["out/a"])
+    #expect(try rig.ledger().chunks(of: 1).isEmpty)
+    let progress = outcome.progress
+    #expect(progress.discarded == progress.transferred && progress.reused == (isWanted ? 10_500 : 0))
+    #expect(progress.chunksCompleted == (isWanted ? progress.chunksTotal : 0))
   }
 
   @Test(arguments: [1, 2, 4, 6]) func stoppedAnywhereItGoesOn(number: Int) async throws {

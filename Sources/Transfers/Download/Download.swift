@@ -130,6 +130,7 @@ actor Download {
       listed: ListedLook(record, intake.requester))
     let end = try await settlement.end()
     own = settlement.own
+    if let end { intake.giveWay(to: end) }
     return end
   }
 
@@ -138,7 +139,9 @@ actor Download {
     var settlement = Settlement(
       of: record, at: try intake.requireDestination(), source: source, seen: intake.machine.fetch.object,
       listed: ListedLook(record, intake.requester))
-    return try await settlement.endAnew()
+    let end = try await settlement.endAnew()
+    if let end { intake.giveWay(to: end) }
+    return end
   }
 
   /// Takes up what earlier attempts left.

@@ -232,6 +232,18 @@ final class Intake {
 
   // MARK: At the end
 
+  /// A file that is there already is taken or kept: what came of this one is of no more use.
+  func giveWay(to end: TransferEnd) {
+    guard end == .settled(.adopted) || end == .skipped(.exists),
+      !staged.isEmpty || record.transfer.hasProgress
+    else { return }
+    let (size, chunks) = (record.progress.size ?? 0, record.progress.chunksTotal)
+    dropPart()
+    guard end == .settled(.adopted) else { return record.note(.unproved) }
+    record.note(.reused(size))
+    record.note(.held(contiguous: size, chunks: chunks))
+  }
+
   /// Leaves behind what the next attempt can use, and nothing else.
   ///
   /// - Parameter dropsProgress: it can use nothing.
