@@ -112,6 +112,10 @@ struct SessionRequestTests {
     }
     #expect(object.size == 12 && object.etag == "\"e\"" && object.contentType == "text/plain")
     #expect(object.digests == [.sha256: digest.lowercased()])
+    for (told, etag) in [("e", "\"e\""), (#"W/\"e\""#, "W/\"e\""), ("", nil)] as [(String, String?)] {
+      let bare = download.probed(response(200, #"{"size":12,"etag":"\#(told)"}"#), now: 0)
+      #expect(try bare.get().etag == etag, "JSON needs no quotes in it")
+    }
     for (status, body, code) in [
       (200, "", .protocolViolation), (200, "[]", .protocolViolation),
       (200, #"{"size":"12"}"#, .protocolViolation),

@@ -1,5 +1,10 @@
 /// What stands in an ETag (RFC 9110, 8.8.3).
 package enum ETag {
+  /// As a header has it: JSON may hold it without its quotes.
+  static func quoted(_ tag: String) -> String {
+    tag.hasPrefix("\"") || tag.hasPrefix("W/\"") ? tag : "\"\(tag)\""
+  }
+
   /// Without quotes, and without the mark of a weak one: an answer, a header and a proxy may write one ETag in several ways.
   package static func bare(_ tag: String) -> String {
     let opaque = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]

@@ -40,7 +40,7 @@ package struct SessionDownload: DownloadProtocol {
     }
     var object = RemoteObject()
     object.size = size
-    object.etag = members["etag"].string
+    object.etag = members["etag"].string.flatMap { $0.isEmpty ? nil : ETag.quoted($0) }
     object.contentType = members["mimeType"].string
     // A digest that can't be read may be the very one that does not match.
     if let told = members["sha256"].string {

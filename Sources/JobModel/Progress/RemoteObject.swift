@@ -57,8 +57,13 @@ package struct RemoteObject: Sendable, Hashable {
     return nil
   }
 
-  /// A tag's weak comparison (RFC 9110, 8.8.3.2): Apache's are weak in an object's first second.
-  private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+  /// A tag's weak comparison (RFC 9110, 8.8.3.2): Apache's are weak in an object's first second. Some servers leave the
+  /// quotes out.
+  private static func opaque(_ tag: String) -> Substring {
+    let tag = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+    let isQuoted = tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
+    return isQuoted ? tag.dropFirst().dropLast() : tag
+  }
 
   /// Something tells this version from another.
   package var isIdentified: Bool { etag != nil || lastModified != nil || version != nil || !digests.isEmpty }
