@@ -112,6 +112,7 @@ struct KiiTests {
     let failure = try download().refusal(response, doing: "download", now: 0)
     #expect(failure.code == (status == 416 ? .rangeInvalid : code) && failure.httpStatus == status)
     #expect(failure.message.contains(word ?? "500"))
+    #expect((failure.class == .objectChanged) == (code == .remoteChanged), "it is begun anew, once")
   }
 
   @Test func requests() throws {

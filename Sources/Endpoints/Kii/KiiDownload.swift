@@ -61,6 +61,8 @@ package struct KiiDownload: DownloadProtocol {
   }
 
   package func refusal(_ response: Response, doing what: String, now: Double) -> Failure {
-    KiiError.failure(response, doing: what, now: now)
+    let failure = KiiError.failure(response, doing: what, now: now)
+    // Kii's word for what 412 says elsewhere.
+    return failure.code == .remoteChanged ? failure.classed(.objectChanged) : failure
   }
 }
