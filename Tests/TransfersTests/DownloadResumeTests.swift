@@ -75,6 +75,19 @@ struct DownloadResumeTests: DownloadCase {
     #expect(try await run(always, server).state == .completed)
   }
 
+  /// A server that knows of no HEAD answers as if the file were gone: GET decides, and is asked once where it is.
+  @Test(arguments: [400, 404, 410]) func aServerWithoutHEAD(_ status: Int) async throws {
+    let (rig, server) = (try Rig(.download), server())
+    @Sendable func response(_ sent: Sent) -> Reply? { sent.method == "HEAD" ? .status(status) : nil }
+    checkComplete(rig, try await run(rig, server, instead: response))
+    let again = try await run(rig, server, instead: response)
+    #expect(again.state == .upToDate(nil) && again.sent.map(\.method) == ["HEAD", "GET"])
+    #expect(again.sent.last?.headers["Range"] == "bytes=0-0" && again.progress.transferred == 0)
+    let gone = try await run(rig, server) { _ in .status(status) }
+    #expect(gone.state == .failed && gone.sent.map(\.method) == ["HEAD", "GET"])
+    #expect(gone.code == (status == 400 ? .protocolViolation : .notFound))
+  }
+
   @Test func aStrangerAtTheDestination() async throws {
     for (rule, state, code) in [
       (.replace, .completed, nil), (.keep, .skipped(.exists), nil), (.fail, .failed, .destinationExists),

@@ -20,9 +20,9 @@ package struct HTTPDownload: DownloadProtocol {
     return names.contains { ["x-amz-signature", "x-goog-signature", "signature"].contains($0) }
   }
 
-  /// Some servers sign URLs, or give rights, for GET alone.
+  /// Some servers sign URLs, or give rights, for GET alone; others know of no HEAD, and answer as to a wrong path or request.
   package func question(after response: Response, to request: Request) -> Request? {
-    request.method == "HEAD" && [403, 405, 501].contains(response.status) ? byte : nil
+    request.method == "HEAD" && [400, 403, 404, 405, 410, 501].contains(response.status) ? byte : nil
   }
 
   package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
