@@ -63,6 +63,22 @@ struct DownloadTests: DownloadCase {
     #expect((outcome.progress.discarded > 0) == (every == 1), "\(outcome.sent.count) requests")
   }
 
+  /// So is one that is answered with everything by one back end of several; a server that goes on so is read in one stream.
+  @Test(arguments: [true, false]) func aRangeAnsweredWithEverythingIsAskedForAgain(once: Bool) async throws {
+    let rig = try Rig(.download) { $0.policy.chunksInFlight = 1 }
+    let bytes = content
+    let outcome = try await run(
+      rig, server(),
+      after: { sent, reply in
+        guard once ? sent.number == 3 : sent.number >= 3 else { return reply }
+        var headers = reply.headers
+        headers.remove("Content-Range")
+        return Reply(headers: headers, body: bytes)
+      })
+    checkComplete(rig, outcome)
+    #expect((outcome.progress.discarded > 0) == !once && outcome.progress.retries == 0)
+  }
+
   @Test func anEmptyFileBehindA416WithoutASize() async throws {
     let rig = try Rig(.download)
     let outcome = try await run(rig, server { $0.files["a"] = [] }) { sent in

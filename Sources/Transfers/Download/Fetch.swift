@@ -32,6 +32,9 @@ struct Fetch {
     case refuse(Failure)
   }
 
+  /// What a range was answered with that is not wanted whole.
+  private static let everything = "everything"
+
   /// What is settled before the download begins.
   struct Terms {
     var chunkSize: ChunkSize
@@ -177,7 +180,13 @@ struct Fetch {
     case .whole(let length):
       let end = length ?? object.size ?? .max
       if let wanted {
-        if map.have.total > 0 || wanted.lowerBound > 0 { return .refuse(noRanges) }
+        if map.have.total > 0 {
+          return .refuse(
+            Failure(
+              .rangeInvalid, "\(terms.place) answered a range with everything", class: .rangesUnserved,
+              expected: "a range", actual: Self.everything))
+        }
+        if wanted.lowerBound > 0 { return .refuse(noRanges) }
         // A file of one chunk has nothing to be resumed from.
         stream(end, "the server answers a range with everything: one stream, which can't be resumed")
       }
@@ -202,12 +211,14 @@ struct Fetch {
     startOver(.streamBroke)
   }
 
-  /// Whether a range is asked for again that came without the strong ETag which ties it to others: one back end of many may
-  /// not tell it.
+  /// Whether a range is asked for again that came without the strong ETag which ties it to others, or as everything although
+  /// ranges are here: one back end of many may not tell the tag, or serve no ranges.
   ///
   /// - Parameter untied: such answers to it before.
   static func asksAgain(after failure: Failure, untied: Int) -> Bool {
-    failure.class == .rangesUnserved && failure.expected != nil && untied < 2
+    guard failure.class == .rangesUnserved, failure.expected != nil else { return false }
+    // Before a server hears that nobody wants everything, it has sent some of it.
+    return untied < (failure.actual == everything ? 1 : 2)
   }
 
   private var noRanges: Failure {
