@@ -129,6 +129,12 @@ struct HeaderTests {
     #expect(HTTPDate.seconds("Thu, 01 Jan 1970 00:00:00 GMT") == 0)
     #expect(HTTPDate.seconds("Sun, 6 Nov 1994 08:49:37 GMT") == 784_111_777)
     #expect(HTTPDate.seconds("Thu, 29 Feb 2024 23:59:59 GMT") == 1_709_251_199)
+    // The forms of RFC 850 and of C's asctime.
+    #expect(HTTPDate.seconds("Sunday, 06-Nov-94 08:49:37 GMT") == 784_111_777)
+    #expect(HTTPDate.seconds("Thursday, 29-Feb-24 23:59:59 GMT") == 1_709_251_199)
+    #expect(HTTPDate.seconds("Thursday, 01-Jan-70 00:00:00 GMT") == 0)
+    #expect(HTTPDate.seconds("Sun Nov  6 08:49:37 1994") == 784_111_777)
+    #expect(HTTPDate.seconds("Thu Feb 29 23:59:59 2024") == 1_709_251_199)
     for text in [
       "", "yesterday", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 08:49 GMT",
@@ -136,6 +142,9 @@ struct HeaderTests {
       "Sun, 06 Nov 1994 28:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
       "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 0994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT",
       "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT x",
+      "Mon, 31 Feb 2025 08:49:37 GMT", "Sat, 29 Feb 2025 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37",
+      "Sunday, 31-Feb-94 08:49:37 GMT", "Sunday, 06-Nov-94-1 08:49:37 GMT", "Sunday, 06-Nov 94 08:49:37 GMT",
+      "Sun Nov 6 08:49:37 1994 GMT", "Sun Nov 31 08:49:37 1994", "Sun Nov 6 08:49:37", "Nov 6 08:49:37 1994",
       "Sun, 06 Nov 1994 08:49:37:00 GMT", "Sun, 06 Novx 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37",
     ] {
       #expect(HTTPDate.seconds(text) == nil, "`\(text)` was read")

@@ -207,6 +207,24 @@ struct DownloadTests: DownloadCase {
     #expect(told == outcome.sent.count - 1)
   }
 
+  @Test(arguments: [("Sunday, 06-Nov-94 08:49:37 GMT", false), ("yesterday", true)])
+  func aTimeThatCannotBeReadIsWarnedOf(_ time: String, _ isWarned: Bool) async throws {
+    let rig = try Rig(.download) { $0.keepsSourceTime = true }
+    let outcome = try await run(
+      rig, server(),
+      after: { _, reply in
+        var reply = reply
+        reply.headers.append("Last-Modified", time)
+        return reply
+      })
+    checkComplete(rig, outcome)
+    let warnings = outcome.events.filter {
+      if case .diagnostic(let diagnostic) = $0 { diagnostic.message.contains("Last-Modified") } else { false }
+    }
+    #expect(warnings.isEmpty == !isWarned)
+    #expect((outcome.progress.destination?.mtime == 784_111_777_000_000_000) == !isWarned)
+  }
+
   @Test func theServerNamesTheFile() async throws {
     for (disposition, name) in [
       ("attachment; filename=\"b.txt\"", "b.txt"), ("attachment; filename=\"../../b.txt\"", "b.txt"),

@@ -56,6 +56,11 @@ struct DownloadAttributes {
     return plain.mtime(byLastModified: true)
   }
 
+  /// The source's time is asked for, and what it tells is no date.
+  func hasUnreadableTime(_ plan: AttributePlan, _ object: RemoteObject) -> Bool {
+    settings.keepsSourceTime && object.lastModified != nil && time(plan, object) == nil
+  }
+
   /// The file's permission bits; nil as the umask has them.
   func mode(_ plan: AttributePlan) -> UInt16? { settings.mode ?? plan.sent.mode }
 }

@@ -256,6 +256,9 @@ actor Download {
     let (attributes, object) = (attributes, intake.machine.fetch.object)
     let plan = attributes.plan(object)
     record.note(.attributes(plan.kept))
+    if attributes.hasUnreadableTime(plan, object) {
+      record.warn("the Last-Modified of \(source.place) is no date: the file has the present time")
+    }
     return try await Promotion(
       record: record, destination: try intake.requireDestination(), staged: intake.staged, own: own,
       time: attributes.time(plan, object), mode: attributes.mode(plan)
