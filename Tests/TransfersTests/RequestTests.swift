@@ -59,6 +59,19 @@ struct RequestTests {
     #expect(other.allSatisfy { $0.headers["X-Open"] == "1" && $0.headers["Range"] != nil })
   }
 
+  /// A signed URL that ended between the redirect and its request is not the last word: it is asked for anew, once.
+  @Test(arguments: [true, false]) func aSignedURLBehindARedirectIsRefused(once: Bool) async throws {
+    let rig = try Rig(.download) { $0.policy.chunksInFlight = 1 }
+    let outcome = try await run(rig, endpoint: auth) { sent in
+      if sent.url.host == "h" { return .status(302, ["Location": "https://other/f/a?sig=\(sent.number)"]) }
+      return once && sent.number != 2 ? nil : .status(403)
+    }
+    #expect(outcome.sent.prefix(4).map { $0.url.host } == ["h", "other", "h", "other"])
+    #expect(outcome.sent.allSatisfy { ($0.headers["Authorization"] != nil) == ($0.url.host == "h") })
+    guard once else { return #expect(outcome.code == .forbidden && outcome.sent.count == 4) }
+    #expect(outcome.state == .completed && rig.read("a") == content)
+  }
+
   @Test func anotherPortIsAnotherOrigin() async throws {
     let rig = try Rig(.download)
     let outcome = try await run(rig, endpoint: auth) { sent in

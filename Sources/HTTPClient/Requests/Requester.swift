@@ -299,6 +299,8 @@ package final class Requester {
   ) async throws -> WebURL {
     var hasRenewed = false
     var mayRenewURL = signed?.replaces(request.url) ?? false
+    // What redirects to a signed URL gives another one where that has ended on the way.
+    var mayAskAnew = request.method == "GET"
     var url = signed?.replacing(request.url) ?? request.url
     var redirects = 0
     if request.isAuthorised, !isCleanup, let endpoint,
@@ -323,7 +325,8 @@ package final class Requester {
         origin: url, method: request.method,
         canRenew: !hasRenewed && request.isAuthorised && renewal.hasCredential
           && url.origin == request.url.origin,
-        canRenewURL: mayRenewURL && redirects == 0, followsRedirect: remote.follows,
+        canRenewURL: redirects == 0 ? mayRenewURL : mayAskAnew && url.query != nil,
+        followsRedirect: remote.follows,
         inner: sink())
       tally.requests += 1
       origin = url.origin
@@ -350,6 +353,10 @@ package final class Requester {
         hasRenewed = true
         // A body that can't be rewound goes with the next try, which is to have another credential.
         await renewal.forget(credential)
+        try rewind(body)
+      case .refusedURL where redirects > 0:
+        mayAskAnew = false
+        (url, redirects, hasLeft) = (signed?.replacing(request.url) ?? request.url, 0, false)
         try rewind(body)
       case .refusedURL:
         // Once a request; where the row has no other one, the refusal counts.
