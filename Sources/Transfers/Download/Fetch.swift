@@ -35,36 +35,6 @@ struct Fetch {
   /// What a range was answered with that is not wanted whole.
   private static let everything = "everything"
 
-  /// What is settled before the download begins.
-  struct Terms {
-    var chunkSize: ChunkSize
-    var chunksInFlight: Int
-    var verify = VerifyLevel.available
-    var expect = Expectation()
-    /// Of the host when the work began, in bytes per second.
-    var rate: Double?
-    /// Names the source in messages.
-    var place: String
-    var promisedDigests: Set<DigestAlgorithm> = []
-    /// As of `RemoteSource`; false where the object is known to be empty, as it has no first byte.
-    var firstRangeDescribes = false
-    /// As of `RemoteSource`.
-    var promisesRanges = true
-    /// As of `RemoteSource`.
-    var pinned: (RemoteObject) -> RemoteObject? = { _ in nil }
-  }
-
-  /// Of the progress on record, what decisions rest on.
-  struct Known {
-    var remote = RemoteObject()
-    var chunkSize: Int64?
-    var automaticChunk: Int64?
-    var chunksTotal = 0
-    var freshStarts = 0
-    /// Bytes of this run that were of use when the work began.
-    var useful: Int64 = 0
-  }
-
   /// What was tried last after a mismatch.
   enum Repair { case none, chunks, ranges, everything }
 
@@ -477,25 +447,5 @@ struct Fetch {
     default: break
     }
     effects.append(.note(event))
-  }
-}
-
-extension RemoteObject {
-  /// Takes in what a later answer says of the same version.
-  fileprivate mutating func learn(_ seen: RemoteObject) {
-    size = seen.size ?? size
-    etag = seen.etag ?? etag
-    if seen.lastModified != nil {
-      lastModified = seen.lastModified
-      lastModifiedIsStrong = lastModifiedIsStrong || seen.lastModifiedIsStrong
-    }
-    contentType = seen.contentType ?? contentType
-    contentEncoding = seen.contentEncoding ?? contentEncoding
-    version = seen.version ?? version
-    fileName = seen.fileName ?? fileName
-    servesRanges = seen.servesRanges ?? servesRanges
-    attributes.learn(seen.attributes)
-    facts.merge(seen.facts) { _, new in new }
-    digests.merge(seen.digests) { old, _ in old }
   }
 }
