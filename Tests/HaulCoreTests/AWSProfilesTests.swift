@@ -67,6 +67,10 @@ struct AWSProfilesTests {
       "[profile p]\nrole_arn = R\nsource_profile = q\n[profile q]\nrole_arn = S\nsource_profile = q\naws_access_key_id = Q\n",
       "another role"
     ),
+    (
+      "[profile p]\nrole_arn = R\nsource_profile = q\n[profile q]\nrole_arn = S\nsource_profile = p\n",
+      "another role"
+    ),
     ("[profile p]\ncredential_process = 'open\n", "can't be read"),
     ("[profile p]\ncredential_process = tool \\\n", "can't be read"),
   ])

@@ -35,7 +35,7 @@ struct AWSProfiles {
   /// - Parameter asSource: the profile's own keys are wanted, for the role that it has itself.
   func source(_ name: String, asSource: Bool = false) throws -> Source {
     let first = credentials[name]
-    let second = config["profile \(name)"] ?? (name == "default" ? config["default"] : nil)
+    let second = configured(name)
     guard first != nil || second != nil else {
       throw Failure(.secretUnavailable, "there is no AWS profile `\(name)` in \(paths)")
     }
@@ -55,14 +55,14 @@ struct AWSProfiles {
           .secretUnavailable,
           "the AWS profile `\(name)` has a `role_arn` and no `source_profile` to assume it")
       }
-      let source = try source(other, asSource: other == name)
-      if case .role = source {
+      // Looked at before it is followed: two profiles that name each other would never end.
+      if other != name, credentials[other]?["role_arn"] != nil || configured(other)?["role_arn"] != nil {
         throw Failure(
           .secretUnavailable,
           "the AWS profile `\(name)` has a role that another role assumes, which haul does not follow; \(Self.command(name))"
         )
       }
-      return .role(section, by: source)
+      return .role(section, by: try source(other, asSource: true))
     }
     if let first, first["aws_access_key_id"] != nil { return .keys(first) }
     if let command = first?["credential_process"] ?? second?["credential_process"] {
@@ -73,6 +73,11 @@ struct AWSProfiles {
       .secretUnavailable,
       "the AWS profile `\(name)` has neither keys nor a `credential_process`; for SSO, \(Self.command(name))"
     )
+  }
+
+  /// What the second file has of a profile.
+  private func configured(_ name: String) -> Section? {
+    config["profile \(name)"] ?? (name == "default" ? config["default"] : nil)
   }
 
   private static func command(_ profile: String) -> String {
