@@ -118,10 +118,12 @@ package final class OpenFile: Sendable {
   }
 
   /// Gives a file that is in its place its mode; nil: as the umask has it.
-  package func setMode(_ mode: UInt16?) throws(Failure) {
+  ///
+  /// - Parameter shown: its path for messages, where it was renamed since it was opened.
+  package func setMode(_ mode: UInt16?, of shown: String? = nil) throws(Failure) {
     let bits = mode.map { mode_t($0) } ?? (0o666 & ~Self.mask)
     guard fchmod(descriptor, bits) == 0 else {
-      throw FileFault.failure(errno, "set the mode of `\(path)`")
+      throw FileFault.failure(errno, "set the mode of `\(shown ?? path)`")
     }
   }
 

@@ -28,10 +28,14 @@ struct Promotion {
       let intent = record.intent()
       making = { intent(try held.make(in: folder, for: name, tag: tag, leaving: free, time: time)) }
     }
-    let (opened, held, own, mode) = (staged.part, staged.held, own, mode)
+    let (opened, held, own) = (staged.part, staged.held, own)
+    let (mode, path) = (FileMode(self.mode, settings), "\(folder.path)/\(name)")
     let ownerElsewhere = record.ownerElsewhere
-    let promoted = try await record.context.run.writer.barrier(keepingStarts: true, making: making) {
+    let (promoted, refused) = try await record.context.run.writer.barrier(
+      keepingStarts: true, making: making
+    ) { () throws -> (FileFacts, Failure?) in
       guard let part = opened ?? held?.made?.part else { throw Failure(.internal, "no part file was made") }
+      try mode.expectTaken(by: part, at: path)
       func rename() throws {
         // The name may have become a folder or a link meanwhile, and the folder may have been moved or unmounted.
         let present = try folder.facts(name)
@@ -39,7 +43,7 @@ struct Promotion {
         try part.expectInPlace()
         let isOwn = present != nil && present?.isSame(as: own) == true
         if let present, !isOwn, let owner = ownerElsewhere?(present) {
-          throw Failure.written("\(folder.path)/\(name)", by: owner)
+          throw Failure.written(path, by: owner)
         }
         // Claims are one process's: what another part puts there right now is not replaced.
         let isFree = present == nil && ownerElsewhere != nil
@@ -48,15 +52,16 @@ struct Promotion {
       }
       // Nor is what it puts there between our look and our rename.
       if ownerElsewhere == nil { try rename() } else { try folder.alone(rename) }
-      try part.file.setMode(mode)
+      // Behind the rename: until then nobody else reads the file, and its owner can open it again.
+      let refused = try mode.give(to: part.file, at: path)
       guard let facts = try folder.facts(name), facts.inode == part.record.inode else {
         throw Failure(
-          .ioError,
-          "`\(folder.path)/\(name)` was replaced by somebody else as soon as it was put in its place")
+          .ioError, "`\(path)` was replaced by somebody else as soon as it was put in its place")
       }
-      return facts
+      return (facts, refused)
     }
     record.noteRecorded()
+    if let refused { record.note(withoutMode: refused) }
     return promoted
   }
 }

@@ -40,7 +40,8 @@ struct Settlement {
       let opened = try file.folder.reading(file.name)
       let attributes = record.progress.remote.attributes
       let mode = settings.preserve.asks(for: .mode) ? attributes.mode : nil
-      try opened.setMode(settings.mode ?? mode)
+      let refused = try FileMode(settings.mode ?? mode, settings).give(to: opened, at: file.path)
+      if let refused { record.note(withoutMode: refused) }
       record.note(.placed(try opened.facts()))
       record.noteBoot()
       record.note(.reused(present.size))
