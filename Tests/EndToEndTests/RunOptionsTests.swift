@@ -42,6 +42,9 @@ struct RunOptionsTests {
     for (options, words) in [
       (["--report", plan], "state"), (["--events", plan], "state"), (["--metrics", plan + "-wal"], "state"),
       (["--report", bench.state + "/options/run.lock"], "state"),
+      (["--report", bench.state + "/options/migrate.lock"], "state"),
+      (["--metrics", bench.state + "/options/tokens.json.new"], "state"),
+      (["--report", bench.state + "/options/reports/x.json"], "state"),
       (["--report", "./e", "--events", "e"], "events"),
     ] {
       let end = try await bench.haul(["run", "job.yaml"] + options)

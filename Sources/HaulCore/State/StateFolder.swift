@@ -47,12 +47,15 @@ package struct StateFolder: Sendable {
     }
   }
 
-  /// Whether a path is that of a file that every command relies on in a job's folder, whichever state folder that is in.
+  /// Whether a path is that of a file that commands rely on in a job's folder, or of one among the reports that are kept
+  /// there, whichever state folder that is in.
   static func isOwnFile(_ path: String) -> Bool {
     let parts = PathParts(path)
+    let above = PathParts(parts.parent)
+    if above.name == "reports", Files.exists(above.parent + "/plan.sqlite") { return true }
     let isNamed =
-      parts.name.hasPrefix("plan.sqlite")
-      || ["plan.commits", "run.lock", KeptTokens.fileName, VerifyJournal.name].contains(parts.name)
+      parts.name.hasPrefix("plan.sqlite") || parts.name.hasPrefix(KeptTokens.fileName)
+      || ["plan.commits", "run.lock", MigrationLock.name, VerifyJournal.name].contains(parts.name)
     return isNamed && Files.exists(parts.parent + "/plan.sqlite")
   }
 
