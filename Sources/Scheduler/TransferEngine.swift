@@ -246,12 +246,23 @@ package actor TransferEngine {
   ///
   /// - Returns: how many transfers it changed.
   package func apply(_ control: Control) async throws -> Int {
+    // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
+    isApplying = true
+    defer {
+      isApplying = false
+      signal.wake()
+    }
+    do { return try await change(control) } catch let error as LedgerError {
+      // As whenever the plan can't be read: nothing can be begun.
+      tickFault = error
+      throw error
+    }
+  }
+
+  private func change(_ control: Control) async throws -> Int {
     var changed = 0
     var atRest: Set<Int64> = []
     var last: Int64? = 0
-    // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
-    isApplying = true
-    defer { isApplying = false }
     queue.reset()
     // What is in flight is told at once; the rest is changed in the ledger, where nobody works on it.
     try await context.run.writer.barrier()
@@ -281,7 +292,6 @@ package actor TransferEngine {
     holds.forget(atRest)
     needsMayHaveChanged = true
     queue.reset()
-    signal.wake()
     return changed
   }
 

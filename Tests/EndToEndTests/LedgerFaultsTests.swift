@@ -194,6 +194,32 @@ struct LedgerFaultsTests {
     try await expectTold(try await running.wait(), bench, events, metrics)
   }
 
+  /// A request from another terminal finds first that the plan can't be read, while the run waits for its server alone.
+  @Test func aRequestFindsThePlanUnreadable() async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(
+      bench, [.init("", status: 429, headers: ["Retry-After": "3600"])])
+    let yaml = """
+      version: 1
+      job: ledger
+      defaults: { policy: { retry: { attempts: 2 }, network: { proxy: none } } }
+      transfers: [{ id: f, download: \(quoted(server.url + "/f")), to: f }]
+
+      """
+    #expect(try await bench.run(yaml).status == 75)
+    let running = try bench.start(bench.runArguments())
+    while running.isAlive, !running.errors.contains("paused (retries)") {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let sql =
+      "ALTER TABLE transfer RENAME COLUMN id TO gone;"
+      + " INSERT INTO control (verb, ids, requested_at) VALUES ('pause', '[]', 1)"
+    _ = try Sums.shell(
+      "sqlite3 -cmd '.timeout 2000' plan.sqlite \(quoted(sql))", in: bench.state + "/ledger")
+    let end = try await running.wait()
+    #expect(end.status == 73 && end.errors.contains("plan.sqlite"), "\(end.errors)")
+  }
+
   /// Without the state nothing keeps another run from the job: what it wrote is newer.
   @Test func stateIsLostAndAnotherRunReports() async throws {
     let (bench, _) = try await slowBench()
