@@ -13,15 +13,18 @@ struct CredentialRenewalTests {
     var count: Int { times.load(ordering: .relaxed) }
   }
 
-  private func authenticator(_ asked: Asked) -> Authenticator {
+  private func authenticator(
+    _ asked: Asked, keys: (@Sendable (AWSCredentials) async throws -> AWSKeys)? = nil
+  ) -> Authenticator {
     let (transport, mask) = (ScriptedTransport { _ in .broken() }, SecretMask())
     let clock = EngineClock(now: { 100_000 }, random: { 0.5 })
-    let secrets = SecretSource(
+    var secrets = SecretSource(
       resolve: { _ in Secret("s\(asked.times.add(1, ordering: .relaxed).newValue)") },
       keys: { _ in
         asked.times.add(1, ordering: .relaxed)
         return AWSKeys(accessKeyID: "id", secretAccessKey: Secret("s"))
       })
+    if let keys { secrets.keys = keys }
     let oauth = OAuthTokens(
       transport: transport, clock: clock, secrets: secrets, mask: mask, kept: .none, remark: { _ in })
     return Authenticator(transport: transport, clock: clock, secrets: secrets, mask: mask, oauth: oauth)
@@ -62,6 +65,41 @@ struct CredentialRenewalTests {
     await one.forget(CredentialRenewal.Use())
     #expect(try await header(authenticator, endpoint) == "Bearer s3", "forgotten by its own number alone")
     #expect(asked.count == 3)
+  }
+
+  /// Stopped is the one transfer that was stopped, not another that needs the same keys while their command is killed.
+  @Test func whoComesWhenAllOthersHaveLeftAsksAnew() async throws {
+    let asked = Asked()
+    let (begun, begin) = AsyncStream<Void>.makeStream()
+    let (left, leave) = AsyncStream<Void>.makeStream()
+    let (killed, kill) = AsyncStream<Void>.makeStream()
+    let authenticator = authenticator(asked) { _ in
+      if asked.times.add(1, ordering: .relaxed).newValue == 1 {
+        begin.finish()
+        await withTaskCancellationHandler {
+          // It takes a while to end, whatever it is told.
+          await Task { for await _ in killed {} }.value
+        } onCancel: {
+          leave.finish()
+        }
+        try Task.checkCancellation()
+      }
+      return AWSKeys(accessKeyID: "id", secretAccessKey: Secret("s"))
+    }
+    let endpoint = endpoint(.aws(.environment))
+    let stopped = Task { try await header(authenticator, endpoint) }
+    for await _ in begun {}
+    stopped.cancel()
+    for await _ in left {}
+    let later = Task {
+      try await Task.sleep(for: .milliseconds(300))
+      kill.finish()
+    }
+    #expect(try await header(authenticator, endpoint) != nil)
+    later.cancel()
+    kill.finish()
+    await #expect(throws: CancellationError.self) { _ = try await stopped.value }
+    #expect(asked.count == 2)
   }
 
   @Test func withoutACredentialNothingIsRenewed() async {

@@ -176,7 +176,10 @@ actor Authenticator {
   private func leave(_ task: Task<AWSKeys, any Error>, _ credentials: AWSCredentials) {
     guard keys[credentials]?.keys == task else { return }
     keys[credentials]?.waiters -= 1
-    if keys[credentials]?.waiters ?? 0 <= 0 { task.cancel() }
+    guard keys[credentials]?.waiters ?? 0 <= 0 else { return }
+    // Who comes while it is torn down is not to wait for its failure.
+    keys[credentials] = nil
+    task.cancel()
   }
 
   private func keys(
