@@ -102,7 +102,7 @@ package struct S3ServiceCopy: UploadProtocol {
     }
     // A store that does not know the header has stored an empty object or part, and says nothing of a copy.
     guard let root = XMLTree.read(response.body), root.name.hasPrefix("Copy"), let etag = root["ETag"],
-      !S3ETag.bare(etag).isEmpty
+      !ETag.bare(etag).isEmpty
     else {
       return .failure(
         Failure(
@@ -111,7 +111,7 @@ package struct S3ServiceCopy: UploadProtocol {
     }
     let version = response.headers["x-amz-version-id"].flatMap { $0 == "null" ? nil : $0 }
     return .success(
-      ChunkReceipt(token: S3ETag.bare(etag), version: version, digests: S3Checksums.read(root)))
+      ChunkReceipt(token: ETag.bare(etag), version: version, digests: S3Checksums.read(root)))
   }
 
   private func refused(_ response: Response, _ chunk: UploadChunk, _ now: Double) -> Failure {

@@ -65,7 +65,7 @@ extension S3Upload {
       sums += sum
     }
     guard let whole = try? Digest.hex(of: sums, .md5) else { return false }
-    return S3ETag.bare(etag) == "\(whole)-\(chunks.count)"
+    return ETag.bare(etag) == "\(whole)-\(chunks.count)"
   }
 
   /// The SHA-256 of the parts' SHA-256s, theirs against ours.

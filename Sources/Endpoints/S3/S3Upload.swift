@@ -97,7 +97,7 @@ package struct S3Upload: UploadProtocol {
     for part in root.all("Part") {
       guard let number = part["PartNumber"].flatMap({ Int($0) }), number > 0 else { continue }
       holdings.chunks[number - 1] = HeldChunk(
-        size: part["Size"].flatMap { ByteCount.read($0) }, receipt: part["ETag"].map(S3ETag.bare),
+        size: part["Size"].flatMap { ByteCount.read($0) }, receipt: part["ETag"].map(ETag.bare),
         digests: S3Checksums.read(part))
     }
     if S3List.isCut(root) {
@@ -144,7 +144,7 @@ package struct S3Upload: UploadProtocol {
     let isProved = digests.keys.contains { chunk.digests[$0] != nil }
     return .success(
       ChunkReceipt(
-        token: S3ETag.bare(etag), version: version, digests: digests,
+        token: ETag.bare(etag), version: version, digests: digests,
         likelyMD5: isProved ? nil : S3ETag.md5(response.headers, settings)))
   }
 
@@ -239,7 +239,7 @@ enum S3ETag {
     let encryption = headers["x-amz-server-side-encryption"] ?? settings.serverSideEncryption ?? ""
     guard !encryption.lowercased().hasPrefix("aws:kms"),
       headers["x-amz-server-side-encryption-customer-algorithm"] == nil,
-      let etag = headers["ETag"].map(bare)?.lowercased(), etag.utf8.count == 32,
+      let etag = headers["ETag"].map(ETag.bare)?.lowercased(), etag.utf8.count == 32,
       etag.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
     else { return nil }
     return etag
@@ -247,12 +247,7 @@ enum S3ETag {
 
   /// As a header has it; nil for none.
   static func quoted(_ etag: String) -> String? {
-    let bare = bare(etag)
+    let bare = ETag.bare(etag)
     return bare.isEmpty ? nil : "\"\(bare)\""
-  }
-
-  static func bare(_ etag: String) -> String {
-    etag.count >= 2 && etag.hasPrefix("\"") && etag.hasSuffix("\"")
-      ? String(etag.dropFirst().dropLast()) : etag
   }
 }
