@@ -74,6 +74,26 @@ struct DocsTests {
     for code in codes { #expect(page.contains("`\(code)`"), "\(code)") }
   }
 
+  /// What the table of faults calls a guard is in the sources: a type, or its member.
+  @Test func guardsAreThere() throws {
+    let rows = try Self.page("faults.md").split(separator: "\n").map {
+      $0.split(separator: "|", omittingEmptySubsequences: false)
+    }
+    let names = rows.filter { $0.count > 4 }.flatMap { row in
+      row[3].matches(of: /`([A-Z]\w+)(?:\.([a-z]\w*))?/).map { "check \($0.1) \($0.2 ?? "")" }
+    }
+    #expect(names.count > 100)
+    let missing = try Sums.shell(
+      """
+      check() {
+        grep -rlE "\\b(struct|class|enum|actor|extension|protocol) (\\w+\\.)*$1\\b" Sources |
+          xargs grep -sqE "\\b(func|var|let|case|package)\\b.*\\b$2\\b" || echo "$1.$2"
+      }
+      \(Set(names).subtracting(["check Mutex ", "check RENAME_NOREPLACE "]).sorted().joined(separator: "\n"))
+      """, in: Programs.root)
+    #expect(missing == "")
+  }
+
   /// A page leads nowhere else than to files that are there.
   @Test func linksLeadSomewhere() throws {
     let pages = try FileManager.default.contentsOfDirectory(atPath: Programs.root + "/docs")
