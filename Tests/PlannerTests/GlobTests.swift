@@ -11,9 +11,21 @@ import Testing
     ("[]]x", "]x", true), ("{a,b/c}.t", "b/c.t", true), ("{a,b}.t", "c.t", false), ("{x}", "{x}", true),
     ("\\*", "*", true), ("\\*", "a", false), ("a\\b", "a\\b", true), ("*a*b*c*", "xaybzc", true),
     ("*a*b", "aab", true), ("**", "a", true), ("./a/*", "a/b", true), ("x{,y}z", "xz", true),
+    // The first brace that begins a group, whatever lies around it.
+    ("{a,{b}", "{a,{b}", true), ("{{a,b}", "{b", true), ("{a{b,c}}", "{ac}", true),
+    ("{a,{b,c}}d", "cd", true),
+    ("{x{a,b}{c,d}", "{xbd", true), ("a}{b,c}", "a}c", true), ("\\{a,b}", "{a,b}", true),
   ])
   func matching(_ pattern: String, _ path: String, _ matches: Bool) throws {
     #expect(try GlobPattern(pattern).matches(path) == matches)
+  }
+
+  /// Each is looked at once: the square of so many would take minutes.
+  @Test func bracesThatBeginNoGroup() throws {
+    for text in [String(repeating: "{", count: 100_000), String(repeating: "{a}", count: 50_000)] {
+      let pattern = try GlobPattern(text)
+      #expect(pattern.isLiteral && pattern.matches(text))
+    }
   }
 
   @Test(arguments: [

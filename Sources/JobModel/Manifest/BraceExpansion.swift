@@ -26,12 +26,18 @@ enum BraceExpansion {
     var choices: [Substring]
   }
 
-  /// The group that a text begins with, `{` first.
-  static func group(in text: Substring) -> Group? {
-    var depth = 0
+  /// The first group of a text. Each brace is looked at once: a text may be full of those that begin no group.
+  static func firstGroup(in text: String) -> Group? {
+    /// A brace that is open, and its choices so far.
+    struct Open {
+      let start: String.Index
+      var choiceStart: String.Index
+      var choices: [Substring] = []
+    }
+    guard text.utf8.contains(UInt8(ascii: "{")) else { return nil }
+    var open: [Open] = []
+    var first: Group?
     var isEscaped = false
-    var choices: [Substring] = []
-    var choiceStart = text.index(after: text.startIndex)
     for index in text.indices {
       if isEscaped {
         isEscaped = false
@@ -39,33 +45,22 @@ enum BraceExpansion {
       }
       switch text[index] {
       case "\\": isEscaped = true
-      case "{": depth += 1
-      case "," where depth == 1:
-        choices.append(text[choiceStart..<index])
-        choiceStart = text.index(after: index)
+      case "{": open.append(Open(start: index, choiceStart: text.index(after: index)))
+      case "," where !open.isEmpty:
+        let last = open.count - 1
+        open[last].choices.append(text[open[last].choiceStart..<index])
+        open[last].choiceStart = text.index(after: index)
       case "}":
-        depth -= 1
-        guard depth == 0 else { continue }
-        guard !choices.isEmpty else { return nil }
-        choices.append(text[choiceStart..<index])
-        return Group(start: text.startIndex, end: text.index(after: index), choices: choices)
+        guard var group = open.popLast() else { continue }
+        if !group.choices.isEmpty, first.map({ group.start < $0.start }) ?? true {
+          group.choices.append(text[group.choiceStart..<index])
+          first = Group(start: group.start, end: text.index(after: index), choices: group.choices)
+        }
+        // What begins behind it is not the first; what it lies in might have been.
+        if open.isEmpty, let first { return first }
       default: break
       }
     }
-    return nil
-  }
-
-  private static func firstGroup(in text: String) -> Group? {
-    var isEscaped = false
-    for index in text.indices {
-      if isEscaped {
-        isEscaped = false
-      } else if text[index] == "\\" {
-        isEscaped = true
-      } else if text[index] == "{", let group = group(in: text[index...]) {
-        return group
-      }
-    }
-    return nil
+    return first
   }
 }

@@ -124,6 +124,7 @@ package struct GlobPattern: Sendable, Hashable {
   }
 
   private static func special(in text: String) -> String.Index? {
+    let group = BraceExpansion.firstGroup(in: text)?.start
     var isEscaped = false
     for index in text.unicodeScalars.indices {
       if isEscaped {
@@ -133,7 +134,7 @@ package struct GlobPattern: Sendable, Hashable {
       switch text.unicodeScalars[index] {
       case "\\": isEscaped = true
       case "*", "?", "[": return index
-      case "{" where BraceExpansion.group(in: text[index...]) != nil: return index
+      case "{" where index == group: return index
       default: break
       }
     }
