@@ -123,7 +123,7 @@ let package = Package(
       "Maintenance",
       [
         "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
-        "Transfers",
+        "Posix", "Transfers",
       ]),
     layer(
       "Scheduler",

@@ -88,7 +88,7 @@ package final class OpenFile: Sendable {
     return bytes
   }
 
-  /// Calls `body` with the bytes of a range in blocks of at most 1 MiB, until it returns false.
+  /// Calls `body` with the bytes of a range in blocks of at most 240 KiB, until it returns false.
   ///
   /// - Returns: bytes read; fewer than the range's where the file ends before.
   package func scan(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Int64

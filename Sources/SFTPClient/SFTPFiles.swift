@@ -13,6 +13,8 @@ struct SFTPFiles: Sendable {
   /// Requests for a folder's names that are under way at once.
   private static let ahead = 4
   private static let mostNames = 4_000_000
+  /// Bytes of all names of a folder: one may be as long as a packet.
+  private static let mostNameBytes = 256 << 20
 
   /// - Throws: `Failure` where the server refuses, else the answer is another than can be.
   private nonisolated(nonsending) func ask(_ request: SFTPRequest, _ what: String) async throws -> SFTPReply {
@@ -72,7 +74,7 @@ struct SFTPFiles: Sendable {
     { return [] }
     defer { handle.close() }
     var names: [SFTPReply.Name] = []
-    var empties = 0
+    var (bytes, empties) = (0, 0)
     var answers = try (0..<Self.ahead).map { _ in try connection.post(.readFolder(handle.id), within: timeout)
     }[...]
     while let answer = answers.popFirst() {
@@ -85,10 +87,12 @@ struct SFTPFiles: Sendable {
       empties = more.isEmpty ? empties + 1 : 0
       guard empties < 16 else { throw confused("list `\(folder)`") }
       names += more
-      guard names.count <= Self.mostNames else {
+      bytes += more.reduce(0) { $0 + $1.bytes.count }
+      guard names.count <= Self.mostNames, bytes <= Self.mostNameBytes else {
         throw Failure(
-          .protocolViolation, "\(place): `\(folder)` has more than \(Self.mostNames) names", class: .permanent
-        )
+          .protocolViolation,
+          "\(place): `\(folder)` has more than \(Self.mostNames) names, or more than \(Self.mostNameBytes) bytes of them",
+          class: .permanent)
       }
       answers.append(try connection.post(.readFolder(handle.id), within: timeout))
     }

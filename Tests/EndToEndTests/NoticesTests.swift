@@ -107,7 +107,8 @@ struct NoticesTests {
     #expect(run.status == 0 && run.faults == "" && states(run) == ["end owed"], "\(run.errors)")
     #expect(run.report["notices"][0]["tries"].int == 3 && run.report["notices"][0]["error"].string != nil)
     #expect(
-      run.errors.contains("the notice `end` (webhook \(hooks.url)/***) is not delivered: the answer is 503"))
+      run.errors.contains(
+        "the notice `end` (webhook \(hooks.url)/***) is not delivered: the receiver answered HTTP 503"))
     try hooks.answers(nil)
     let status = try await bench.haul(["status", "told"])
     #expect(status.status == 0 && status.errors.isEmpty, "\(status.errors)")
@@ -120,8 +121,8 @@ struct NoticesTests {
   }
 
   @Test(arguments: [
-    ("/404", "failed", "the answer is 404"), ("/500", "owed", "the answer is 500"),
-    ("/close", "owed", "the connection broke"), ("/redirect", "failed", "the answer is 302"),
+    ("/404", "failed", "the receiver answered HTTP 404"), ("/500", "owed", "the receiver answered HTTP 500"),
+    ("/close", "owed", "the connection broke"), ("/redirect", "failed", "the receiver answered HTTP 302"),
   ])
   func badReceiversChangeNothing(_ path: String, _ state: String, _ error: String) async throws {
     let bench = try Bench()

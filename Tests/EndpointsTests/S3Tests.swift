@@ -214,13 +214,14 @@ struct S3UploadTests {
       <?xml version="1.0"?><x:ListPartsResponse xmlns:x="y"><x:NextPartNumberMarker>2</x:NextPartNumberMarker>\
       <x:IsTruncated>true</x:IsTruncated><x:Part><x:PartNumber>1</x:PartNumber><x:ETag>"aa"</x:ETag><x:Size>7</x:Size></x:Part>\
       <x:Part><x:PartNumber>2</x:PartNumber><x:ETag>W/&quot;bb&quot;</x:ETag><x:ChecksumCRC64NVME>rosUhgp5mIg=</x:ChecksumCRC64NVME></x:Part>\
+      <x:Part><x:PartNumber>10001</x:PartNumber></x:Part><x:Part><x:PartNumber>0</x:PartNumber></x:Part>\
       </x:ListPartsResponse>
       """
     guard
       case .success(let held) = upload.queried(
         try response(200, body), session: session, source: source, now: 0)
     else { throw CancellationError() }
-    #expect(held.nextPage == "2")
+    #expect(held.nextPage == "2" && held.chunks.count == 2)
     #expect(held.chunks[0] == HeldChunk(size: 7, receipt: "aa"))
     let weakened = try response(200, "", ["ETag": "W/\"bb\""])
     let receipt = try upload.accepted(weakened, chunk: UploadChunk(index: 1, range: 0..<1), now: 0).get()

@@ -44,6 +44,9 @@ struct SFTPPacketTests {
     #expect(
       read([105, 0, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 129, 164]) == .attributes(attributes))
     #expect(attributes.kind == .file && attributes.bytes == 3)
+    var endless = SFTPAttributes()
+    endless.size = .max
+    #expect(endless.bytes == ByteCount.limit)
     let extended: [UInt8] =
       [2, 0, 0, 0, 3, 0, 0, 0, 17] + Array("fsync@openssh.com".utf8) + [0, 0, 0, 1, 49]
     #expect(read(extended) == .version(3, [.sync]))

@@ -34,8 +34,11 @@ package struct S3Upload: UploadProtocol {
     return UploadAbilities(
       resumes: true, order: .any, chunkDigests: digests,
       fileDigests: settings.checksum == .sha256 ? [] : proof,
-      minimumChunk: 5 << 20, maximumChunk: 5 << 30, maximumChunks: 10_000, emptyFile: .oneEmptyChunk)
+      minimumChunk: 5 << 20, maximumChunk: 5 << 30, maximumChunks: Self.mostParts, emptyFile: .oneEmptyChunk)
   }
+
+  /// docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+  private static let mostParts = 10_000
 
   var proof: Set<DigestAlgorithm> {
     switch settings.checksum {
@@ -95,7 +98,10 @@ package struct S3Upload: UploadProtocol {
     }
     var holdings = SessionHoldings()
     for part in root.all("Part") {
-      guard let number = part["PartNumber"].flatMap({ Int($0) }), number > 0 else { continue }
+      // Others, which nobody sends, would fill the memory page after page.
+      guard let number = part["PartNumber"].flatMap({ Int($0) }), (1...Self.mostParts).contains(number) else {
+        continue
+      }
       holdings.chunks[number - 1] = HeldChunk(
         size: part["Size"].flatMap { ByteCount.read($0) }, receipt: part["ETag"].map(ETag.bare),
         digests: S3Checksums.read(part))

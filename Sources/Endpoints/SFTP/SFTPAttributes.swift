@@ -65,6 +65,6 @@ package struct SFTPAttributes: Sendable, Hashable {
     }
   }
 
-  /// Bytes.
-  package var bytes: Int64? { size.map { Int64(clamping: $0) } }
+  /// Bytes, no more than are believed of any server.
+  package var bytes: Int64? { size.map { min(ByteCount.limit, Int64(clamping: $0)) } }
 }

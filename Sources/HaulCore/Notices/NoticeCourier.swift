@@ -258,9 +258,9 @@ struct NoticeCourier: Sendable {
   private static func failure(_ head: ResponseHead) -> Failure {
     let isPassing = [408, 425, 429].contains(head.status) || head.status >= 500
     return Failure(
-      isPassing ? .serverError : .protocolViolation, "the answer is \(head.status)",
+      isPassing ? .serverError : .protocolViolation, "the receiver answered HTTP \(head.status)",
       class: isPassing ? .transient : .permanent, httpStatus: head.status,
-      retryAfter: head.headers["retry-after"].flatMap(Double.init).flatMap { $0 >= 0 ? $0 : nil })
+      retryAfter: HTTPFailure.retryAfter(head.headers, now: SystemClock.now))
   }
 
   private static func line(_ text: String) -> String {

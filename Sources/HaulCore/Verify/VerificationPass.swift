@@ -71,7 +71,7 @@ struct VerificationPass: Sendable {
     guard let share = request.share else { return all }
     return (
       SampleDraw(share: share, of: all.transfers, seed: 0).wanted,
-      Int64((Double(all.bytes) * share).rounded(.up))
+      Int64(clamping: (Double(all.bytes) * share).rounded(.up))
     )
   }
 
