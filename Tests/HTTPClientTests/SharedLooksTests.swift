@@ -48,6 +48,19 @@ struct SharedLooksTests {
     #expect(try await three(try answer(), names: 1, isWorking: false) == ["told 0", "told 0", "told 0"])
   }
 
+  /// The one who asks may be trying for minutes.
+  @Test func whoIsStoppedWaitsForNobody() async throws {
+    #expect(await isFirst())
+    let stopped = Task { [looks, key] in
+      if case .told(nil) = await looks.turn(key) { true } else { false }
+    }
+    while looks.waiting(key) < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    stopped.cancel()
+    #expect(await stopped.value && looks.waiting(key) == 0)
+    looks.end(key, nil, names: nil, isWorking: true)
+    #expect(await isFirst(), "nobody asks any more")
+  }
+
   @Test func aLargeFolderIsNotListedForFew() async throws {
     #expect(await isFirst())
     #expect(try await three(try answer(), names: 10_000) == ["asked for all", "told 207", "told 207"])

@@ -18,7 +18,10 @@ final class SharedLooks: Sendable {
     case told(Response?)
   }
 
-  private typealias Waiter = CheckedContinuation<Turn, Never>
+  private struct Waiter {
+    let id: Int
+    let goOn: CheckedContinuation<Turn, Never>
+  }
 
   private struct Folder {
     /// Whom the one who asks asks for as well.
@@ -34,19 +37,43 @@ final class SharedLooks: Sendable {
   private static let worthwhile = 32
 
   private let folders = Locked<[Key: Folder]>([:])
+  private let lastID = Locked(0)
 
+  /// - Returns: also when the task is cancelled, as if another one's answer were of no use.
   nonisolated(nonsending) func turn(_ key: Key) async -> Turn {
-    await withCheckedContinuation { continuation in
-      let begins = folders.withLock { folders -> Bool in
-        guard folders[key]?.isAsked == true else {
-          folders[key, default: Folder()].isAsked = true
-          return true
-        }
-        folders[key]?.waiters.append(continuation)
-        return false
-      }
-      if begins { continuation.resume(returning: .ask(hasOthers: false)) }
+    let id = lastID.withLock { last -> Int in
+      last += 1
+      return last
     }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Turn, Never>) in
+        let begins = folders.withLock { folders -> Bool in
+          guard folders[key]?.isAsked == true else {
+            folders[key, default: Folder()].isAsked = true
+            return true
+          }
+          folders[key]?.waiters.append(Waiter(id: id, goOn: continuation))
+          return false
+        }
+        if begins { continuation.resume(returning: .ask(hasOthers: false)) }
+        // It may have been cancelled before it waited.
+        if Task.isCancelled { drop(id, key) }
+      }
+    } onCancel: {
+      drop(id, key)
+    }
+  }
+
+  /// Lets one that waits go, where it still does.
+  private func drop(_ id: Int, _ key: Key) {
+    let dropped = folders.withLock { folders -> Waiter? in
+      if let index = folders[key]?.waiters.firstIndex(where: { $0.id == id }) {
+        return folders[key]?.waiters.remove(at: index)
+      }
+      guard let index = folders[key]?.followers.firstIndex(where: { $0.id == id }) else { return nil }
+      return folders[key]?.followers.remove(at: index)
+    }
+    dropped?.goOn.resume(returning: .told(nil))
   }
 
   /// How many wait for the one who asks to end.
@@ -73,6 +100,6 @@ final class SharedLooks: Sendable {
       folders[key] = folder.isAsked || folder.names > Self.worthwhile ? folder : nil
       return turns
     }
-    for (waiter, turn) in turns { waiter.resume(returning: turn) }
+    for (waiter, turn) in turns { waiter.goOn.resume(returning: turn) }
   }
 }
