@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulCore
+import Reporting
 
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,7 +24,6 @@ struct CheckCommand: AsyncParsableCommand {
     if common.json { try check.writeJSON(to: console.out) }
     if let end = check.end { throw end }
     guard !common.json, !common.quiet else { return }
-    console.out(
-      "`\(manifest)` is valid: \(check.transfers) \(check.transfers == 1 ? "transfer" : "transfers")\n")
+    console.out("`\(manifest)` is valid: \(Figures.count(check.transfers, "transfer"))\n")
   }
 }

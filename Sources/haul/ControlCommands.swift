@@ -1,6 +1,7 @@
 import ArgumentParser
 import HaulCore
 import JobModel
+import Reporting
 
 struct PauseCommand: ControlCommand {
   static let configuration = CommandConfiguration(
@@ -59,8 +60,7 @@ extension ControlCommand {
     if target.common.json {
       console.out(JSON.object([.init("job", .string(name)), .init("changed", .int(changed))]).text + "\n")
     } else {
-      console.note(
-        "\(control.verb.rawValue): \(changed) \(changed == 1 ? "transfer" : "transfers") of `\(name)`")
+      console.note("\(control.verb.rawValue): \(Figures.count(changed, "transfer")) of `\(name)`")
     }
     await target.common.sendOwedNotices(of: [JobState(name, in: state)])
   }

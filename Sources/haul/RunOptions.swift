@@ -67,7 +67,9 @@ struct RunOptions: ParsableArguments {
   /// - Throws: `End` with 64 where a value can't be read.
   func settings(_ common: CommonOptions) throws -> RunSettings {
     var settings = RunSettings()
-    settings.deadline = try deadline.map { text in try value("--deadline") { try Units.duration(text) } }
+    settings.deadline = try deadline.map { text in
+      try OptionValue.read("--deadline") { try Units.duration(text) }
+    }
     if let deadline = settings.deadline, deadline <= 0 {
       throw End(.usage, "`--deadline` must be longer than 0", hint: "like `90s`, `30m` or `6h`")
     }
@@ -80,7 +82,7 @@ struct RunOptions: ParsableArguments {
       throw End(.usage, "`--only`, `--only-from` and `--failed` are given together", hint: "give one of them")
     }
     settings.selection = try onlyGlobs.first.map { text in
-      try value("--only") { .only(try IDPattern(text)) }
+      try OptionValue.read("--only") { .only(try IDPattern(text)) }
     }
     settings.idsPath = onlyFrom
     if failed { settings.selection = .failed }
@@ -96,12 +98,6 @@ struct RunOptions: ParsableArguments {
       common.logLevel, common.logFormat, common.quiet
     )
     return settings
-  }
-
-  private func value<Value>(_ option: String, _ read: () throws -> Value) throws -> Value {
-    do { return try read() } catch let fault as ValueFault {
-      throw End(.usage, "`\(option)`: \(fault.message)", hint: fault.hint)
-    }
   }
 }
 

@@ -55,16 +55,13 @@ struct VerifyCommand: AsyncParsableCommand {
 
   private func request() throws -> VerifyRequest {
     var request = VerifyRequest()
-    request.ids = try id.map { text in try value("--id") { try IDPattern(text) } }
-    request.share = try sample.map { text in try value("--sample") { try VerifyRequest.share(text) } }
-    request.rate = try rate.map { text in try value("--rate") { try Units.rate(text) } } ?? .unlimited
+    request.ids = try id.map { text in try OptionValue.read("--id") { try IDPattern(text) } }
+    request.share = try sample.map { text in
+      try OptionValue.read("--sample") { try VerifyRequest.share(text) }
+    }
+    request.rate =
+      try rate.map { text in try OptionValue.read("--rate") { try Units.rate(text) } } ?? .unlimited
     (request.run, request.readsRemote) = (runNumber, read)
     return request
-  }
-
-  private func value<Value>(_ option: String, _ read: () throws -> Value) throws -> Value {
-    do { return try read() } catch let fault as ValueFault {
-      throw End(.usage, "`\(option)`: \(fault.message)", hint: fault.hint)
-    }
   }
 }

@@ -95,6 +95,18 @@ struct BulkTransitionTests {
     return ledger
   }
 
+  /// What satisfies a need is a statement's to say, too; what breaks it comes before what it still waits for.
+  @Test func whatStandsInTheWayOfANeed() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    for (index, state) in Self.states.enumerated() {
+      let satisfies = ["completed", "up_to_date"].contains(state.word) || state == .skipped(.exists)
+      let expected: TransferState? = satisfies ? nil : state
+      #expect(try ledger.obstacle(to: "t\(index)", of: 0)?.state == expected, "\(state)")
+    }
+    #expect(try ledger.obstacle(to: "t*", of: 0)?.state.breaksNeed == true)
+  }
+
   @Test func whatAnAttemptLeavesOutIsTold() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)

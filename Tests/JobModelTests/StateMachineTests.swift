@@ -94,12 +94,10 @@ struct StateMachineTests {
     #expect(TransferState(word: "paused", reason: "made up") == .paused(.interrupted))
   }
 
-  @Test func whatSatisfiesAndWhatBreaksANeed() {
+  @Test func whatBreaksANeed() {
     for state in Self.states {
-      let satisfies = ["completed", "up_to_date"].contains(state.word) || state == .skipped(.exists)
       let breaks =
         ["failed", "canceled"].contains(state.word) || state.word == "skipped" && state != .skipped(.exists)
-      #expect(state.satisfiesNeed == satisfies, "\(state)")
       #expect(state.breaksNeed == breaks, "\(state)")
     }
   }

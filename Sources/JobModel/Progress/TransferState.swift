@@ -82,14 +82,6 @@ package enum TransferState: Sendable, Hashable {
     }
   }
 
-  /// Counts as done for those that need it.
-  package var satisfiesNeed: Bool {
-    switch self {
-    case .completed, .upToDate, .skipped(.exists): true
-    case .queued, .running, .paused, .failed, .canceled, .skipped(.disabled), .skipped(.needs): false
-    }
-  }
-
   /// Had no turn in the run yet, or was stopped in it: the next attempt of the run goes on with it first.
   package var awaitsTurn: Bool {
     switch self {

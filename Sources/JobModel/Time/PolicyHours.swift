@@ -30,9 +30,6 @@ package struct PolicyHours: Sendable {
     self.zone = zone
   }
 
-  /// Says nothing about hours: the same at any time.
-  package var isConstant: Bool { policy.schedule.isEmpty && policy.window.isEmpty }
-
   /// The rates at an instant: of the first entry of `schedule` that matches, else `bandwidth`. A direction that an
   /// entry does not speak of keeps the policy's.
   package func bandwidth(at instant: Double) -> Bandwidth {
