@@ -6,12 +6,6 @@ package struct CurlResult: Sendable {
   package let bytesReceived: Int64
   /// Bytes of body.
   package let bytesSent: Int64
-  /// The address connected to; nil where libcurl does not know.
-  package let primaryIP: String?
   /// Whether a connection of an earlier request carried it.
   package let reusedConnection: Bool
-  /// Seconds to wait, from `Retry-After` in either of its forms; nil without one.
-  package let retryAfter: Int64?
-  /// Seconds from the start to the end, without the wait for a connection slot.
-  package let duration: Double
 }

@@ -80,10 +80,4 @@ final class EasyHandle {
     haul_curl_get_offset(pointer, info, &value)
     return Int64(value)
   }
-
-  func string(_ info: CURLINFO) -> String? {
-    var value: UnsafeMutablePointer<CChar>?
-    haul_curl_get_string(pointer, info, &value)
-    return value.map { String(cString: $0) }
-  }
 }

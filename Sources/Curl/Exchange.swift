@@ -73,13 +73,10 @@ final class Exchange: @unchecked Sendable {
   }
 
   func result() -> CurlResult {
-    let retryAfter = easy?.offset(CURLINFO_RETRY_AFTER) ?? 0
-    return CurlResult(
+    CurlResult(
       status: status, headers: headers, bytesReceived: bytesReceived,
-      bytesSent: easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0, primaryIP: easy?.string(CURLINFO_PRIMARY_IP),
-      reusedConnection: easy?.long(CURLINFO_NUM_CONNECTS) == 0,
-      retryAfter: headers["retry-after"] == nil ? nil : retryAfter,
-      duration: Double(easy?.offset(CURLINFO_TOTAL_TIME_T) ?? 0) / 1e6)
+      bytesSent: easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0,
+      reusedConnection: easy?.long(CURLINFO_NUM_CONNECTS) == 0)
   }
 
   /// What libcurl's end of the transfer means.

@@ -35,7 +35,6 @@ struct AnswerTests {
     #expect(sink.text == body)
     #expect(result.status == heads[0])
     #expect(result.bytesReceived == Int64(body.utf8.count))
-    #expect(result.primaryIP == "127.0.0.1")
     // An interim answer's fields are not the final one's.
     #expect(result.headers["x"] == nil)
   }
@@ -73,7 +72,6 @@ struct AnswerTests {
     #expect(result.headers["odd"] == "\u{fffd}A")
     #expect(result.headers["none"] == nil)
     #expect(result.headers.map(\.name) == ["ETag", "X-A", "x-a", "Retry-After", "Odd", "Content-Length"])
-    #expect(result.retryAfter == 7)
   }
 
   @Test func `asks for a head without its body`() async throws {
