@@ -286,7 +286,7 @@ package struct Limiter: Sendable {
         ? Backoff(policy).delay(afterAttempt: 1, retryAfter: nil, random: random()) : nil
       if let wish = retryAfter ?? own {
         let failure = Failure(
-          .rateLimited, "the host asked for a rest of \(Int(clamping: wish)) s", retryAfter: wish)
+          .rateLimited, "the host asked for a cool-down of \(Int(clamping: wish)) s", retryAfter: wish)
         cooldowns.note(.origin(name), until: now + wish, failure)
       }
       rest = cooldowns.current(.origin(name), now: now).map { $0.until - now } ?? 0

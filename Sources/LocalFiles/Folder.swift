@@ -114,7 +114,7 @@ package final class Folder: Sendable {
         switch status.st_mode & S_IFMT {
         case S_IFDIR: "a folder"
         case S_IFLNK: "a symbolic link, which haul neither follows nor replaces"
-        default: "no regular file"
+        default: "not a regular file"
         }
       throw Failure(.ioError, "the destination `\(path)/\(name)` is \(what)")
     }

@@ -34,7 +34,8 @@ package final class OpenFile: Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileFault.failure(errno, "look at `\(path)`") }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw Failure(.ioError, "`\(path)` is no regular file")
+      throw Failure(
+        .ioError, "`\(path)` is not a regular file: a folder, a pipe or a device can't be transferred")
     }
     return status
   }

@@ -24,13 +24,13 @@ struct InventoryManifest {
       try reader.end(after: "the manifest")
     } catch {
       throw ValueFault(
-        "this is no S3 Inventory: \(error.message) at byte \(error.index)", hint: Self.hint)
+        "this is not an S3 Inventory: \(error.message) at byte \(error.index)", hint: Self.hint)
     }
     guard let bucket = json["sourceBucket"].string, let format = json["fileFormat"].string,
       let files = json["files"].array
     else {
       throw ValueFault(
-        "this is no S3 Inventory: it lacks `sourceBucket`, `fileFormat` or `files`", hint: Self.hint)
+        "this is not an S3 Inventory: it lacks `sourceBucket`, `fileFormat` or `files`", hint: Self.hint)
     }
     guard format.uppercased() == "CSV" else {
       throw ValueFault(

@@ -47,7 +47,11 @@ final class SFTPSink: RemoteSink {
       switch seen.kind {
       case .folder?:
         return .failed(Failure(.destinationExists, "\(place) is a folder, where a file is to be"))
-      case .link?, .special?: return .failed(Failure(.destinationExists, "\(place) is there, and is no file"))
+      case .link?, .special?:
+        return .failed(
+          Failure(
+            .destinationExists, "\(place) is a pipe, a device or a link, where a file is to be: move it away")
+        )
       case .file?, nil: return .object(SFTPDownload.object(seen))
       }
     } catch let failure as Failure where [.unauthorized, .forbidden].contains(failure.code) {

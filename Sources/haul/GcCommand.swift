@@ -20,7 +20,7 @@ struct GcCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard keep >= 0 else { throw ValidationError("`--keep` is 0 or more") }
+    guard keep >= 0 else { throw ValidationError("`--keep` must be 0 or more") }
   }
 
   func run() async throws {

@@ -15,7 +15,7 @@ struct HistoryCommand: AsyncParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    guard limit >= 1 else { throw ValidationError("`--limit` is 1 or more") }
+    guard limit >= 1 else { throw ValidationError("`--limit` must be 1 or more") }
   }
 
   func run() async throws {

@@ -167,11 +167,11 @@ import Testing
   ]
 
   static let attributes: [Broken] = [
-    Broken(text: up("preserve: ▶tagz"), message: "`tagz` is no attribute"),
-    Broken(text: up("preserve: [tags, ▶owner!]"), message: "`owner!` is no attribute"),
+    Broken(text: up("preserve: ▶tagz"), message: "`tagz` is not an attribute"),
+    Broken(text: up("preserve: [tags, ▶owner!]"), message: "`owner!` is not an attribute"),
     Broken(text: up("preserve: [tags, ▶tags!]"), message: "`tags` is there twice"),
     Broken(text: up("preserve: [tags, ▶none]"), message: "`none` stands with other words"),
-    Broken(text: up("preserve: ▶available!"), message: "`available!` is no attribute"),
+    Broken(text: up("preserve: ▶available!"), message: "`available!` is not an attribute"),
     Broken(text: up("preserve: ▶{ tags: true }"), message: "a list is wanted"),
     Broken(text: up("metadata: ▶[a]"), message: "a mapping is wanted"),
     Broken(text: up("metadata: { ▶\"a b\": c }"), message: "the metadata `a b` can't be sent"),
@@ -179,7 +179,7 @@ import Testing
     Broken(text: up("metadata: { a: b, ▶A: c }"), message: "`A` is in `metadata` twice"),
     Broken(text: up("metadata: { a: ▶\"${each.x}\" }"), message: "without `for_each`"),
     Broken(text: up("tags: { a: ▶{ b: c } }"), message: "text is wanted"),
-    Broken(text: up("storage_class: ▶\"\""), message: "is no storage class"),
+    Broken(text: up("storage_class: ▶\"\""), message: "is not a storage class"),
     Broken(
       text: "  - { id: a, upload: x, to: \"web:x\", ▶metadata: { a: b } }",
       message: "`metadata` is not taken by `http` destinations"),

@@ -146,7 +146,7 @@ struct InventoryTests {
     func message(_ change: @escaping ([(key: String, data: Data)]) throws -> Data) throws -> String {
       try plan(one: Self.row("media/a"), manifest: change).errors.map(\.message).joined(separator: "\n")
     }
-    #expect(try message { _ in Data("{".utf8) }.contains("no S3 Inventory"))
+    #expect(try message { _ in Data("{".utf8) }.contains("not an S3 Inventory"))
     #expect(try message { _ in Data("{}".utf8) }.contains("lacks `sourceBucket`"))
     #expect(
       try message { try manifest($0, format: "Parquet") }.contains("the format Parquet, and haul reads CSV"))

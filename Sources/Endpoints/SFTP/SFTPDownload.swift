@@ -39,7 +39,8 @@ package struct SFTPDownload: DirectDownload {
     case .file?, nil: nil
     case .folder?:
       Failure(.notFound, "\(url) is a folder: write `/` behind it to take what lies in it")
-    case .link?, .special?: Failure(.notFound, "\(url) is no file: it can't be read whole")
+    case .link?, .special?:
+      Failure(.notFound, "\(url) is a pipe, a device or a link, which can't be read as a file: leave it out")
     }
   }
 }

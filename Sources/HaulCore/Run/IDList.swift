@@ -58,7 +58,8 @@ struct IDList: Sendable {
       line += rest
       guard line.count <= Self.block else {
         throw End(
-          .noInput, "the list of `--only-from` has a line of more than \(Self.block) bytes: that is no id")
+          .noInput,
+          "the list of `--only-from` has a line of more than \(Self.block) bytes: write one id a line")
       }
     }
     try give(line[...], body)

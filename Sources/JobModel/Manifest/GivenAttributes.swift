@@ -69,7 +69,7 @@ package struct AttributeTemplate: Sendable, Hashable {
       name.isEmpty ? ValueFault("a tag has a name") : nil
     case .storageClass:
       HeaderSetting.isSafe(value: value) && !value.isEmpty
-        ? nil : ValueFault("`\(value)` is no storage class", hint: "like `STANDARD_IA`")
+        ? nil : ValueFault("`\(value)` is not a storage class", hint: "like `STANDARD_IA`")
     }
   }
 }

@@ -46,7 +46,7 @@ package struct PreserveRule: Sendable, Hashable {
       let words = Attribute.allCases.map(\.rawValue)
       let near = NearMiss.of(name, among: words + ["available", "none"])
       throw ValueFault(
-        "`\(word)` is no attribute",
+        "`\(word)` is not an attribute",
         hint: near.map { "did you mean `\($0)`?" }
           ?? "`available`, `none`, or a list of \(words.joined(separator: ", ")), each with `!` behind it where "
           + "its loss is to fail the transfer")

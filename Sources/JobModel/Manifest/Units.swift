@@ -21,7 +21,7 @@ package enum Units {
     guard let bytes = try? Self.size(size) else {
       throw ValueFault("`\(text)` is not a rate", hint: unitHint(size, behind: "/s") ?? form)
     }
-    guard bytes >= 1 else { throw ValueFault("a rate is at least 1 byte a second", hint: form) }
+    guard bytes >= 1 else { throw ValueFault("a rate must be at least 1 byte a second", hint: form) }
     return .bytesPerSecond(bytes)
   }
 
