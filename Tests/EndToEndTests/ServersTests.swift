@@ -93,7 +93,8 @@ struct ServersTests {
     #expect(run.state("wrong") == "failed RANGE_INVALID")
     #expect(run.state("loop") == "failed POLICY_DENIED")
     #expect(run.state("good") == "completed")
-    #expect(run.state("short").hasPrefix("paused retries") || run.state("short") == "completed")
+    // The last byte never comes.
+    #expect(run.state("short").hasPrefix("paused retries"))
     #expect(!bench.exists("a.bin") && !bench.exists("c.bin"))
   }
 
