@@ -42,4 +42,40 @@ struct SessionClockTests {
     clock.moved(to: 1016)
     #expect(!clock.isDue(1007))
   }
+
+  /// Seconds that a session has by its server's word and that it lived, those that a chunk had been sent for when it was gone,
+  /// and how many are sent at once, of four, in the session that follows.
+  @Test(
+    arguments: [
+      // Four share the line, and none arrives in time.
+      (5, 8, 8, 2), (nil, 8, 8, 2), (7200, 8, 8, 2), (-7200, 8, 8, 2),
+      // It was over for another reason: most of it was not this chunk's.
+      (8, 8, 4, 4), (nil, 100, 20, 4), (86_400, 3600, 60, 4),
+    ] as [(Double?, Double, Double, Int)])
+  func tooShort(_ life: Double?, _ lived: Double, _ seconds: Double, _ next: Int) {
+    var clock = SessionClock()
+    clock.opened(expiresAt: life.map { 1000 + $0 }, now: 1000)
+    #expect(clock.workers(of: 4) == 4)
+    // Its other chunks say the same of it.
+    for _ in 0..<3 { clock.lost(seconds: seconds, now: 1000 + lived) }
+    clock.opened(expiresAt: nil, now: 2000)
+    #expect(clock.workers(of: 4) == next)
+  }
+
+  @Test func downToOne() {
+    var clock = SessionClock()
+    var (workers, wants): ([Int], [Bool]) = ([], [])
+    func lose() {
+      clock.opened(expiresAt: 1005, now: 1000)
+      workers.append(clock.workers(of: 4))
+      clock.lost(seconds: 5, now: 1005)
+      wants.append(clock.wantsSmallerChunks)
+    }
+    for _ in 0..<5 { lose() }
+    #expect(workers == [4, 2, 1, 1, 1] && wants == [false, false, false, true, true])
+    // One that arrived says that they are small enough.
+    clock.sent(seconds: 3)
+    lose()
+    #expect(wants.last == false && clock.workers(of: 0) == 1)
+  }
 }

@@ -92,7 +92,7 @@ struct UploadMachineTests {
     case .forget(let reason): "forget \(reason)"
     case .settle, .check, .sendWhole, .requireProof, .judgeReceipts, .prepareToClose, .close, .prove,
       .compare,
-      .wait, .reopen, .shrinkChunks, .save, .warn, .abandon:
+      .wait, .reopen, .shrinkChunks, .halveChunks, .save, .warn, .abandon:
       String("\(action)".prefix { $0 != "(" })
     }
   }
@@ -377,6 +377,32 @@ struct UploadMachineTests {
     let new = ["forget sessionGone", "held nothing", "create from none after 1"]
     #expect(Run(asked + [.told(nil)]).actions == new)
     #expect(Run(lost + [Self.pass(), Self.failed(Self.gone)]).actions == new)
+  }
+
+  /// Chunks that share a slow line take longer than the session lives: fewer are sent at once, and at last smaller ones.
+  @Test func sessionsThatAreTooShort() {
+    let again: [UploadMachine.Event] = [
+      .lost(seconds: 8), Self.failed(Self.gone), .done, Self.pass(), .opened(Self.other, isReplayed: false),
+      Self.holds(),
+    ]
+    var run = Run(attempts: 8, Self.sending)
+    #expect(run.actions.last == "send in s by 2")
+    run.tell(again, at: 1008)
+    #expect(run.actions.last == "send in n by 1")
+    run.tell(again, at: 1016)
+    #expect(run.actions.last == "send in n by 1")
+    run.tell([again[0], again[1]], at: 1024)
+    #expect(run.actions == ["warn", "go on with none", "halveChunks", "wait"])
+    run.tell(Array(again.dropFirst(2)), at: 1024)
+    #expect(run.actions.last == "send in n by 1")
+    // What it holds already is worth more than chunks that would fit better.
+    run.tell([.held(Self.chunk(0)), again[0], again[1]], at: 1032)
+    #expect(run.actions == ["warn", "go on with none", "wait"])
+    // Where the session is gone before most of its life has passed in a chunk's request, nothing is learnt.
+    run = Run(attempts: 8, Self.sending)
+    let early: [UploadMachine.Event] = [.lost(seconds: 3)]
+    run.tell(early + Array(again.dropFirst()), at: 1008)
+    #expect(run.actions.last == "send in n by 2")
   }
 
   @Test func sessionsAreLostOnlySoOften() {

@@ -41,6 +41,8 @@ struct ChunkSender {
     sending.sent = 0
     let (chunk, body) = try await prepare(sending.chunk)
     if source.abilities.order == .byOffset { noteBeginning(of: chunk) }
+    let clock = scope.context.client.clock
+    let began = clock.now()
     do {
       let told = try await sink.put(chunk, body, session: session, source: source.request, coming: coming)
       // Whatever is found of it from here on: what stands there is the job's own.
@@ -64,6 +66,9 @@ struct ChunkSender {
     } catch {
       sending.sent = body.sent
       scope.live.add(-body.sent)
+      if let failure = error as? Failure, failure.class == .sessionGone, failure.isGoneThere {
+        tell(.lost(seconds: clock.now() - began))
+      }
       // Nothing will look at what of it may have arrived.
       if error is CancellationError { record.note(.discarded(body.sent)) }
       throw error

@@ -151,11 +151,19 @@ final class SendingSource {
     return chunk
   }
 
-  /// Chunks a quarter as large, as far as the protocol takes them.
+  /// Chunks a quarter as large after damage.
   func shrinkChunks() {
-    let smaller = abilities.chunkSize(wanted: max(65_536, request.chunkSize / 4), of: request.size)
-    request.chunkSize = min(request.chunkSize, smaller)
+    divideChunks(by: 4)
     scope.record.note(.chunked(request.chunkSize))
+  }
+
+  /// Chunks half as large: a session does not live as long as one of them takes.
+  func halveChunks() { divideChunks(by: 2) }
+
+  /// Smaller chunks, as far as the protocol takes them.
+  private func divideChunks(by divisor: Int64) {
+    let smaller = abilities.chunkSize(wanted: max(65_536, request.chunkSize / divisor), of: request.size)
+    request.chunkSize = min(request.chunkSize, smaller)
   }
 
   /// No larger chunks from now on: a server takes none.

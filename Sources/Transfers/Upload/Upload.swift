@@ -286,6 +286,7 @@ actor Upload {
       try await source.reopen()
       return .done
     case .shrinkChunks: source.shrinkChunks()
+    case .halveChunks: source.halveChunks()
     case .note(let event): record.note(event)
     case .save: record.save()
     case .drop(let lost): drop(lost)

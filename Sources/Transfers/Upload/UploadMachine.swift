@@ -88,6 +88,8 @@ struct UploadMachine {
     case held(ChunkRecord)
     /// A chunk needs no more requests; it took so long. Nil where it has failed for good.
     case sent(chunk: Int, seconds: Double?)
+    /// The session was gone when a chunk's request had taken so long.
+    case lost(seconds: Double)
     case expires(at: Double)
     case refuted([ChunkRecord])
     /// What the session does not hold as it was sent; nil where it can't be told chunk by chunk.
@@ -119,6 +121,7 @@ struct UploadMachine {
     case wait(Failure, lost: Int)
     case reopen
     case shrinkChunks
+    case halveChunks
     case note(ProgressEvent)
     case save
     case drop([ChunkRecord])
@@ -182,6 +185,9 @@ struct UploadMachine {
       sending.chunks.end(chunk)
       phase = .sending(sending)
       if let seconds { clock.sent(seconds: seconds) }
+      return []
+    case .lost(let seconds):
+      if case .sending = phase { clock.lost(seconds: seconds, now: now) }
       return []
     case .expires(let time):
       clock.moved(to: time)
@@ -346,6 +352,7 @@ struct UploadMachine {
     let missing = held.missing(layout, emptyFile: abilities.emptyFile)
     let laidOut = ProgressEvent.laidOut(
       chunks: max(layout.count, abilities.emptyFile == .oneEmptyChunk ? 1 : 0))
+    let workers = clock.workers(of: abilities.isParallel ? min(limits.chunksInFlight, missing.count) : 1)
     let next =
       if missing.isEmpty {
         go(.judging(session, round), .judgeReceipts)
@@ -354,8 +361,7 @@ struct UploadMachine {
       } else {
         go(
           .sending(Sending(session: session, round: round, chunks: ChunkQueue(missing))),
-          .send(
-            session, workers: abilities.isParallel ? max(1, min(limits.chunksInFlight, missing.count)) : 1))
+          .send(session, workers: workers))
       }
     return [.note(laidOut), .save] + next
   }
@@ -483,6 +489,8 @@ struct UploadMachine {
     if !isDamaged, failure.isGoneThere, abilities.renewsSessions {
       lost = session
       actions.append(.note(.session(nil)))
+      // Chunks of another size can't be what a session holds already.
+      if clock.wantsSmallerChunks, held.isEmpty { actions.append(.halveChunks) }
     } else {
       // One that the server knows and will not have takes room there until it is ended.
       if !failure.isGoneThere { actions.append(.abandon) }
