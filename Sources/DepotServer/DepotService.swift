@@ -26,7 +26,7 @@ final class DepotService: Sendable {
     // Digests of big files take long; they must not keep reads and writes waiting.
     digestPool = BlockingPool(threads: 2)
     let objects = ObjectStore(folder: root.stateFolder + "/objects")
-    objects.removeUnfinished()
+    objects.removeUnfinished(sessions: root.stateFolder + "/sessions")
     let digests = DigestCache(folder: root.stateFolder, pool: digestPool)
     files = FilesEndpoint(root: root, objects: objects, digests: digests, pool: pool)
     sessions = SessionsEndpoint(

@@ -18,8 +18,16 @@ struct ObjectStore: Sendable {
 
   func folder(of id: String) -> String { folder + "/" + id }
 
-  /// Removes what a kill in the middle of a finalize left; a repeated finalize makes it anew.
-  func removeUnfinished() {
+  /// Removes what a kill in the middle of a finalize left, described or not; a repeated finalize makes it anew.
+  ///
+  /// - Parameter sessions: the folder of all sessions. Nobody was given the id of what an unfinished one made.
+  func removeUnfinished(sessions: String) {
+    for id in Disk.list(sessions) {
+      guard let record = SessionRecord.load(from: sessions + "/" + id), record.finishedSha256 == nil,
+        Self.isID(record.remoteFileId)
+      else { continue }
+      Disk.removeFolder(folder(of: record.remoteFileId))
+    }
     for id in Disk.list(folder) where Disk.read(folder(of: id) + "/meta.json") == nil {
       Disk.removeFolder(folder(of: id))
     }

@@ -14,8 +14,16 @@ struct Publisher: Sendable {
   func publish(_ session: UploadSession, _ digest: [UInt8]) async throws -> SessionRecord {
     try await pool.run {
       let record = session.record
-      let identity = try self.store(session, record, digest)
-      try self.land(record)
+      let identity: FileIdentity
+      do {
+        identity = try self.store(session, record)
+        try self.land(record)
+        try self.describe(record, digest)
+      } catch {
+        // Nobody was given its id, and another finalize makes it anew.
+        Disk.removeFolder(self.objects.folder(of: record.remoteFileId))
+        throw error
+      }
       let finished = try session.state.withLock { state in
         state.record.finishedSha256 = Hex.encode(digest)
         try state.record.save(in: session.folder)
@@ -28,9 +36,7 @@ struct Publisher: Sendable {
   }
 
   /// Syncs the data and gives it its id.
-  private func store(_ session: UploadSession, _ record: SessionRecord, _ digest: [UInt8]) throws
-    -> FileIdentity
-  {
+  private func store(_ session: UploadSession, _ record: SessionRecord) throws -> FileIdentity {
     let descriptor = open(session.dataFile, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError("open \(session.dataFile)") }
     defer { close(descriptor) }
@@ -45,12 +51,18 @@ struct Publisher: Sendable {
     guard link(session.dataFile, folder + "/data") == 0 || errno == EEXIST else {
       throw SystemError("link \(folder)/data")
     }
+    Disk.sync(folder: folder)
+    Disk.sync(folder: objects.folder)
+    return identity
+  }
+
+  /// From here on the object is served: it has its name.
+  private func describe(_ record: SessionRecord, _ digest: [UInt8]) throws {
+    let folder = objects.folder(of: record.remoteFileId)
     let meta = ObjectStore.Meta(
       fileName: record.fileName, size: record.fileSize, sha256: Hex.encode(digest), mimeType: record.mimeType)
     try Disk.replace(folder + "/meta.json", with: Array(try JSONEncoder().encode(meta)))
     Disk.sync(folder: folder)
-    Disk.sync(folder: objects.folder)
-    return identity
   }
 
   /// Puts the object under its name: a second link, renamed over whatever has the name.

@@ -142,6 +142,25 @@ import Testing
     }
   }
 
+  /// Where a kill has come before the session's record, and the client deletes the session in place of another finalize.
+  @Test func whatNobodyWasGivenTheIDOf() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", [], chunk: 1)
+      let folder = fixture.root + "/.depot/sessions/" + id
+      let open = SessionRecord.load(from: folder)
+      #expect(try await fixture.finalize(id)?.status == 200)
+      await fixture.depot.stop(grace: .zero)
+      try open?.save(in: folder)
+      var options = DepotOptions(root: fixture.root)
+      options.port = 0
+      try await Fixture.restart(options) { (again) async throws in
+        #expect(try await again.client.send("DELETE", "/uploads/sessions/\(id)")?.status == 204)
+        #expect(Disk.list(fixture.root + "/.depot/objects") == [])
+        #expect(again.read("a") == [], "it has its name")
+      }
+    }
+  }
+
   @Test func supersededLeaseWritesNothing() throws {
     Fixture.write("/tmp/depot-lease-\(getpid())", [0, 0])
     defer { unlink("/tmp/depot-lease-\(getpid())") }

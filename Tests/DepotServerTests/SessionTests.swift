@@ -152,6 +152,8 @@ import Testing
         let id = try await fixture.create(name, [], chunk: 1)
         let reply = try await fixture.finalize(id)
         #expect(reply?.status == 409 && reply?.field("code") == "NAME_CONFLICT", "\(name)")
+        #expect(
+          Disk.list(fixture.root + "/.depot/objects") == [], "\(name): its bytes are the session's alone")
       }
     }
   }

@@ -209,6 +209,7 @@ struct SessionRequestTests {
       (404, #"{"code":"X"}"#, .sessionExpired, true),
       (409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#, .integrityMismatch, false),
       (422, #"{"code":"INTEGRITY_MISMATCH","expected":"e","actual":"f"}"#, .integrityMismatch, false),
+      (409, #"{"code":"NAME_CONFLICT"}"#, .permissionDenied, false),
       (413, #"{"maxChunkSize":4}"#, .protocolViolation, false), (400, "", .protocolViolation, false),
       (401, "", .unauthorized, false), (403, "", .forbidden, false), (429, "", .rateLimited, false),
       (500, "", .serverError, false), (507, "", .serverError, false),

@@ -220,6 +220,8 @@ package struct SessionUpload: UploadProtocol {
       failure.code = .integrityMismatch
       let missing = problem?.members["missing"].array?.compactMap { $0.int64.map(String.init) } ?? []
       failure.actual = "missing: \(missing.prefix(20).joined(separator: ","))"
+    // depot's own word: a folder has the name.
+    case (409, "NAME_CONFLICT"): failure.code = .permissionDenied
     case (413, _): failure.code = .protocolViolation
     default: break
     }
