@@ -114,7 +114,8 @@ final class SessionStore: Sendable {
       let now = HTTPDate.now
       guard now != table.lastSweep else { return [] }
       table.lastSweep = now
-      let expired = table.sessions.values.filter { $0.id != kept && $0.record.isExpired }
+      // One that is being finished is to become a file.
+      let expired = table.sessions.values.filter { $0.id != kept && $0.record.isExpired && !$0.isFinishing }
       return expired.compactMap { table.remove($0.id) }
     }
     for session in expired { session.remove() }

@@ -33,6 +33,8 @@ struct SessionsEndpoint: Sendable {
     try Methods.require(call.method, [.get, .head, .delete])
     let session = try await find(id, call)
     if call.method == .delete {
+      // What is being finished is to become a file, or to be refused, first.
+      if let finishing = session.state.withLock({ $0.finishing }) { await finishing.value }
       try await pool.run { [store] in store.remove(id) }
       return Answer(.noContent)
     }

@@ -161,6 +161,32 @@ import Testing
     }
   }
 
+  private func record(_ id: String) -> SessionRecord {
+    SessionRecord(
+      id: id, remoteFileId: "rf-" + id, fileName: id, fileSize: 1, mimeType: "text/plain", chunkSize: 1,
+      expiresAt: HTTPDate.now + 3600)
+  }
+
+  /// A create removes sessions that are over, but for one that is becoming a file.
+  @Test func aSessionThatEndsWhileItIsFinished() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let folder = fixture.root + "/apart"
+      mkdir(folder, 0o700)
+      let store = SessionStore(folder: folder, pool: BlockingPool(threads: 1))
+      let (finished, _) = try store.create(record("finished"), resumeFrom: nil)
+      let (idle, _) = try store.create(record("idle"), resumeFrom: nil)
+      let finishing = Task<Void, Never> {}
+      finished.state.withLock { ($0.record.expiresAt, $0.finishing) = (0, finishing) }
+      idle.state.withLock { $0.record.expiresAt = 0 }
+      var count = 0
+      while access(idle.folder, F_OK) == 0 {
+        count += 1
+        _ = try store.create(record("\(count)"), resumeFrom: nil)
+      }
+      #expect(access(finished.folder, F_OK) == 0)
+    }
+  }
+
   @Test func supersededLeaseWritesNothing() throws {
     Fixture.write("/tmp/depot-lease-\(getpid())", [0, 0])
     defer { unlink("/tmp/depot-lease-\(getpid())") }
