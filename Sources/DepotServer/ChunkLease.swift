@@ -8,7 +8,8 @@ import HTTPTypes
 final class ChunkLease: Sendable {
   let index: Int
   private let descriptor: Int32
-  private let isSuperseded = Locked(false)
+  /// Why nothing more is written; nil as long as it may be.
+  private let ending = Locked<Problem?>(nil)
 
   init(index: Int, dataFile: String) throws {
     self.index = index
@@ -20,18 +21,22 @@ final class ChunkLease: Sendable {
     close(descriptor)
   }
 
-  /// Blocks while it writes. Fails where the lease was superseded.
+  /// Blocks while it writes. Fails where the lease has ended.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
-    try isSuperseded.withLock { isSuperseded in
-      if isSuperseded { throw Self.superseded(index) }
+    try ending.withLock { ending in
+      if let ending { throw ending }
       try Disk.writeAll(descriptor, bytes, at: offset)
     }
   }
 
   /// Returns once no write is under way; none follows.
-  func supersede() {
-    isSuperseded.withLock { $0 = true }
+  ///
+  /// - Parameter why: what its request is answered.
+  func end(_ why: Problem) {
+    ending.withLock { $0 = $0 ?? why }
   }
+
+  func supersede() { end(Self.superseded(index)) }
 
   static func superseded(_ index: Int) -> Problem {
     var problem = Problem(

@@ -95,9 +95,7 @@ struct SessionsEndpoint: Sendable {
   }
 
   private func find(_ id: String, _ call: Call) async throws -> UploadSession {
-    if call.faults[\.expire] == true {
-      throw Problem(410, "SESSION_EXPIRED", "the session has ended; create a new one")
-    }
+    if call.faults[\.expire] == true { throw UploadSession.over }
     if call.faults[\.forget] == "session" { try await pool.run { [store] in store.remove(id) } }
     let session = try store.find(id)
     if call.faults[\.forget] == "chunks" {

@@ -13,7 +13,7 @@ extension UploadSession {
       else { return nil }
       state.record.replacedBy = record.id
       // Nothing may write into the file that the new session is about to own.
-      for lease in state.leases.values { lease.supersede() }
+      for lease in state.leases.values { lease.end(Self.over) }
       state.leases = [:]
       return state.chunks
     }

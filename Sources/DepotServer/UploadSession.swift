@@ -61,9 +61,11 @@ final class UploadSession: Sendable {
 
   private static func requireLive(_ state: State) throws {
     if state.isGone || state.record.replacedBy != nil || state.record.isExpired {
-      throw Problem(410, "SESSION_EXPIRED", "the session has ended; create a new one")
+      throw over
     }
   }
+
+  static let over = Problem(410, "SESSION_EXPIRED", "the session has ended; create a new one")
 
   /// Begins a chunk. A request that was sending the same chunk loses its right to write.
   func begin(_ index: Int) throws -> Ticket {
@@ -100,7 +102,7 @@ final class UploadSession: Sendable {
   func remove() {
     state.withLock { state in
       state.isGone = true
-      for lease in state.leases.values { lease.supersede() }
+      for lease in state.leases.values { lease.end(Self.over) }
       state.leases = [:]
     }
     Disk.removeFolder(folder)

@@ -182,8 +182,30 @@ import Testing
       while access(idle.folder, F_OK) == 0 {
         count += 1
         _ = try store.create(record("\(count)"), resumeFrom: nil)
+        try await Task.sleep(for: .milliseconds(20))
       }
       #expect(access(finished.folder, F_OK) == 0)
+    }
+  }
+
+  /// Nobody else sent that chunk.
+  @Test func aChunkUnderWayWhenItsSessionEnds() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let pool = BlockingPool(threads: 1)
+      for isRenewed in [false, true] {
+        let path = fixture.root + "/apart-\(isRenewed)"
+        let session = try UploadSession.create(record("a"), folder: path, pool: pool)
+        guard case .write(let lease) = try session.begin(0) else { throw Problem.notFound }
+        if isRenewed {
+          _ = try session.handOver(to: record("a"), folder: path + "-new", pool: pool)
+        } else {
+          session.remove()
+        }
+        let problem = #expect(throws: Problem.self) {
+          try [7].withUnsafeBytes { try lease.write(UnsafeRawBufferPointer(rebasing: $0[..<1]), at: 0) }
+        }
+        #expect(problem?.status == 410 && problem?.code == "SESSION_EXPIRED", "renewed: \(isRenewed)")
+      }
     }
   }
 
