@@ -72,19 +72,24 @@ struct Publisher: Sendable {
     }
     let folder = try makeFolders(path, record.fileName)
     defer { close(folder) }
-    let temporary = ".depot-\(record.remoteFileId).tmp"
+    // Beside the object, where a kill leaves nothing that is served and the next start finds it.
+    let named = objects.folder(of: record.remoteFileId) + "/named"
     let data = objects.folder(of: record.remoteFileId) + "/data"
+    unlink(named)
+    guard link(data, named) == 0 else { throw SystemError("link \(data)") }
+    // rename(2) does nothing where both names are the same file already, and then leaves this one.
+    defer { unlink(named) }
+    guard renameat(AT_FDCWD, named, folder, path.name) != 0 else {
+      fsync(folder)
+      return
+    }
+    guard errno == EXDEV else { throw renameFault(record.fileName) }
+    // A folder on another file system.
+    let temporary = ".depot-\(record.remoteFileId).tmp"
     unlinkat(folder, temporary, 0)
-    if linkat(AT_FDCWD, data, folder, temporary, 0) != 0 {
-      guard errno == EXDEV || errno == EPERM || errno == EMLINK else { throw SystemError("link \(data)") }
-      try copy(data, to: folder, temporary)
-    }
-    // rename(2) does nothing where both names are the same file already, and then leaves the temporary one.
     defer { unlinkat(folder, temporary, 0) }
-    guard renameat(folder, temporary, folder, path.name) == 0 else {
-      if errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST { throw nameTaken(record.fileName) }
-      throw SystemError("rename the upload to \(record.fileName)")
-    }
+    try copy(data, to: folder, temporary)
+    guard renameat(folder, temporary, folder, path.name) == 0 else { throw renameFault(record.fileName) }
     fsync(folder)
   }
 
@@ -101,6 +106,12 @@ struct Publisher: Sendable {
       folder = next
     }
     return folder
+  }
+
+  /// By `errno`.
+  private func renameFault(_ name: String) -> any Error {
+    if errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST { return nameTaken(name) }
+    return SystemError("rename the upload to \(name)")
   }
 
   private func nameTaken(_ name: String) -> Problem {

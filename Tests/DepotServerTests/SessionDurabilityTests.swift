@@ -161,6 +161,23 @@ import Testing
     }
   }
 
+  /// No other name is there for a moment, which a kill would leave there and have served.
+  @Test func onlyItsOwnNameAppears() async throws {
+    try await Fixture.run { (fixture) async throws in
+      mkdir(fixture.root + "/sub", 0o755)
+      let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+      defer { close(watch) }
+      #expect(inotify_add_watch(watch, fixture.root + "/sub", UInt32(IN_CREATE)) >= 0)
+      let id = try await fixture.create("sub/a", [], chunk: 1)
+      #expect(try await fixture.finalize(id)?.status == 200)
+      #expect(Disk.list(fixture.root + "/sub") == ["a"])
+      var event = [UInt8](repeating: 0, count: 4096)
+      let count = read(watch, &event, event.count)
+      #expect(count < 0, "something was made there, and not moved there whole")
+      #expect(Disk.list(fixture.root + "/.depot/objects").count == 1)
+    }
+  }
+
   private func record(_ id: String) -> SessionRecord {
     SessionRecord(
       id: id, remoteFileId: "rf-" + id, fileName: id, fileSize: 1, mimeType: "text/plain", chunkSize: 1,
