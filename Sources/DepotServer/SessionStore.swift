@@ -26,6 +26,8 @@ final class SessionStore: Sendable {
       let old = session.record
       guard old.fileName == record.fileName, old.fileSize == record.fileSize,
         old.chunkSize == record.chunkSize,
+        // Its finalize checks its own promise.
+        record.fileHashSha256 == nil || old.fileHashSha256 == record.fileHashSha256,
         old.finishedSha256 == nil, (try? session.requireLive()) != nil
       else { return nil }
       return session

@@ -4,12 +4,13 @@ import Testing
 
 /// A create that is repeated under its key, as its answer was lost or its client killed, opens no second session.
 @Suite struct IdempotencyTests {
-  private func create(_ fixture: Fixture, size: Int = 300, chunk: Int = 100, key: String?) async throws
-    -> Reply?
-  {
-    try await fixture.client.send(
+  private func create(
+    _ fixture: Fixture, size: Int = 300, chunk: Int = 100, hash: String? = nil, key: String?
+  ) async throws -> Reply? {
+    let promise = hash.map { ",\"fileHashSha256\":\"\($0)\"" } ?? ""
+    return try await fixture.client.send(
       "POST", "/uploads/sessions", key.map { ["Idempotency-Key": $0] } ?? [:],
-      body: Array("{\"fileName\":\"a\",\"fileSize\":\(size),\"chunkSize\":\(chunk)}".utf8))
+      body: Array("{\"fileName\":\"a\",\"fileSize\":\(size),\"chunkSize\":\(chunk)\(promise)}".utf8))
   }
 
   @Test func repeatedCreate() async throws {
@@ -27,6 +28,24 @@ import Testing
         let other = try await create(fixture, size: size, key: key)
         #expect(other?.status == 201 && other?.field("sessionId") != id, "\(size) \(key ?? "no key")")
       }
+    }
+  }
+
+  /// A session checks what it was promised: a request that promises something else is another one.
+  @Test func anotherDigest() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let hash = Fixture.sha256([1])
+      var ids: Set<String> = []
+      for promised in [nil, hash, Fixture.sha256([2])] {
+        let reply = try await create(fixture, hash: promised, key: "\"k\"")
+        #expect(reply?.status == 201)
+        ids.insert(reply?.field("sessionId") ?? "")
+      }
+      #expect(ids.count == 3)
+      #expect(
+        try await create(fixture, hash: Fixture.sha256([2]).uppercased(), key: "\"k\"")?.status == 200)
+      #expect(
+        try await create(fixture, key: "\"k\"")?.status == 200, "who promises nothing asks for what is there")
     }
   }
 

@@ -30,7 +30,8 @@ struct UploadStepsTests {
       return server.response(sent)
     }
     context.withLock { $0 = bench.context }
-    let opening = SessionOpening(scope: bench.scope, source: try bench.sending())
+    let source = try bench.sending()
+    let opening = SessionOpening(scope: bench.scope, source: source)
     let (session, isReplayed) = try await opening.open(renewing: nil, lost: 0)
     #expect(session.id == "s1" && !isReplayed && intended.withLock { $0 } == [1])
     #expect(bench.record.progress.session == session && bench.record.progress.sessionState == .open)
@@ -42,6 +43,10 @@ struct UploadStepsTests {
     _ = try await opening.open(renewing: session, lost: 1)
     let keys = bench.transport.sent.map { $0.headers["Idempotency-Key"] }
     #expect(keys.count == 3 && keys[0] != nil && keys[0] != keys[1] && keys[2] == nil)
+    // And one that is promised another digest.
+    source.recorded = [.sha256: "d"]
+    _ = try await opening.open(renewing: nil, lost: 0)
+    #expect(bench.transport.sent.last?.headers["Idempotency-Key"] != keys[0])
     context.withLock { $0 = nil }
   }
 

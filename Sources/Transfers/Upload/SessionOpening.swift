@@ -132,7 +132,8 @@ struct SessionOpening {
     let request = source.request
     let facts = "\(request.size) \(source.file.recorded.mtime) \(request.fingerprint ?? "")"
     let count = "\(scope.record.progress.freshStarts) \(lost) \(request.chunkSize)"
-    let parts = [scope.context.run.id, scope.record.id, facts, count, try said() ?? ""]
+    let promise = request.digests[.sha256] ?? ""
+    let parts = [scope.context.run.id, scope.record.id, facts, count, try said() ?? "", promise]
     let text = parts.joined(separator: "\0")
     return String(try Digest.hex(of: Array(text.utf8), .sha256).prefix(32))
   }
