@@ -78,6 +78,35 @@ struct LostCloseTests {
     #expect(next.progress.verification.contains(Verification("md5-of-parts", .server, .match)))
   }
 
+  /// `keep` and `fail` ask for no more proof than `replace`: nothing is read back.
+  @Test(arguments: [ExistsRule.keep, .fail]) func underAnyRule(_ rule: ExistsRule) async throws {
+    func rig() throws -> Rig {
+      let rig = try Rig(.upload, chunkSize: 5 << 20) {
+        $0.ifExists = rule
+        $0.policy.chunksInFlight = 1
+      }
+      try rig.write("src", content)
+      return rig
+    }
+    let (one, other) = (try rig(), try rig())
+    let first = Mutex(Store())
+    let whole = try await one.run(from: "src", to: "store:a.bin") { sent in
+      first.withLock { $0.response(sent) }
+    }
+    let closing = try #require(whole.sent.last { $0.method == "POST" })
+    let store = Mutex(Store())
+    let response: @Sendable (Sent) -> Reply = { sent in store.withLock { $0.response(sent) } }
+    let killed = try await other.run(
+      from: "src", to: "store:a.bin", stopAt: closing.number, response: response)
+    #expect(killed.progress.sessionState == .finalizing && killed.progress.completedAt == nil)
+    #expect(store.withLock { $0.file } == content)
+    let next = try await other.run(from: "src", to: "store:a.bin", response: response)
+    #expect(next.state == .completed, "\(String(describing: next.progress.failure))")
+    #expect(!next.sent.contains { $0.method == "PUT" })
+    #expect(!next.sent.contains { $0.method == "GET" && ($0.url.query ?? "").isEmpty }, "it is not read back")
+    #expect(next.progress.verification.contains(Verification("md5-of-parts", .server, .match)))
+  }
+
   /// A part that only the store's list told of is on record like the others.
   @Test func aRegainedPartIsOnRecord() async throws {
     let rig = try Rig(.upload, chunkSize: 5 << 20) { $0.policy.chunksInFlight = 1 }

@@ -36,7 +36,12 @@ struct UploadSettling {
       return .mustMove
     }
     if source.request.mustBeNew, isIntended, let file = try await uploaded() { return .uploaded(file) }
-    if source.request.mustBeNew, let intended = WrittenObject(intendedIn: record.progress.remote),
+    // Of the same source, a session that was about to be closed is asked first: its parts may prove what stands there. What
+    // is known of a copy's bytes may be gone.
+    let isClosing =
+      source.copy == nil && record.progress.session != nil && record.progress.sessionState == .finalizing
+    if source.request.mustBeNew, !isClosing,
+      let intended = WrittenObject(intendedIn: record.progress.remote),
       let file = try await look.finds(intended)
     {
       // Killed so, and the source is another one by now, or everything was to begin anew.
