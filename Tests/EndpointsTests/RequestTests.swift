@@ -227,7 +227,7 @@ struct SessionRequestTests {
       case .failure(let missing) = session.finalized(
         response(409, #"{"code":"CHUNKS_MISSING","missing":[1,4]}"#))
     else { return }
-    #expect(missing.actual == "missing: 1,4")
+    #expect(missing.actual == "missing: 1,4" && missing.missingChunks == [1, 4])
   }
 
   @Test func holdings() throws {

@@ -446,6 +446,15 @@ struct UploadMachineTests {
     #expect(run.actions == ["drop [1]", "check"] && run.machine.held[10] == nil)
     run = Run(damaged + [.compared(lost: [], isIncomplete: true)])
     #expect(run.actions == ["drop []", "check"])
+    // Also what it lacked at the end, and says that it holds.
+    var lacking = Self.damaged
+    lacking.missingChunks = [1]
+    run = Run(Self.closing + [Self.failed(lacking), .compared(lost: [], isIncomplete: false)])
+    #expect(run.actions == ["drop []", "check"])
+    let all = HeldChunks([Self.chunk(0), Self.chunk(1), Self.chunk(2)])
+    run.tell([Self.pass(Self.session), Self.holds(0, 1, 2), .takenOver(all, expiresAt: nil)])
+    #expect(run.actions == ["requireProof", "drop [1]", "laidOut", "save", "send in s by 1"])
+    #expect(run.machine.nextChunk(at: 1000)?.index == 1)
     // Where that is nothing, or can't be told, all goes again, in smaller chunks.
     #expect(Run(damaged + [.compared(lost: [], isIncomplete: false)]).actions == ["drop []"] + smaller)
     #expect(Run(damaged + [.compared(lost: nil, isIncomplete: false)]).actions == smaller)

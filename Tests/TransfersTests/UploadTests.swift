@@ -245,6 +245,19 @@ struct UploadTests {
       })
     checkComplete(second, missing)
     #expect(puts(missing) == ["0", "1", "2", "3", "4", "5", "2"], "only what is missing goes again")
+    // What a server says that it lacks counts, though it says when it is asked that it holds all.
+    let (named, lagging) = (try self.rig { $0.policy.chunksInFlight = 1 }, FakeServer())
+    let asked = Mutex(0)
+    let again = try await run(named, lagging) { sent in
+      guard sent.path.hasSuffix("/finalize") else { return nil }
+      let count = asked.withLock { count in
+        count += 1
+        return count
+      }
+      return count == 1 ? .status(409, [:], #"{"code":"CHUNKS_MISSING","missing":[1]}"#) : nil
+    }
+    checkComplete(lagging, again)
+    #expect(puts(again) == ["0", "1", "2", "3", "4", "5", "1"])
     let (bad, third) = (try self.rig(), FakeServer())
     let failed = try await run(bad, third) { sent in
       sent.path.hasSuffix("/finalize") ? .status(422, [:], #"{"code":"INTEGRITY_MISMATCH"}"#) : nil

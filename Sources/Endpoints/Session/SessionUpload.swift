@@ -218,8 +218,10 @@ package struct SessionUpload: UploadProtocol {
     case (409, "CHUNK_CONFLICT"): failure.code = .chunkConflict
     case (409, "CHUNKS_MISSING"):
       failure.code = .integrityMismatch
-      let missing = problem?.members["missing"].array?.compactMap { $0.int64.map(String.init) } ?? []
-      failure.actual = "missing: \(missing.prefix(20).joined(separator: ","))"
+      let missing = problem?.members["missing"].array ?? []
+      failure.missingChunks = missing.compactMap { $0.int64.flatMap { Int(exactly: $0) } }
+      failure.actual =
+        "missing: \(failure.missingChunks.prefix(20).map(String.init).joined(separator: ","))"
     // depot's own word: a folder has the name.
     case (409, "NAME_CONFLICT"): failure.code = .permissionDenied
     case (413, _): failure.code = .protocolViolation

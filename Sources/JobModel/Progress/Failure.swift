@@ -13,6 +13,8 @@ package struct Failure: Error, Sendable, Hashable {
   package var isUnconnected = false
   /// The largest chunks, in bytes, that a server takes which refused a larger one.
   package var chunkLimit: Int64?
+  /// Indexes of the chunks that a server says it lacks.
+  package var missingChunks: [Int] = []
   /// The class that the failure's maker gave it, where the code does not say it.
   private var given: FailureClass?
 

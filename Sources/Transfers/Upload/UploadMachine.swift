@@ -153,6 +153,8 @@ struct UploadMachine {
   private var abilities = UploadAbilities(resumes: false, order: .any, emptyFile: .noChunks)
   private var clock = SessionClock()
   private var losses = SessionLosses()
+  /// Chunks that the server lacked at the end, whatever it says when it is asked what it holds.
+  private var missing: Set<Int> = []
   private var (repairs, freshStarts) = (0, 0)
 
   init(_ limits: Limits, place: String) {
@@ -176,7 +178,7 @@ struct UploadMachine {
       guard case .opening(.takingOver(let session)) = phase else { return confused() }
       self.held = held
       clock.opened(expiresAt: expiresAt ?? session.expiresAt, now: now)
-      return [.requireProof(session)] + sendMissing(session, .first, now)
+      return [.requireProof(session)] + dropMissing(session) + sendMissing(session, .first, now)
     case .held(let record):
       held.insert(record)
       return [.note(.held(contiguous: held.contiguous, chunks: wholeChunks))]
@@ -235,7 +237,7 @@ struct UploadMachine {
   private func create(_ old: RemoteSession?) -> Action { .create(renewing: old, lost: losses.count) }
 
   private mutating func openNew() -> [Action] {
-    held = HeldChunks()
+    (held, missing) = (HeldChunks(), [])
     return [.note(.onlyHeld(0))] + go(.opening(.new), create(nil))
   }
 
@@ -504,8 +506,20 @@ struct UploadMachine {
     guard case .repairing(let failure) = phase else { return confused() }
     held.remove(lost ?? [])
     let drops = lost.map { [Action.drop($0)] } ?? []
-    guard let lost, isIncomplete || !lost.isEmpty else { return drops + startSmaller(after: failure) }
+    missing = Set(failure.missingChunks)
+    guard let lost, isIncomplete || !lost.isEmpty || !missing.isEmpty else {
+      return drops + startSmaller(after: failure)
+    }
     return drops + go(.checking(lost: nil), .check)
+  }
+
+  /// What the server says that it holds, and lacked at the end.
+  private mutating func dropMissing(_ session: RemoteSession) -> [Action] {
+    guard !missing.isEmpty else { return [] }
+    let lost = held.sorted.filter { missing.contains(Int($0.offset / session.chunkSize)) }
+    missing = []
+    held.remove(lost)
+    return [.drop(lost)]
   }
 
   /// Everything once more, in smaller chunks.
