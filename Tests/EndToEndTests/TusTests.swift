@@ -188,6 +188,7 @@ struct TusTests {
     let (_, fake, refused) = try await run([#""extensions": ["creation"]"#], transfer: strict)
     #expect(refused.state("one") == "failed DIGEST_UNAVAILABLE")
     #expect(fake.count("PATCH") == 0, "nothing is sent that can't be proved")
+    #expect(fake.count("POST") == 0, "nor is an upload left that can't be removed")
     let (other, _, back) = try await run(
       [#""extensions": ["creation"]"#],
       transfer: #"{ id: one, upload: up.bin, to: "tus:up.bin", verify: readback }"#)

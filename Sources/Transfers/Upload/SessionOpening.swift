@@ -61,6 +61,9 @@ struct SessionOpening {
     source.request.digests = source.known
     source.request.key = isFoundAgain ? try key(lost) : nil
     let facts = try await scope.sink.prepare(source.request)
+    // Not every server lets what was opened be removed.
+    try scope.requireProof(
+      in: RemoteSession(id: "", chunkSize: source.request.chunkSize, facts: facts))
     var intent = try await intents.intend(source.request)
     let retries = requester.tally.retries
     let wanted = source.request.chunkSize

@@ -248,13 +248,7 @@ actor Upload {
       return .told(try await scope.sink.holdings(of: session, source: source.request))
     case .takeOver(let holdings, let session):
       return .takenOver(try await takeover.held(holdings, session), expiresAt: holdings?.expiresAt)
-    case .requireProof(let session):
-      // Said before the bytes are sent, where `verify: required` could not be met behind them.
-      guard scope.settings.verify != .required || scope.traits.provesUpload(in: session) else {
-        throw Failure(
-          .digestUnavailable,
-          "\(scope.sink.place) neither checks nor gives a digest of what is uploaded to it")
-      }
+    case .requireProof(let session): try scope.requireProof(in: session)
     case .send(let session, let workers):
       source.copy?.willSend(besides: machine.held) { [self] in machine.held.sorted }
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -29,6 +29,13 @@ struct UploadScope {
     }
   }
 
+  /// - Throws: `DIGEST_UNAVAILABLE` where `verify: required` could not be met behind what is sent in this session.
+  func requireProof(in session: RemoteSession) throws(Failure) {
+    guard settings.verify == .required, !traits.provesUpload(in: session) else { return }
+    throw Failure(
+      .digestUnavailable, "\(sink.place) neither checks nor gives a digest of what is uploaded to it")
+  }
+
   /// Bytes went over the network, or did not after all.
   func count(_ bytes: Int) {
     record.note(.moved(Int64(bytes)))
