@@ -45,6 +45,7 @@ package enum ControlApplier {
       last = next
     }
     try await context.run.writer.barrier()
+    try StaleSnapshots.clear(context)
     if case .retry = control.event {
       try context.run.ledger.forgetRests()
       if changed > 0 { try context.run.ledger.requeueSkippedForNeeds() }

@@ -49,6 +49,7 @@ package enum Orphans {
       }
     }
     try await context.run.writer.barrier()
+    if remove { try StaleSnapshots.clear(context) }
     return found
   }
 

@@ -54,7 +54,9 @@ package struct RunContext: Sendable {
   func partTag(_ seq: Int64) -> String { PartName.tag(seq, key: ledger.partKey) }
 
   /// Eight hex digits of job and transfer: names snapshots, and once named part files.
-  package func tag(_ id: String) -> String {
+  package func tag(_ id: String) -> String { Self.tag(id, of: job) }
+
+  static func tag(_ id: String, of job: String) -> String {
     // FNV-1a (draft-eastlake-fnv): spread, not secrecy.
     var hash: UInt32 = 2_166_136_261
     for byte in (job + "\0" + id).utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }

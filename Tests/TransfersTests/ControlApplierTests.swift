@@ -57,6 +57,22 @@ struct ControlApplierTests {
     #expect((progress.digests == [.sha256: "d"]) == isKept && (progress.discarded == 0) == isKept)
   }
 
+  /// The copy of its source has that one's size.
+  @Test func aCopyGoesWithItsSession() async throws {
+    let bench = try PlanBench(
+      [.init(id: "a", from: "a", to: "api:k"), .init(id: "b", from: "b", to: "api:l")]
+    ) { _ in .status(204) }
+    try bench.makeFolder("snapshots")
+    for (seq, id) in [(1, "a"), (2, "b")] as [(Int64, String)] {
+      try await bench.alter(seq, .paused(.retries)) { $0.session = RemoteSession(id: id, chunkSize: 5) }
+      try bench.write("snapshots/" + bench.context.run.tag(id), [1])
+    }
+    #expect(
+      try await ControlApplier.applyAtRest(Control(.cancel, ids: ["a"]), context: bench.maintenance) == 1)
+    #expect(!bench.exists("snapshots/" + bench.context.run.tag("a")))
+    #expect(bench.exists("snapshots/" + bench.context.run.tag("b")))
+  }
+
   @Test func onlyThoseThatAreMeant() async throws {
     let bench = try PlanBench(["a1", "a2", "b"].map { .init(id: $0, to: "out/\($0)") })
     #expect(try await ControlApplier.applyAtRest(.init(.pause, ids: ["a*"]), context: bench.maintenance) == 2)

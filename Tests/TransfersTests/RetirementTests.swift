@@ -129,6 +129,12 @@ struct RetirementTests {
     try StaleSnapshots.clear(bench.maintenance)
     #expect(bench.exists("snapshots/" + run.tag("a")) && !bench.exists("snapshots/" + run.tag("b")))
     #expect(!bench.exists("snapshots/stranger"))
+    // `gc` removes what an ended one left.
+    try await bench.alter(1) { $0.session = nil }
+    for removes in [false, true] {
+      _ = try await Orphans.clear(bench.maintenance, remove: removes)
+      #expect(bench.exists("snapshots/" + run.tag("a")) == !removes)
+    }
   }
 
   @Test func changedSourcesAreNamed() async throws {
@@ -143,6 +149,12 @@ struct RetirementTests {
     }
     try bench.write("b", [3, 4, 5])
     try bench.remove("c")
-    #expect(try ChangedSources.ids(bench.ledger, folder: bench.context.local.folder) == ["b"])
+    let copies = SnapshotFolder(bench.path, job: bench.context.run.job)
+    #expect(try ChangedSources.ids(bench.ledger, folder: bench.context.local.folder, copies: copies) == ["b"])
+    // It was opened of its copy, whatever is asked for now.
+    try bench.makeFolder("snapshots")
+    try bench.write("snapshots/" + bench.context.run.tag("b"), [1, 2])
+    #expect(
+      try ChangedSources.ids(bench.ledger, folder: bench.context.local.folder, copies: copies) == [])
   }
 }

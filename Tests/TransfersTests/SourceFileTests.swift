@@ -77,6 +77,20 @@ struct SourceFileTests {
     #expect(!FileManager.default.fileExists(atPath: source.file.path))
   }
 
+  /// A session that was opened of a copy goes on with it, and the copy goes with its end, where none is asked for any more.
+  @Test func aCopyOutlivesItsRule() async throws {
+    let bench = try UploadBench(source: pattern(1000))
+    let folder = bench.path + "/snapshots"
+    let copy = folder + "/" + bench.context.run.tag("t")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(pattern(7)).write(to: URL(fileURLWithPath: copy))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).file.path == bench.source)
+    bench.record.note(.session(.init(id: "s", chunkSize: 1)))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).facts.size == 7)
+    await SourceFile.dropCopy(of: bench.record)
+    #expect(!FileManager.default.fileExists(atPath: copy))
+  }
+
   @Test func whatMayNotBeSentIsNotCopied() async throws {
     let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
     bench.record.note(.source(try OpenFile.reading(bench.source).facts()))

@@ -177,7 +177,9 @@ struct RunSession {
         "\(compiled.missingCount) local \(noun) missing: \(Self.named(compiled.missing, of: compiled.missingCount))"
       )
     }
-    let changed = try ChangedSources.ids(ledger, folder: try Folder.open(job.directory))
+    let changed = try ChangedSources.ids(
+      ledger, folder: try Folder.open(job.directory),
+      copies: SnapshotFolder(state.folder(job.name), job: job.name))
     if !changed.isEmpty {
       let noun = changed.count == 1 ? "source has" : "sources have"
       let names = Self.named(Array(changed.prefix(PlanCompiler.missingLimit)), of: changed.count)

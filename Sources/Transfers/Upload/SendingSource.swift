@@ -73,8 +73,8 @@ final class SendingSource {
   func localAttributes() throws -> ObjectAttributes {
     var attributes = ObjectAttributes()
     guard let local, let path = scope.record.transfer.source.localPath else { return attributes }
-    let original =
-      scope.settings.snapshot == .none ? nil : try? OpenFile.reading(scope.context.local.fullPath(path))
+    let full = scope.context.local.fullPath(path)
+    let original = local.file.path == full ? nil : try? OpenFile.reading(full)
     let status = try (original ?? local.file).status()
     attributes.mtime = FileFacts(status).mtime
     attributes.mode = UInt16(truncatingIfNeeded: status.st_mode & 0o7777)

@@ -37,9 +37,11 @@ struct SourceFile: SendingFile {
     -> SourceFile
   {
     let (progress, rule) = (record.progress, record.transfer.settings.snapshot)
-    guard rule != .none else { return try SourceFile(.reading(path)) }
-    let copy = copyPath(of: record)
+    let copies = copies(of: record)
+    let copy = copies.copy(of: record.id)
+    // Also where the manifest asks for none by now.
     if progress.session != nil, let kept = try? OpenFile.reading(copy) { return try SourceFile(kept) }
+    guard rule != .none else { return try SourceFile(.reading(path)) }
     let source = try OpenFile.reading(path)
     let original = try source.facts()
     if progress.completedAt != nil, let recorded = progress.source, original.size == recorded.size,
@@ -48,7 +50,7 @@ struct SourceFile: SendingFile {
       // Nothing may have to be sent: no copy is made before that is known to be otherwise.
       return try SourceFile(source)
     }
-    mkdir("\(record.context.local.stateFolder)/snapshots", 0o700)
+    copies.make()
     try await record.context.local.pool.run { try Snapshot.make(source, rule, at: copy) }
     return try SourceFile(.reading(copy), original: original)
   }
@@ -62,16 +64,18 @@ struct SourceFile: SendingFile {
     return sent.size == now.size && sent.mtime == now.mtime
   }
 
-  private static func copyPath(of record: TransferRecord) -> String {
-    "\(record.context.local.stateFolder)/snapshots/\(record.context.run.tag(record.id))"
+  private static func copies(of record: TransferRecord) -> SnapshotFolder {
+    SnapshotFolder(record.context.local.stateFolder, job: record.context.run.job)
   }
 
   /// Removes the copy once it is on record that nothing will be sent from it again: without it, another attempt
   /// would take what the source is by then for a change.
   nonisolated(nonsending) static func dropCopy(of record: TransferRecord) async {
-    guard record.transfer.settings.snapshot != .none, (try? await record.context.run.writer.barrier()) != nil
-    else { return }
-    unlink(copyPath(of: record))
+    let copies = copies(of: record)
+    guard copies.hasCopy(of: record.id), (try? await record.context.run.writer.barrier()) != nil else {
+      return
+    }
+    unlink(copies.copy(of: record.id))
   }
 
   /// Opens what is under the same name now.
