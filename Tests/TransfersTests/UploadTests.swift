@@ -264,6 +264,8 @@ struct UploadTests {
     }
     #expect(failed.code == .integrityMismatch && failed.state == .failed)
     #expect(third.state.withLock { $0.sessions.isEmpty } && failed.progress.session == nil)
+    #expect(failed.progress.chunksCompleted == 0 && failed.progress.contiguousBytes == 0)
+    #expect(failed.progress.discarded == failed.progress.transferred)
     #expect(failed.sent.filter { $0.path.hasSuffix("/finalize") }.count == 2)
   }
 

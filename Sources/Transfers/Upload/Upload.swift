@@ -65,6 +65,11 @@ actor Upload {
       await Task { await self.abandon() }.value
       // A file that only its attach request is left of is of use.
       if !record.progress.isAttaching { record.note(.onlyHeld(0)) }
+      if record.progress.completedAt == nil {
+        record.note(.held(contiguous: 0, chunks: 0))
+        record.note(.reused(0))
+        record.note(.reusedAtMost(chunks: 0))
+      }
     }
     countRequests()
     record.end(end)
