@@ -466,7 +466,8 @@ struct UploadMachineTests {
     let again = damaged + [.compared(lost: [Self.chunk(1)], isIncomplete: false)] + sent
     #expect(Run(again).actions == ["warn"] + smaller)
     #expect(Run(hadDamage: true, again).phase == "failed INTEGRITY_MISMATCH")
-    #expect(Run(again + [.done] + sent).phase == "failed INTEGRITY_MISMATCH")
+    run = Run(again + [.done] + sent)
+    #expect(run.phase == "failed INTEGRITY_MISMATCH" && run.actions == ["warn"], "its chunks are told")
     #expect(Run(damaged + [Self.failed(Failure(.timeout, "slow"))]).phase == "failed TIMEOUT")
   }
 

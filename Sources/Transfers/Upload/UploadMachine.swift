@@ -464,8 +464,8 @@ struct UploadMachine {
       ] + forget(.contentChanged) + go(.restarting, .reopen)
     case .damaged:
       repairs += 1
-      guard repairs <= 2 else { return giveUp(failure) }
       let warning = Action.warn(diagnosis(failure, session))
+      guard repairs <= 2 else { return [warning] + giveUp(failure) }
       guard repairs == 1, let session else { return [warning] + startSmaller(after: failure) }
       return [warning] + go(.repairing(failure), .compare(session))
     case .transient, .deferred, .credentialExpired, .objectChanged, .rangesUnserved, .denied, .permanent:
