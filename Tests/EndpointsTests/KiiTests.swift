@@ -109,6 +109,9 @@ struct KiiTests {
     #expect(losesSession(chunk) == isLost)
     let commit = try upload().finalized(response, session: session, source: source, chunks: [], now: 0)
     #expect(failureCode(commit) == code)
+    if case .failure(let failure) = commit {
+      #expect((failure.class == .objectChanged) == (code == .remoteChanged), "it is begun anew, once")
+    }
     let failure = try download().refusal(response, doing: "download", now: 0)
     #expect(failure.code == (status == 416 ? .rangeInvalid : code) && failure.httpStatus == status)
     #expect(failure.message.contains(word ?? "500"))

@@ -328,6 +328,10 @@ struct UploadMachineTests {
         Failure(.sourceChanged, "changed"),
         ["startedAfresh", "warn", "abandon", "forget contentChanged", "reopen"], "restarting"
       ),
+      (
+        Failure(.remoteChanged, "stale", class: .objectChanged),
+        ["startedAfresh", "warn", "abandon", "forget contentChanged", "reopen"], "restarting"
+      ),
       (Self.damaged, ["warn", "compare"], "repairing"),
       (Failure(.chunkConflict, "conflict"), ["warn", "compare"], "repairing"),
       (Failure(.networkUnreachable, "away"), [], "failed NETWORK_UNREACHABLE"),

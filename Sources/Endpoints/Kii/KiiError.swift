@@ -41,6 +41,8 @@ package enum KiiError {
     var failure = failure(response, doing: what, now: now)
     // "Transfer has terminated, please start transfer again", the SDK says.
     if failure.code == .rangeInvalid { failure.code = .sessionExpired }
+    // Nothing is locked: the last commit wins, also over whoever changed the object meanwhile.
+    if failure.code == .remoteChanged { failure.class = .objectChanged }
     return .failure(failure)
   }
 }

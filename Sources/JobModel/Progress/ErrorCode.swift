@@ -74,7 +74,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .sourceMissing: "put the source back, or take the transfer out of the manifest"
     case .sourceChanged: "let the source come to rest (or use `snapshot: copy`), then run again"
     case .notFound: "check the path or id; the server says there is nothing there"
-    case .remoteChanged: "the object keeps changing while it is read; run again when it is at rest"
+    case .remoteChanged: "the object keeps changing meanwhile; run again when it is at rest"
     case .integrityMismatch:
       "compare an expected digest with its origin; if it is right, the source is corrupt, or what lies between damages it"
     case .lengthMismatch: "compare the expected size with its origin; if it is right, the source is truncated"

@@ -456,7 +456,8 @@ struct UploadMachine {
   private mutating func mend(_ failure: Failure, _ session: RemoteSession?) -> [Action] {
     switch failure.class {
     case .sessionGone: return openAnother(after: failure, session)
-    case .sourceChanged:
+    // At either end: the source, or what a server had when the session was opened.
+    case .sourceChanged, .objectChanged:
       guard freshStarts == 0 else { return giveUp(failure) }
       freshStarts = 1
       return [
@@ -468,7 +469,7 @@ struct UploadMachine {
       guard repairs <= 2 else { return [warning] + giveUp(failure) }
       guard repairs == 1, let session else { return [warning] + startSmaller(after: failure) }
       return [warning] + go(.repairing(failure), .compare(session))
-    case .transient, .deferred, .credentialExpired, .objectChanged, .rangesUnserved, .denied, .permanent:
+    case .transient, .deferred, .credentialExpired, .rangesUnserved, .denied, .permanent:
       return giveUp(failure)
     }
   }
