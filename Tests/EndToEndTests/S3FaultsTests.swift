@@ -126,6 +126,9 @@ struct S3FaultsTests {
       job(s3, ["{ id: up, upload: a.bin, to: \"s3:a\", if_exists: fail }"]), environment: Self.environment)
     #expect(run.state("up") == "completed", "\(run.errors)")
     #expect(s3.log().filter { $0.op == "put" }.map(\.status) == [0, 412])
+    let bytes = run["up"]["bytes"]
+    let (moved, discarded) = (bytes["transferred"].int ?? 0, bytes["discarded"].int ?? 0)
+    #expect(moved - discarded == 1000, "what stands there was sent in this run")
     #expect(s3.log().filter { $0.op == "put" }.allSatisfy { $0.header("if-none-match") == "*" })
   }
 

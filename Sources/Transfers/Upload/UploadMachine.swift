@@ -421,6 +421,8 @@ struct UploadMachine {
     case (.opening(.looking(let session, _)), let file?):
       return [.requireProof(session)] + go(.proving, .prove(file))
     case (.opening(.looking(let session, let recorded)), nil): return succeed(session, recorded)
+    // The only request's body arrived, and its answer was lost.
+    case (.looking(nil, _), let file?): return [.note(.regained(size))] + go(.proving, .prove(file))
     case (.sendingWhole, let file?), (.finalizing, let file?), (.closing, let file?), (.looking, let file?):
       return go(.proving, .prove(file))
     case (.looking(let session, let failure), nil): return mend(failure, session)
