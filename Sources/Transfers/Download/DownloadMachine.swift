@@ -66,6 +66,7 @@ struct DownloadMachine {
   init(_ terms: Fetch.Terms) { fetch = Fetch(terms) }
 
   mutating func next(_ event: Event) -> Step {
+    if case .settlingAnew(let failure) = phase { return settledAnew(event, after: failure) }
     switch (phase, event) {
     case (_, .stopped): return end(.stopped)
     case (.settling, .settled(let settled?)): return end(settled)
@@ -129,17 +130,29 @@ struct DownloadMachine {
       return recover(from: fetch.checked(failure), hasBytes: hasBytes)
     case (.promoting, .failed(let failure, _)) where failure.code == .destinationExists:
       return enter(.settlingAnew(failure), .settleAnew)
-    case (.settlingAnew, .settled(let settled?)): return end(settled)
-    case (.settlingAnew(let failure), .settled(nil)): return end(.failed(failure))
     case (.settling, .failed(let failure, _)), (.resuming, .failed(let failure, _)),
-      (.repairing, .failed(let failure, _)), (.promoting, .failed(let failure, _)),
-      (.settlingAnew, .failed(let failure, _)):
+      (.repairing, .failed(let failure, _)), (.promoting, .failed(let failure, _)):
       return end(.failed(failure))
     case (.settling, _), (.resuming, _), (.fetching, _), (.verifying, _), (.repairing, _), (.promoting, _),
       (.settlingAnew, _), (.ended, _):
-      // Neither is named: both hold what must not be told.
-      return end(.failed(Failure(.internal, "a download was told what its phase has no place for")))
+      return confused()
     }
+  }
+
+  /// What stands at the destination by now ends it, one way or another.
+  private mutating func settledAnew(_ event: Event, after failure: Failure) -> Step {
+    switch event {
+    case .settled(let settled): end(settled ?? .failed(failure))
+    case .failed(let failure, _): end(.failed(failure))
+    case .stopped: end(.stopped)
+    case .resumed, .vouched, .described, .probed, .fetched, .verified, .inspected, .compared, .promoted:
+      confused()
+    }
+  }
+
+  /// Neither event nor phase is named: both hold what must not be told.
+  private mutating func confused() -> Step {
+    end(.failed(Failure(.internal, "a download was told what its phase has no place for")))
   }
 
   private mutating func enter(_ next: Phase, _ step: Step) -> Step {
