@@ -13,6 +13,7 @@ package struct ClientContext: Sendable {
   let secrets: SecretSource
   let authenticator: Authenticator
   let looks = SharedLooks()
+  let folders = MadeFolders()
   let refusedClasses = RefusedClasses()
   /// What speaks SFTP.
   let sftp: any SFTPService

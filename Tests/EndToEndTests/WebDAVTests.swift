@@ -81,6 +81,22 @@ struct WebDAVTests {
     #expect(refused.status != 0 && refused.errors.contains("401"), "\(refused.errors)")
   }
 
+  /// Apache takes a body to its end before it says that the folder is missing.
+  @Test(.enabled(if: Apache.isInstalled, "needs apache2")) func noBodyGoesTwiceIntoANewFolder() async throws {
+    let bench = try Bench()
+    let server = try await DAVServer(.apache, bench)
+    for number in 0..<8 { try bench.source("up/f\(number).bin", size: 1 << 20, seed: UInt64(number)) }
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: up, upload: up/**, to: \"files:new/er/\" }"),
+      environment: Self.environment)
+    #expect(run.status == 0 && run.transferred == 8 << 20, "\(run.errors)")
+    #expect(try files(server).count == 8)
+    let log = server.log()
+    #expect(log.filter { $0["method"].string == "PUT" }.allSatisfy { $0["status"].int == 201 })
+    // Of the folder, of the one above it, and again of the folder.
+    #expect(log.filter { $0["method"].string == "MKCOL" }.map { $0["status"].int } == [409, 201, 201])
+  }
+
   @Test(arguments: Make.allCases) func whatIsMissing(_ make: Make) async throws {
     try await served(make).tellsWhatIsMissing()
   }

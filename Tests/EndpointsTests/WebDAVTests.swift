@@ -417,6 +417,7 @@ struct WebDAVTests {
     #expect(throws: Failure.self, "the endpoint's own folder") { try making(409, 409, 409) }
     #expect(throws: Failure.self, "it was made, and is not there") { try making(409, 201, 409) }
     #expect(throws: Failure.self) { try making(403, 403) }
+    #expect(try making(301).end == 301, "it is there")
     let raced = try making(403, 405)
     #expect(raced.asked == [three, three] && raced.end == 405, "made by another upload meanwhile")
     #expect(try making(409, 403, 405, 201).asked == [three, two, two, three])

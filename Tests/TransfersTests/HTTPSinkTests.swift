@@ -1,6 +1,7 @@
 import Endpoints
 import JobModel
 import LocalFiles
+import Synchronization
 import Testing
 
 @testable import HTTPClient
@@ -184,6 +185,33 @@ struct HTTPSinkTests {
       _ = try await bench.sink.put(chunk, body, session: session, source: source) { [] }
     }
     #expect(failure?.message == "http://h/api/getUploadUrls gave no URL for part 3")
+  }
+
+  /// Before the first file of a folder, and not before each: a body that is refused at its end has gone in vain.
+  @Test(arguments: [
+    ([201], ["MKCOL", "PUT", "PUT"]), ([405], ["MKCOL", "PUT", "PUT"]), ([301], ["MKCOL", "PUT", "PUT"]),
+    ([403, 403], ["MKCOL", "MKCOL", "PUT", "PUT"]), ([503, 201], ["MKCOL", "PUT", "MKCOL", "PUT"]),
+    ([409], ["MKCOL"]),
+  ])
+  func aFolderIsMadeOnce(_ statuses: [Int], _ asked: [String]) async throws {
+    let left = Mutex(statuses)
+    let bench = try UploadBench(WebDAVDriver(), "in/a.txt") { sent in
+      guard sent.method == "MKCOL" else { return .status(201) }
+      return .status(left.withLock { $0.isEmpty ? 409 : $0.removeFirst() })
+    }
+    let root = try #require(WebURL("http://h/api"))
+    let other = HTTPSink(try WebDAVDriver().upload("in/b.txt", at: root), bench.requester)
+    let own = RemoteSession(id: ".haul-0123456789abcdef0123456789abcdef.tmp", chunkSize: 1)
+    let file = try OpenFile.reading(bench.source)
+    let failure = try await UploadBench.failure {
+      for sink in [bench.sink, other] {
+        let body = try ChunkBody(file: file, range: 0..<0, loan: nil, proof: nil) { _ in }
+        let chunk = UploadChunk(index: 0, range: 0..<0)
+        _ = try await sink.put(chunk, body, session: own, source: source) { [] }.get()
+      }
+    }
+    #expect(bench.transport.sent.map(\.method) == asked)
+    #expect(failure?.code == (asked.contains("PUT") ? nil : .notFound))
   }
 
   @Test func whoListsNothingHasNothingOpen() async throws {

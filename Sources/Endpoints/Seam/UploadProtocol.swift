@@ -30,6 +30,8 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<ChunkReceipt, Failure>
   /// A request that was cut may have left part of the file at its destination, which the next one has to replace.
   var mayLeaveTornFile: Bool { get }
+  /// Makes the folder that the file is sent into, before its first byte is; nil where there is none to make.
+  func folderMaking() -> (folder: WebURL, making: any Exchange)?
   /// Makes what a refused chunk lacks at its destination, folders for instance; nil where nothing can be done. The chunk is
   /// sent again then, once.
   func remedy(for response: Response, now: Double) -> (any Exchange)?
@@ -75,6 +77,7 @@ extension UploadProtocol {
   package func lookAtFolder() -> Request? { nil }
   package func foundInFolder(_ response: Response) -> (object: RemoteObject?, names: Int)? { nil }
   package func ownSession(for source: UploadSource) -> RemoteSession? { nil }
+  package func folderMaking() -> (folder: WebURL, making: any Exchange)? { nil }
   package func remedy(for response: Response, now: Double) -> (any Exchange)? { nil }
   package func reduced(_ source: UploadSource, after response: Response) -> UploadSource? { nil }
   package func arrival(in session: RemoteSession, of source: UploadSource) -> Request? { nil }

@@ -24,8 +24,8 @@ struct FolderMaking: Exchange {
     guard let response else { return .send(make(names.count)) }
     let depth = pending.last ?? 0
     switch response.status {
-    // 405: it is there, made by another upload of the same moment for instance.
-    case 200...206, 405: made = pending.popLast()
+    // 405: it is there, made by another upload of the same moment for instance. Some servers say so with 301.
+    case 200...206, 301, 405: made = pending.popLast()
     case 404, 409:
       guard made == nil else { throw refused(response, depth, now) }
       guard depth > 1 else {

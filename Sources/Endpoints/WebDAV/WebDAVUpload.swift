@@ -97,6 +97,12 @@ package struct WebDAVUpload: UploadProtocol {
     return .success(ChunkReceipt(token: response.headers["ETag"].map(Self.opaque)))
   }
 
+  /// Servers read a body to its end before they say that its folder is missing, and nginx says so with a 500.
+  package func folderMaking() -> (folder: WebURL, making: any Exchange)? {
+    guard let making = FolderMaking(of: path, below: root) else { return nil }
+    return (folder, making)
+  }
+
   package func remedy(for response: Response, now: Double) -> (any Exchange)? {
     lacksFolder(response) ? FolderMaking(of: path, below: root) : nil
   }

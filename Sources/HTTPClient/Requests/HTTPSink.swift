@@ -1,5 +1,4 @@
 import Admission
-import Digests
 import Endpoints
 import JobModel
 
@@ -324,6 +323,7 @@ final class HTTPSink: RemoteSink {
       partURLs.begin(chunk.index, in: session)
       chunk.partURL = try await partURL(for: chunk.index, session, coming)
     }
+    try await makeFolder()
     let sink = ResponseBuffer(limit: Self.longestReceipt)
     var whole = refusals.apply(to: source)
     if mayHaveTorn { whole.mustBeNew = false }
@@ -368,6 +368,33 @@ final class HTTPSink: RemoteSink {
     return verdict
   }
 
+  /// Makes the folder that the chunk goes into, once a run.
+  ///
+  /// - Throws: `NOT_FOUND` where there is no place for it. Nothing else that fails here keeps the chunk back: who may not
+  ///   make a folder may send into it, and the answer to the chunk has a remedy of its own.
+  private nonisolated(nonsending) func makeFolder() async throws {
+    guard remedy == .untried, let (folder, making) = remote.folderMaking() else { return }
+    let folders = requester.context.folders
+    let key = MadeFolders.Key(endpoint: requester.endpointName ?? "", folder: folder.text)
+    // Half of a stream holds the permit that who makes the folder may wait for: it waits for nobody.
+    guard await folders.mustMake(key, mayWait: !requester.isPaired) else {
+      return try Task.checkCancellation()
+    }
+    // Others hold their permits while they wait for the folder: who makes it waits for none of these.
+    let holding = requester.transfer?.buffers.hold()
+    defer { withExtendedLifetime(holding) {} }
+    var isAnswered = false
+    defer { folders.end(key, isAnswered: isAnswered) }
+    do {
+      _ = try await pass(making)
+      isAnswered = true
+    } catch {
+      let failure = try Requester.failure(error)
+      guard failure.code != .notFound else { throw failure }
+      isAnswered = failure.httpStatus != nil && failure.class != .transient
+    }
+  }
+
   func mends(_ failure: Failure, of chunk: Int) -> Bool {
     if remedy == .made {
       remedy = .used
@@ -409,36 +436,18 @@ final class HTTPSink: RemoteSink {
 
   /// Sends what an exchange asks for, until it has its answer.
   private nonisolated(nonsending) func run(_ exchange: any Exchange) async throws -> Response {
-    try await requester.retrying {
-      var exchange = exchange
-      var last: Response?
-      while true {
-        switch try exchange.next(after: last, now: self.now) {
-        case .send(let request): last = try await self.requester.attempt(request)
-        case .end(let response): return response
-        }
+    try await requester.retrying { try await self.pass(exchange) }
+  }
+
+  /// Sends what an exchange asks for, from its beginning, each request once.
+  private nonisolated(nonsending) func pass(_ exchange: any Exchange) async throws -> Response {
+    var exchange = exchange
+    var last: Response?
+    while true {
+      switch try exchange.next(after: last, now: now) {
+      case .send(let request): last = try await requester.attempt(request)
+      case .end(let response): return response
       }
     }
   }
-}
-
-/// Hashes an answer's body and keeps nothing of it.
-///
-/// Used on the transport's executor alone, hence sendable to it.
-private final class DigestingSink: BodyWriter, @unchecked Sendable {
-  private(set) var responseHead: ResponseHead?
-  private let digest: StreamingDigest
-  private let moved: (Int) -> Void
-
-  init(moved: @escaping (Int) -> Void) throws {
-    digest = try StreamingDigest(.sha256)
-    self.moved = moved
-  }
-
-  func head(_ head: ResponseHead) { responseHead = head }
-  func body(_ bytes: UnsafeRawBufferPointer) {
-    digest.update(bytes)
-    moved(bytes.count)
-  }
-  func finish() -> String { digest.finishHex() }
 }
