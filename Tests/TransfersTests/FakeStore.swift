@@ -24,6 +24,10 @@ final class FakeStore: Sendable {
     var (opened, aborted) = (0, 0)
     /// No host takes tags.
     var refusesTags = false
+    /// Objects are answered with where their tags are asked for.
+    var knowsNoTags = false
+    /// How many tags an object has is told with it.
+    var countsTags = true
   }
   let state = Mutex(State())
 
@@ -55,7 +59,8 @@ final class FakeStore: Sendable {
         return Reply(headers: Self.proof(object))
       case (_, nil):
         let object = query["versionId"].map { state.versions[name + "?" + $0] } ?? state.objects[name]
-        return Self.serve(object, sent, asksTags: query["tagging"] != nil)
+        let asksTags = query["tagging"] != nil && !state.knowsNoTags
+        return Self.serve(object, sent, asksTags: asksTags, countsTags: state.countsTags)
       case (let method, let id?):
         guard let upload = state.uploads[id] else {
           return .status(404, [:], "<Error><Code>NoSuchUpload</Code></Error>")
@@ -94,7 +99,7 @@ final class FakeStore: Sendable {
     }
   }
 
-  private static func serve(_ object: Object?, _ sent: Sent, asksTags: Bool) -> Reply {
+  private static func serve(_ object: Object?, _ sent: Sent, asksTags: Bool, countsTags: Bool) -> Reply {
     guard let object else { return .status(404, [:], "<Error><Code>NoSuchKey</Code></Error>") }
     if asksTags {
       let tags = object.tags.map { $0.split(separator: "=") }.map {
@@ -108,7 +113,7 @@ final class FakeStore: Sendable {
       headers.append(field.name, field.value)
     }
     if let version = object.version { headers.append("x-amz-version-id", version) }
-    if !object.tags.isEmpty { headers.append("x-amz-tagging-count", "\(object.tags.count)") }
+    if countsTags, !object.tags.isEmpty { headers.append("x-amz-tagging-count", "\(object.tags.count)") }
     let bounds = sent.headers["Range"]?.dropFirst(6).split(separator: "-").compactMap { Int($0) }
     guard let bounds, bounds.count == 2 else {
       for field in proof(object).fields { headers.append(field.name, field.value) }

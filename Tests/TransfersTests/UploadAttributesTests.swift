@@ -176,6 +176,42 @@ struct UploadAttributesTests {
     #expect(store.state.withLock { $0.opened == 2 && $0.aborted == 1 && $0.uploads.isEmpty })
   }
 
+  /// A store that answers with the object where its tags are asked for has none, and is not read to the end.
+  @Test(arguments: [100, 100_000]) func anObjectInPlaceOfItsTags(_ size: Int) async throws {
+    let (rig, store) = (try Self.rig(.available), FakeStore())
+    store.put("h/b/src", pattern(size), ["Content-Type": "text/x"])
+    store.state.withLock { $0.knowsNoTags = true }
+    let outcome = try await Self.run(rig, store)
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.attributes.preserved == [.contentType])
+    #expect(outcome.progress.attributes.lost.isEmpty, "there are none")
+    #expect(outcome.sent.count { $0.url.query == "tagging=" } == 1)
+  }
+
+  /// Where the destination keeps no tags, they are lost if there are any.
+  @Test(arguments: [("", true, 1), ("", false, 1), ("t=v", true, 0), ("t=v", false, 1)])
+  func tagsThatNobodyKeeps(_ tags: String, _ isCounted: Bool, _ questions: Int) async throws {
+    let (rig, store) = (try Self.rig(.available), FakeStore())
+    store.put("h/b/src", pattern(100), ["Content-Type": "text/x", "x-amz-tagging": tags])
+    store.state.withLock { $0.countsTags = isCounted }
+    let outcome = try await rig.run(from: "store:src", to: "web:dst") { store.response($0) }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.attributes.lost == (tags.isEmpty ? [] : [.tags]))
+    #expect(outcome.sent.count { $0.url.query == "tagging=" } == questions)
+  }
+
+  @Test func aStoreIsAskedForUncountedTagsUntilItIsKnown() {
+    let stores = TaggingStores()
+    for _ in 0..<4 {
+      #expect(stores.hasUncounted(in: "h") == nil)
+      stores.note(uncounted: 0, in: "h")
+    }
+    #expect(stores.hasUncounted(in: "h") == false && stores.hasUncounted(in: "o") == nil)
+    stores.note(uncounted: 2, in: "h")
+    #expect(stores.hasUncounted(in: "h") == true)
+    #expect(stores.note(untoldIn: "h") && !stores.note(untoldIn: "h"))
+  }
+
   /// Values of the run are other ones in each run, and not the manifest's.
   @Test func whatIsSaidOfAnObject() async throws {
     func said(_ change: (inout TransferSettings) -> Void) async throws -> String? {

@@ -2,6 +2,9 @@ import Endpoints
 import JobModel
 
 extension Requester {
+  /// Ten tags of 128 and 256 characters, each written as a reference, are half of it.
+  private static let longestTags = 64 << 10
+
   /// The tags of an object, or why the store does not tell them; nil where the kind has none. Only passing faults are
   /// retried, and a store that knows no tags is not asked twice.
   nonisolated(nonsending) func tags(
@@ -10,7 +13,7 @@ extension Requester {
     guard let request = remote.askTags(of: object) else { return nil }
     return try await retrying {
       let response: Response
-      do { response = try await self.once(request) } catch let failure as Failure
+      do { response = try await self.once(request, limit: Self.longestTags) } catch let failure as Failure
         where failure.code == .protocolViolation
       {
         // An object in place of its tags, for instance, which is longer than any answer.

@@ -142,8 +142,10 @@ package final class Requester {
   }
 
   /// Sends a control request once and gives its whole answer, whatever its status.
-  nonisolated(nonsending) func once(_ request: Request) async throws -> Response {
-    let sink = ResponseBuffer(limit: remote.longestResponse)
+  ///
+  /// - Parameter limit: bytes that the answer may have; nil for as many as the protocol needs.
+  nonisolated(nonsending) func once(_ request: Request, limit: Int? = nil) async throws -> Response {
+    let sink = ResponseBuffer(limit: limit ?? remote.longestResponse)
     let url = try await send(request, body: .none, isShort: true) { sink }
     guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.method) \(request.url) was not answered")

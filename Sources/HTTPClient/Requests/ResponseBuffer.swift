@@ -15,7 +15,8 @@ final class ResponseBuffer: BodyWriter, @unchecked Sendable {
 
   func body(_ more: UnsafeRawBufferPointer) throws {
     guard bytes.count + more.count <= limit else {
-      throw Failure(.protocolViolation, "an answer is longer than \(limit) bytes")
+      throw Failure(
+        .protocolViolation, "an answer is longer than \(limit) bytes", httpStatus: responseHead?.status)
     }
     bytes += more
   }

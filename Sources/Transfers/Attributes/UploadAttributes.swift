@@ -68,9 +68,7 @@ struct UploadAttributes {
     var attributes = object.attributes
     // When a store was given an object says little of the file: that counts where it is asked for by name.
     attributes.mtime = object.mtime(byLastModified: rule.named[.mtime] != nil || !from.datesStoring)
-    if rule.asks(for: .tags), from.tells.contains(.tags), attributes.tags == nil, attributes.tagCount != 0,
-      destination.keeps.contains(.tags) || rule.demands(.tags)
-    {
+    if rule.asks(for: .tags), from.tells.contains(.tags), attributes.tags == nil, attributes.tagCount != 0 {
       attributes.tags = try await tags(copy, count: attributes.tagCount)
       if attributes.tags?.isEmpty == true { attributes.tagCount = 0 }
     }
@@ -85,16 +83,29 @@ struct UploadAttributes {
     // Where a store tells numbers of tags, an object of which it tells none has none.
     if count == nil, known.counts(in: origin) { return [:] }
     if known.isUntold(in: origin) { return nil }
+    let isOfUse = destination.keeps.contains(.tags) || rule.demands(.tags)
+    if !isOfUse {
+      // They are lost if there are any: only the first objects of which no number is told are asked for them.
+      guard count == nil else { return nil }
+      if let hasUncounted = known.hasUncounted(in: origin) { return hasUncounted ? nil : [:] }
+    }
     let tags = try await copy.origin.source.tags(of: copy.object)
     record.count(copy.origin.requester.takeTally())
     switch tags {
     case nil: return [:]
-    case .success(let tags): return tags
+    case .success(let tags):
+      if count == nil { known.note(uncounted: tags.count, in: origin) }
+      return tags
     case .failure(let failure):
       if failure.saysUnknown {
-        known.note(untoldIn: origin)
-      } else {
+        if known.note(untoldIn: origin), failure.code == .protocolViolation {
+          record.warn("the source's store tells no tags, and none go along: \(failure.message)")
+        }
+      } else if isOfUse {
         record.warn("the source's tags can't be read, and do not go along: \(failure.message)")
+      } else {
+        // There may be some, and each object would be asked in vain.
+        known.note(uncounted: 1, in: origin)
       }
       return nil
     }
@@ -245,7 +256,6 @@ struct UploadAttributes {
     do { answer = try await scope.sink.tags() } catch { return }
     switch answer {
     case .success(let tags)?: object.attributes.tagCount = tags.count
-    // `rclone serve s3` answers with the object.
     case .failure(let failure)? where failure.saysUnknown || failure.code == .protocolViolation:
       object.attributes.tagCount = 0
     case .failure(let failure)? where failure.code.isRetryable: break
@@ -345,5 +355,9 @@ struct UploadAttributes {
 
 extension Failure {
   /// The store knows nothing of what it was asked for, whatever the object.
-  fileprivate var saysUnknown: Bool { httpStatus == 405 || isUnimplemented }
+  ///
+  /// `rclone serve s3` knows no `?tagging`, and answers with the object.
+  fileprivate var saysUnknown: Bool {
+    httpStatus == 405 || isUnimplemented || code == .protocolViolation && httpStatus == 200
+  }
 }
