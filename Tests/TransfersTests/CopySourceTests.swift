@@ -32,6 +32,22 @@ struct CopySourceTests {
     #expect(!facts("1") { $0.etag = nil }.isSameContent(as: facts("2") { $0.etag = nil }))
   }
 
+  /// A HEAD that tells no size, as Apache's of an empty file: the head of a GET may tell it.
+  @Test(arguments: [(0, true), (7, true), (7, false)])
+  func theSizeThatAHeadDoesNotTell(_ size: Int, _ isTold: Bool) async throws {
+    let (rig, store) = (try Rig(.copy), FakeStore())
+    let outcome = try await rig.run(from: "web:src", to: "other:dst") { sent in
+      guard sent.url.host == "h" else { return store.response(sent) }
+      var headers: HeaderList = ["ETag": "\"1\""]
+      guard sent.method == "GET" else { return Reply(headers: headers) }
+      if isTold { headers.append("Content-Length", "\(size)") }
+      return Reply(headers: headers, body: pattern(size))
+    }
+    #expect(outcome.state == (isTold ? .completed : .failed), "\(String(describing: outcome.code))")
+    #expect(store["o/b/dst"]?.bytes == (isTold ? pattern(size) : nil))
+    if !isTold { #expect(outcome.code == .protocolViolation) }
+  }
+
   /// Which bytes of 0..<10 a receiver uses and skips, of an answer that brings `came`.
   private func taken(
     _ wanted: Range<Int64>, _ opening: Opening, _ came: Range<UInt8>

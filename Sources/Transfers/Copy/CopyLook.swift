@@ -58,6 +58,7 @@ struct CopyLook {
       warn(copiesOn: begun)
       seen = pinned
     }
+    if seen.size == nil { seen.size = try await size(of: seen) }
     guard seen.size != nil else {
       throw Failure(
         .protocolViolation,
@@ -65,6 +66,19 @@ struct CopyLook {
         class: .permanent)
     }
     return seen
+  }
+
+  /// The size that an answer with the bytes tells, of which no more is read than its head: Apache leaves `Content-Length: 0` out of
+  /// answers to HEAD.
+  private nonisolated(nonsending) func size(of object: RemoteObject) async throws -> Int64? {
+    defer { record.count(origin.requester.takeTally()) }
+    return try await origin.requester.retrying { _ in
+      let receiver = SizeReceiver()
+      do {
+        try await source.read(nil, of: object, wantsDigest: false, into: receiver)
+      } catch is RangeReceiver.Enough {}
+      return .done(receiver.size)
+    }
   }
 
   func warn(copiesOn begun: RemoteObject) {
@@ -101,5 +115,21 @@ struct CopyLook {
       }
       return .done(try await source.read(nil, of: object, wantsDigest: false, into: receiver))
     }
+  }
+}
+
+/// Takes the size that an answer tells, and none of its bytes.
+private final class SizeReceiver: ByteReceiver {
+  private(set) var size: Int64?
+
+  func open(_ opening: Opening) throws {
+    size = opening.seen.size
+    // An empty body is over with its head, and its connection is of use.
+    guard size == 0 else { throw RangeReceiver.Enough() }
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) throws {
+    size = nil
+    throw RangeReceiver.Enough()
   }
 }
