@@ -38,6 +38,7 @@ struct SFTPSource: RemoteSource {
   private nonisolated(nonsending) func read(
     _ range: Range<Int64>?, of object: RemoteObject, _ files: SFTPFiles, into receiver: any ByteReceiver
   ) async throws -> Int64 {
+    if !access.engine.isListed, object == RemoteObject() { try await checkKind(files) }
     let handle = try await files.open(
       .open(download.file.text, .read, SFTPAttributes()), "open the file")
     defer { handle.close() }
@@ -73,6 +74,13 @@ struct SFTPSource: RemoteSource {
         class: .objectChanged, expected: String(size))
     }
     return Int64(wanted.count)
+  }
+
+  /// Looks at what nothing was told of: in opening a FIFO, OpenSSH's server waits for who writes to it, and with it all that share the
+  /// connection. What can't be looked at may be read all the same.
+  private nonisolated(nonsending) func checkKind(_ files: SFTPFiles) async throws {
+    let reply = try await files.connection.ask(.stat(download.file.text), within: files.timeout)
+    if case .attributes(let seen) = reply, let objection = download.objection(to: seen) { throw objection }
   }
 
   /// Reads a file that is said to be empty, or of which no size is told, to its end: Linux says of its own (`/proc`) that they

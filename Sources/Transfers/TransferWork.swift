@@ -54,6 +54,7 @@ package struct TransferWork: Sendable {
     case .download:
       let remote = try place.download()
       let requests = requester(place.endpoint, remote.refusals)
+      requests.isListed = transfer.knownSize != nil
       runner = .download(
         Download(
           transfer, source: remote.source(requests), requester: requests, attach: attach, context: context,

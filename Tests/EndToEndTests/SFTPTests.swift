@@ -232,6 +232,21 @@ struct SFTPTests {
     #expect(listed.errors.contains("`link` is a symbolic link"), "\(listed.errors)")
   }
 
+  /// To open a FIFO would hold its connection, and the files that share it, until somebody writes to it.
+  @Test func aFIFOIsNotOpened() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try #require(mkfifo(server.folder + "/fifo", 0o644) == 0)
+    for name in ["a", "b"] { try SeededFile.make(server.folder + "/" + name, size: 10) }
+    let run = try await bench.run(
+      job(
+        server.endpoint(), "{ id: fifo, download: \"files:fifo\", to: fifo }",
+        "{ id: a, download: \"files:a\", to: a }", "{ id: b, download: \"files:b\", to: b }"))
+    #expect(run.state("fifo") == "failed NOT_FOUND", "\(run.errors)")
+    #expect(run["fifo"]["error"]["message"].string?.contains("is no file") == true)
+    #expect(run.state("a") == "completed" && run.state("b") == "completed", "\(run.errors)")
+  }
+
   /// From one SFTP server to another, and a policy that denies the address.
   @Test func copiesAndPolicies() async throws {
     let bench = try Bench()

@@ -38,6 +38,8 @@ package struct EngineServices {
   package let policy: EffectivePolicy
   /// Lets the transfer's requests go.
   package let requests: any DirectRequests
+  /// A listing has told that the source is a file.
+  package let isListed: Bool
   /// Speaks SFTP for the kinds that are reached so.
   package let sftp: any SFTPService
   /// - Throws: `Failure` with `SECRET_UNAVAILABLE`.
@@ -49,12 +51,14 @@ package struct EngineServices {
 
   package init(
     authentication: Authentication, policy: EffectivePolicy, requests: any DirectRequests,
-    sftp: any SFTPService, secret: @escaping @Sendable (SecretReference) async throws -> Secret,
+    isListed: Bool, sftp: any SFTPService,
+    secret: @escaping @Sendable (SecretReference) async throws -> Secret,
     now: @escaping @Sendable () -> Double, remark: @escaping @Sendable (Diagnostic) -> Void
   ) {
     self.authentication = authentication
     self.policy = policy
     self.requests = requests
+    self.isListed = isListed
     self.sftp = sftp
     self.secret = secret
     self.now = now

@@ -31,6 +31,8 @@ package final class Requester {
   let secrets = QuerySecrets()
   /// Its requests are halves of streams (`WireRequest.isPaired`).
   package var isPaired = false
+  /// A listing has told that what it reads is a file.
+  package var isListed = false
   private let retried: (_ delay: Double, Failure) -> Void
   /// Whom the last request went to.
   private var origin = ""
@@ -78,7 +80,8 @@ package final class Requester {
   var services: EngineServices {
     EngineServices(
       authentication: endpoint?.authentication ?? .none, policy: settings.policy, requests: self,
-      sftp: context.sftp, secret: context.secrets.resolve, now: context.clock.now, remark: context.remark)
+      isListed: isListed, sftp: context.sftp, secret: context.secrets.resolve, now: context.clock.now,
+      remark: context.remark)
   }
 
   var directPolicy: EffectivePolicy { settings.policy }
