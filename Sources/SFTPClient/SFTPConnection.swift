@@ -14,8 +14,9 @@ final class SFTPConnection: Sendable {
   /// Bodies that move now: they share what may be under way.
   private let bodies = Locked(0)
 
-  /// Bytes that are under way at once, of all bodies: the bandwidth of a far line, and the memory that answers take.
-  private static let window: Int64 = 4 << 20
+  /// Bytes that are under way at once, of all bodies that are read, and of all that are written: the bandwidth of a far line, and
+  /// the memory that they take.
+  static let window: Int64 = 4 << 20
 
   /// What all servers take (draft-ietf-secsh-filexfer-02, 3).
   private static let usual = 32 << 10
@@ -34,7 +35,7 @@ final class SFTPConnection: Sendable {
     _ target: SSHTarget, as login: SSHLogin, place: String,
     trust: @escaping @Sendable (_ hostKey: [UInt8]) throws -> Void
   ) async throws -> SFTPConnection {
-    let mux = SFTPMux(place)
+    let mux = SFTPMux(place, window: Int(window))
     let link = try await SSHLink.open(target, as: login, subsystem: "sftp", receiver: mux, trust: trust)
     mux.begin(limit: target.stepTimeout)
     link.send(SFTPRequest.beginning)
@@ -63,7 +64,7 @@ final class SFTPConnection: Sendable {
 
   func bodyBegins() { bodies.withLock { $0 += 1 } }
   func bodyEnds() { bodies.withLock { $0 -= 1 } }
-  /// What one body may have under way.
+  /// What one body that is read may have under way.
   var share: Int64 { Self.window / Int64(max(1, bodies.withLock { $0 })) }
 
   var isUsable: Bool { mux.failure == nil }
@@ -72,9 +73,24 @@ final class SFTPConnection: Sendable {
 
   /// Sends a request; its answer is waited for by whoever wants it.
   func post(_ request: SFTPRequest, within limit: Double) throws -> SFTPAnswer {
-    let (id, answer) = try mux.enter(limit: limit)
+    try post(request, bytes: 0, within: limit)
+  }
+
+  private func post(_ request: SFTPRequest, bytes: Int, within limit: Double) throws -> SFTPAnswer {
+    let (id, answer) = try mux.enter(limit: limit, bytes: bytes)
     link.send(request.packet(id))
     return answer
+  }
+
+  /// Sends a write once there is room for its bytes.
+  nonisolated(nonsending) func write(
+    _ bytes: [UInt8], at position: Int64, to handle: SFTPRequest.Handle, within limit: Double
+  ) async throws -> SFTPAnswer {
+    try await mux.window.enter(bytes.count)
+    do { return try post(.write(handle, at: position, bytes), bytes: bytes.count, within: limit) } catch {
+      mux.window.leave(bytes.count)
+      throw error
+    }
   }
 
   nonisolated(nonsending) func ask(_ request: SFTPRequest, within limit: Double) async throws -> SFTPReply {

@@ -11,6 +11,8 @@ final class SFTPMux: SSHReceiver {
     let since: Double
     /// Seconds of silence.
     let limit: Double
+    /// That it has in the window.
+    var bytes = 0
     /// Was told so; the answer may still come.
     var isLate = false
   }
@@ -34,14 +36,21 @@ final class SFTPMux: SSHReceiver {
   private let place: String
   private let now: @Sendable () -> Double
 
+  /// What the writes of the connection wait for.
+  let window: SendWindow
+
   /// The id under which `version` is waited for: no request has it.
   private static let versionID: UInt32 = 0
   /// As with HTTP, less in a second is a stall.
   private static let leastHeard = 1024
 
-  /// - Parameter now: seconds that only grow.
-  init(_ place: String, now: @escaping @Sendable () -> Double = { SystemClock.uptime }) {
-    (self.place, self.now) = (place, now)
+  /// - Parameters:
+  ///   - window: bytes of writes that may be under way.
+  ///   - now: seconds that only grow.
+  init(
+    _ place: String, window: Int = 4 << 20, now: @escaping @Sendable () -> Double = { SystemClock.uptime }
+  ) {
+    (self.place, self.window, self.now) = (place, SendWindow(most: window), now)
     state = Locked(State(lastHeard: now()))
   }
 
@@ -64,20 +73,21 @@ final class SFTPMux: SSHReceiver {
 
   /// Enters a request.
   ///
+  /// - Parameter bytes: that it has in the window, until it is answered.
   /// - Returns: its id, and what its answer will be.
-  func enter(limit: Double) throws(Failure) -> (id: UInt32, SFTPAnswer) {
+  func enter(limit: Double, bytes: Int = 0) throws(Failure) -> (id: UInt32, SFTPAnswer) {
     let answer = SFTPAnswer()
     let entry: Result<UInt32, Failure> = state.withLock { state in
       if let failure = state.ended { return .failure(failure) }
       repeat { state.lastID &+= 1 } while state.lastID == Self.versionID || state.waiters[state.lastID] != nil
-      state.waiters[state.lastID] = Waiter(answer: answer, since: now(), limit: limit)
+      state.waiters[state.lastID] = Waiter(answer: answer, since: now(), limit: limit, bytes: bytes)
       return .success(state.lastID)
     }
     return (try entry.get(), answer)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) throws {
-    enum Step { case none, answer(SFTPAnswer, SFTPReply), broken(String) }
+    enum Step { case none, answer(SFTPAnswer, SFTPReply, bytes: Int), broken(String) }
     try throwIfEnded()
     state.withLock { state in
       state.heard += bytes.count
@@ -93,19 +103,21 @@ final class SFTPMux: SSHReceiver {
             return .broken("sent a packet that is no answer")
           }
           let waiter = state.waiters.removeValue(forKey: id ?? Self.versionID)
-          guard id != nil else { return .answer(version, reply) }
+          guard id != nil else { return .answer(version, reply, bytes: 0) }
           guard let waiter else {
             return .broken("answered what was not asked")
           }
           state.newestAnswered = max(state.newestAnswered, waiter.since)
-          return .answer(waiter.answer, reply)
+          return .answer(waiter.answer, reply, bytes: waiter.bytes)
         } catch {
           return .broken("sent a packet of \(error.length) bytes")
         }
       }
       switch step {
       case .none: return
-      case .answer(let answer, let reply): answer.tell(.success(reply))
+      case .answer(let answer, let reply, let bytes):
+        if bytes > 0 { window.leave(bytes) }
+        answer.tell(.success(reply))
       case .broken(let what):
         end(Failure(.protocolViolation, "\(place): the server \(what)"))
         try throwIfEnded()
@@ -158,6 +170,7 @@ final class SFTPMux: SSHReceiver {
       defer { state.waiters = [:] }
       return state.waiters.values.map(\.answer)
     }
+    window.end()
     for answer in waiters + [version] { answer.tell(.failure(failure)) }
   }
 }

@@ -51,8 +51,6 @@ final class SFTPSending {
     _ chunk: UploadChunk, _ body: any ByteReader, _ files: SFTPFiles, _ requests: any DirectRequests
   ) async throws -> Written {
     var answers: [SFTPAnswer] = []
-    connection.bodyBegins()
-    defer { connection.bodyEnds() }
     var (first, waiting) = (0, Int64(0))
     var counts: [Int] = []
     var checksum = CRC64NVME()
@@ -65,11 +63,12 @@ final class SFTPSending {
       let bytes = try await Self.read(count, body)
       checksum.update(bytes)
       answers.append(
-        try connection.post(.write(handle.id, at: position, bytes), within: files.stall))
+        try await connection.write(bytes, at: position, to: handle.id, within: files.stall))
       counts.append(bytes.count)
       position += Int64(bytes.count)
       waiting += Int64(bytes.count)
-      while waiting > connection.share {
+      // What the server refuses ends the chunk.
+      while waiting > SFTPConnection.window {
         _ = try files.refused(try await answers[first].value(), Self.what)
         waiting -= Int64(counts[first])
         first += 1

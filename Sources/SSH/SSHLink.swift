@@ -77,4 +77,16 @@ package final class SSHLink: Sendable {
 /// What waits to be sent.
 struct Outbox: Sendable {
   var parts: [[UInt8]] = []
+
+  /// Takes the first parts: as many as have so many bytes together, and one at least.
+  mutating func take(_ most: Int) -> [[UInt8]] {
+    var (count, bytes) = (0, 0)
+    while count < parts.count, count == 0 || bytes + parts[count].count <= most {
+      bytes += parts[count].count
+      count += 1
+    }
+    let taken = Array(parts[..<count])
+    parts.removeFirst(count)
+    return taken
+  }
 }

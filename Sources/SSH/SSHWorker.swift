@@ -95,12 +95,9 @@ struct SSHWorker {
     }
   }
 
-  /// What waits to be sent, as one run of bytes: libssh2 cuts it into packets.
+  /// What waits to be sent first, as one run of bytes, which are there twice meanwhile: libssh2 cuts it into packets.
   private func take() -> [UInt8] {
-    let parts = outbox.withLock { box in
-      defer { box.parts = [] }
-      return box.parts
-    }
+    let parts = outbox.withLock { $0.take(Self.piece) }
     guard parts.count > 1 else { return parts.first ?? [] }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(parts.reduce(0) { $0 + $1.count })

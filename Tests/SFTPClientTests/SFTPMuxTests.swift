@@ -202,4 +202,22 @@ struct SFTPMuxTests {
     #expect(throws: Failure.self) { try send([UInt8](repeating: 0, count: 1 << 20)) }
     #expect(throws: Failure.self) { try mux.enter(limit: 30) }
   }
+
+  /// Bytes that were sent are in the window until their answer is there, or none comes any more.
+  @Test func answersMakeRoom() async throws {
+    let mux = SFTPMux("sftp://h", window: 100) { [clock] in clock.now }
+    try await mux.window.enter(80)
+    let (id, _) = try mux.enter(limit: 30, bytes: 80)
+    func next() async throws -> Task<Void, any Error> {
+      let task = Task { try await mux.window.enter(80) }
+      while mux.window.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      return task
+    }
+    let second = try await next()
+    try Self.data(id, 1).withUnsafeBytes { try mux.received($0) }
+    try await second.value
+    let third = try await next()
+    mux.ended(CancellationError())
+    try await third.value
+  }
 }
