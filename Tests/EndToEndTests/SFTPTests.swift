@@ -66,6 +66,23 @@ struct SFTPTests {
     #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
   }
 
+  /// Version 3 has no time before 1970: none is made up, and where it may not be lost no byte moves.
+  @Test func aTimeThatCannotBeToldIsLost() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 5000)
+    _ = try Sums.shell("touch -d @-1000 a.bin", in: bench.job)
+    let run = try await bench.run(
+      job(
+        server.endpoint(), "{ id: may, upload: a.bin, to: \"files:may\", preserve: [mtime] }",
+        "{ id: must, upload: a.bin, to: \"files:must\", preserve: [mtime!] }"))
+    #expect(run.state("may") == "completed", "\(run.errors)")
+    #expect(run["may"]["lost"].array.compactMap(\.string) == ["mtime"])
+    let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/may")
+    #expect((kept[.modificationDate] as? Date).map { $0.timeIntervalSince1970 > 1_600_000_000 } == true)
+    #expect(run.state("must") == "failed ATTRIBUTES_LOST" && run.transferred == 5000, "\(run.errors)")
+  }
+
   @Test(arguments: Make.allCases) func whatIsThere(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)

@@ -10,6 +10,9 @@ package struct SFTPAttributes: Sendable, Hashable {
   package var accessed: UInt32?
   package var modified: UInt32?
 
+  /// That can be told, in seconds since 1970.
+  package static let times = 0...Int64(UInt32.max)
+
   package init() {}
 
   private static let (hasSize, hasOwner, hasMode, hasTimes): (UInt32, UInt32, UInt32, UInt32) = (1, 2, 4, 8)

@@ -10,7 +10,7 @@ package struct SFTPDriver: EndpointDriver {
   package static let word = "sftp"
   package static let abilities = EndpointAbilities(
     lists: true, readsBack: true, tells: [.mtime, .mode], keeps: [.mtime, .mode],
-    joinsSlashes: true)
+    times: SFTPAttributes.times, joinsSlashes: true)
   package static let schemes = URLRule.Schemes.sftp
   package static let keys: KeyTable<Self> = [
     .file("known_hosts", \.trust.knownHosts).described(

@@ -45,8 +45,10 @@ package struct SFTPUpload: DirectUpload {
     var session = RemoteSession(id: SFTPNames.temporary(source.key), chunkSize: max(1, source.chunkSize))
     // Of a copy's source, what goes along counts before what the answer says of the object.
     // Nanoseconds are more digits than a Double has: its fraction might round up to the next second.
-    let time = source.preserved.mtime.map { $0 / 1_000_000_000 } ?? Int64(clamping: source.modified ?? now)
-    session.facts[Self.time] = String(UInt32(clamping: time))
+    let known = [source.preserved.mtime?.wholeSeconds, source.modified.map { Int64(clamping: $0) }]
+    // What can't be told is not told as another time: it gets the one that it is stored at.
+    let time = known.compactMap(\.self).first.flatMap { SFTPAttributes.times.contains($0) ? $0 : nil }
+    session.facts[Self.time] = String(UInt32(clamping: time ?? Int64(clamping: now)))
     let mode = source.preserved.mode.map(UInt32.init) ?? source.mode
     session.facts[Self.mode] = mode.map { String($0, radix: 8) }
     return session

@@ -25,6 +25,8 @@ package struct EndpointAbilities: Sendable, Hashable {
   package var tells: Set<Attribute> = []
   /// Attributes that an upload to it keeps.
   package var keeps: Set<Attribute> = []
+  /// The times that it keeps, in seconds since 1970; nil for all.
+  package var times: ClosedRange<Int64>?
   /// Its Last-Modified is when an object was stored, whatever the time of the file is that it was made of.
   package var datesStoring = false
   /// `//` in a path may be one `/`, and `..` the folder above, as in a file system.
@@ -39,7 +41,7 @@ package struct EndpointAbilities: Sendable, Hashable {
     hasInventories: Bool = false, provesUploads: Bool = false, readsBack: Bool = false,
     digestsReplaceETags: Bool = false,
     mostConnections: Int = 64, tells: Set<Attribute> = [], keeps: Set<Attribute> = [],
-    datesStoring: Bool = false, joinsSlashes: Bool = false,
+    times: ClosedRange<Int64>? = nil, datesStoring: Bool = false, joinsSlashes: Bool = false,
     filesHaveURLs: Bool = false, takes: Set<GivenKey> = []
   ) {
     self.refused = refused
@@ -52,14 +54,26 @@ package struct EndpointAbilities: Sendable, Hashable {
     self.mostConnections = mostConnections
     self.tells = tells
     self.keeps = keeps
+    self.times = times
     self.datesStoring = datesStoring
     self.joinsSlashes = joinsSlashes
     self.filesHaveURLs = filesHaveURLs
     self.takes = takes
   }
 
+  /// What an upload to it keeps of these.
+  package func keeps(of attributes: ObjectAttributes) -> Set<Attribute> {
+    guard let times, let mtime = attributes.mtime, !times.contains(mtime.wholeSeconds) else { return keeps }
+    return keeps.subtracting([.mtime])
+  }
+
   /// What it can't be given of this, in the order of the contract.
   package func refused(_ given: GivenAttributes) -> [GivenKey] {
     GivenKey.allCases.filter { given.keys.contains($0) && !takes.contains($0) }
   }
+}
+
+extension Int64 {
+  /// Of nanoseconds: rounded down, also before 1970.
+  var wholeSeconds: Int64 { self / 1_000_000_000 - (self % 1_000_000_000 < 0 ? 1 : 0) }
 }

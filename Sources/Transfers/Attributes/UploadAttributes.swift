@@ -18,12 +18,13 @@ struct UploadAttributes {
     RemotePlace.driver(place, scope.context.endpoints).abilities
   }
 
-  private var ends: AttributePlan.Ends {
+  private func ends(of attributes: ObjectAttributes) -> AttributePlan.Ends {
     var tells = source.copy == nil ? LocalAttributes.tells : abilities(record.transfer.source).tells
     if let copy = source.copy, scope.context.uploads.tagging.isUntold(in: copy.origin.source.origin) {
       tells.remove(.tags)
     }
-    return AttributePlan.Ends(tells: tells, keeps: destination.keeps, areRemote: source.copy != nil)
+    return AttributePlan.Ends(
+      tells: tells, keeps: destination.keeps(of: attributes), areRemote: source.copy != nil)
   }
 
   /// Decides what is sent, and notes what is not.
@@ -35,7 +36,7 @@ struct UploadAttributes {
     let before = record.progress.session == nil ? [] : record.progress.attributes.lost
     let (told, hasType) = (try await told(), source.sendsSourceType)
     let plan = AttributePlan(
-      rule, ends, of: told, hasType: hasType,
+      rule, ends(of: told), of: told, hasType: hasType,
       storesByClass: source.copy != nil && destination.takes.contains(.storageClass))
     // What fails here has moved nothing, and kept nothing.
     record.note(.attributes(KeptAttributes(lost: plan.lost)))
