@@ -44,16 +44,8 @@ final class SFTPSink: RemoteSink {
       case .retried: seen = try await access.call("STAT") { try await self.seen($0) }
       }
       guard let seen else { return .nothing }
-      switch seen.kind {
-      case .folder?:
-        return .failed(Failure(.destinationExists, "\(place) is a folder, where a file is to be"))
-      case .link?, .special?:
-        return .failed(
-          Failure(
-            .destinationExists, "\(place) is a pipe, a device or a link, where a file is to be: move it away")
-        )
-      case .file?, nil: return .object(SFTPDownload.object(seen))
-      }
+      if let objection = upload.objection(to: seen) { return .failed(objection) }
+      return .object(SFTPDownload.object(seen))
     } catch let failure as Failure where [.unauthorized, .forbidden].contains(failure.code) {
       return .hidden(failure)
     }
@@ -117,6 +109,8 @@ final class SFTPSink: RemoteSink {
     attributes.mode = upload.attributes(session).mode == nil ? nil : 0o600
     let request = SFTPRequest.open(temporary.text, [.write, .create, .exclusive], attributes)
     let what = "make `\(temporary.name)` beside the destination"
+    // Along with it: what can't be replaced, and a name that can't be, is told before a byte is sent.
+    let there = try files.connection.post(.stat(upload.file.text), within: files.timeout)
     let handle: SFTPHandle
     do {
       do { handle = try await files.open(request, what) } catch let failure as Failure
@@ -129,6 +123,11 @@ final class SFTPSink: RemoteSink {
       // Version 3 has one code for all that goes wrong.
       guard try await files.found(.linkStat(temporary.text)) != nil else { throw failure }
       return false
+    }
+    if let objection = upload.objection(to: try await there.value(), doing: "look") {
+      handle.close()
+      try? await files.done(.remove(temporary.text), "remove `\(temporary.name)`")
+      throw objection
     }
     take(SFTPSending(session.id, handle, isNew: true, now: access.engine.now()))
     return true

@@ -249,6 +249,28 @@ struct SFTPTests {
     #expect(listed.errors.contains("`link` is a symbolic link"), "\(listed.errors)")
   }
 
+  /// What can't take the upload's place is told before a byte is sent, and nothing is left beside it.
+  @Test func whatCannotBeReplaced() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try FileManager.default.createDirectory(
+      atPath: server.folder + "/folder", withIntermediateDirectories: true)
+    try #require(mkfifo(server.folder + "/fifo", 0o644) == 0)
+    try bench.source("a.bin", size: 5000)
+    let long = String(repeating: "y", count: 300)
+    let run = try await bench.run(
+      job(
+        server.endpoint(), "{ id: folder, upload: a.bin, to: \"files:folder\" }",
+        "{ id: fifo, upload: a.bin, to: \"files:fifo\" }",
+        "{ id: long, upload: a.bin, to: \"files:\(long)\" }"))
+    #expect(run.state("folder") == "failed DESTINATION_EXISTS", "\(run.errors)")
+    #expect(run.state("fifo") == "failed DESTINATION_EXISTS", "\(run.errors)")
+    #expect(run.state("long") == "failed PROTOCOL_VIOLATION", "\(run.errors)")
+    #expect(run.transferred == 0)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: server.folder).sorted() == ["fifo", "folder"])
+  }
+
   /// To open a FIFO would hold its connection, and the files that share it, until somebody writes to it.
   @Test func aFIFOIsNotOpened() async throws {
     let bench = try Bench()

@@ -62,6 +62,26 @@ package struct SFTPUpload: DirectUpload {
     return attributes
   }
 
+  /// Why what stands at the destination can't be replaced; nil where it can.
+  package func objection(to attributes: SFTPAttributes) -> Failure? {
+    switch attributes.kind {
+    case .folder?: Failure(.destinationExists, "\(url) is a folder, where a file is to be")
+    case .link?, .special?: Failure(.destinationExists, "\(url) is there, and is no file")
+    case .file?, nil: nil
+    }
+  }
+
+  /// The same by the answer to STAT, of which a refusal counts only where no file can have the name: OpenSSH says so of one that is too
+  /// long.
+  package func objection(to reply: SFTPReply, doing what: String) -> Failure? {
+    switch reply {
+    case .attributes(let attributes): objection(to: attributes)
+    case .status(let status) where status.code == .badMessage:
+      SFTPFailure.of(status, doing: what, at: url.description)
+    default: nil
+    }
+  }
+
   /// What a session's facts name chunks for, as ranges of indexes: "0-41,44".
   package enum Finding: String, Sendable {
     /// No lost connection puts them in doubt any more.
