@@ -36,6 +36,9 @@ enum SSHFailure {
         .tlsFailed,
         "the server and libssh2 share no cipher, key exchange or kind of host key (\(words)); nothing was sent. Give the server an ed25519 or ECDSA host key"
       )
+    case .agentUnusable(let words):
+      return failed(
+        .secretUnavailable, "`agent: true` asks the ssh-agent at `SSH_AUTH_SOCK` for a key, and \(words)")
     case .loginRefused(let tried, let offered, let byRSA):
       return failed(.unauthorized, refused(tried, offered, byRSA), class: .denied)
     case .keyUnusable(let words):

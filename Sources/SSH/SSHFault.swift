@@ -10,6 +10,8 @@ package enum SSHFault: Error, Sendable, Hashable {
   case notSSH(String)
   /// The two sides share no cipher, key exchange or kind of host key.
   case nothingInCommon(String)
+  /// The ssh-agent could not be asked, or had nothing to offer: what of it, in words.
+  case agentUnusable(String)
   /// - tried: the ways that were tried, as messages name them.
   /// - byRSA: an RSA key was among them, which this libssh2 signs by SHA-1 alone.
   case loginRefused(tried: [String], offered: [String], byRSA: Bool)

@@ -13,9 +13,15 @@ extension SSHSession {
     let offered = try methods(login.user, timeout)
     guard libssh2_userauth_authenticated(handle) == 0 else { return }
     var (tried, byRSA): ([String], Bool) = ([], false)
+    // Why the agent offered nothing.
+    var unusable: String?
     if let path = login.agentSocket {
-      tried.append("agent")
-      if try byAgent(path, login.user, timeout, &byRSA) { return }
+      let agent = SSHAgent(handle, path)
+      unusable = agent?.fault ?? (agent == nil ? "nothing answers as one" : nil)
+      if let agent, unusable == nil {
+        tried.append("agent")
+        if try byAgent(agent, login.user, timeout, &byRSA) { return }
+      }
     }
     if let key = login.key {
       tried.append("key_file")
@@ -26,6 +32,7 @@ extension SSHSession {
       tried.append("password")
       if try byPassword(password, login.user, offered, timeout) { return }
     }
+    if let unusable, tried.isEmpty { throw SSHFault.agentUnusable(unusable) }
     throw SSHFault.loginRefused(tried: tried, offered: offered, byRSA: byRSA && Self.signsBySHA1)
   }
 
@@ -93,9 +100,8 @@ extension SSHSession {
   }
 
   private func byAgent(
-    _ path: String, _ user: String, _ timeout: Double, _ byRSA: inout Bool
+    _ agent: SSHAgent, _ user: String, _ timeout: Double, _ byRSA: inout Bool
   ) throws -> Bool {
-    guard let agent = SSHAgent(handle, path) else { return false }
     let deadline = SystemClock.uptime + timeout
     for identity in agent.identities.prefix(Self.mostIdentities) {
       let key = UnsafeRawBufferPointer(start: identity.pointee.blob, count: identity.pointee.blob_len)
@@ -112,6 +118,10 @@ extension SSHSession {
 /// The user's ssh-agent, connected. Owns libssh2's handle.
 private final class SSHAgent {
   let handle: OpaquePointer
+  /// Public keys that it has; they end with the agent.
+  private(set) var identities: [UnsafeMutablePointer<libssh2_agent_publickey>] = []
+  /// Why it has none; nil where it has some.
+  private(set) var fault: String?
 
   /// Nil where there is none at the socket.
   init?(_ session: OpaquePointer, _ path: String) {
@@ -122,19 +132,19 @@ private final class SSHAgent {
       return nil
     }
     self.handle = handle
+    guard libssh2_agent_list_identities(handle) == 0 else {
+      fault = "it tells no keys"
+      return
+    }
+    var next: UnsafeMutablePointer<libssh2_agent_publickey>?
+    while libssh2_agent_get_identity(handle, &next, identities.last) == 0, let one = next {
+      identities.append(one)
+    }
+    if identities.isEmpty { fault = "it has no keys: add one with `ssh-add`" }
   }
 
   deinit {
     libssh2_agent_disconnect(handle)
     libssh2_agent_free(handle)
-  }
-
-  /// Public keys that it has; they end with the agent.
-  var identities: [UnsafeMutablePointer<libssh2_agent_publickey>] {
-    guard libssh2_agent_list_identities(handle) == 0 else { return [] }
-    var found: [UnsafeMutablePointer<libssh2_agent_publickey>] = []
-    var next: UnsafeMutablePointer<libssh2_agent_publickey>?
-    while libssh2_agent_get_identity(handle, &next, found.last) == 0, let one = next { found.append(one) }
-    return found
   }
 }

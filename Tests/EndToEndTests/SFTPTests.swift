@@ -189,6 +189,26 @@ struct SFTPTests {
     #expect(run.state("up") == (speaks ? "completed" : "paused retries TIMEOUT"), "\(run.errors)")
   }
 
+  /// An agent that is not there, or has no keys, is no refusal of the server's: the next run may find one.
+  @Test(arguments: [("/nowhere", "nothing answers"), (nil, "it has no keys")] as [(String?, String)])
+  func agentsThatHaveNothing(_ socket: String?, _ words: String) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    var path = socket ?? ""
+    if socket == nil {
+      path = try await server.agent(bench, speaks: true)
+      _ = try Sums.shell("SSH_AUTH_SOCK=\(path) ssh-add -q -D", in: server.own)
+    }
+    try bench.source("a.bin", size: 5000)
+    let run = try await bench.run(
+      job(
+        server.endpoint(login: "user: \(server.user), agent: true"),
+        "{ id: up, upload: a.bin, to: \"files:a.bin\" }"),
+      environment: ["SSH_AUTH_SOCK": path])
+    #expect(run["up"]["error"]["code"].string == "SECRET_UNAVAILABLE", "\(run.errors)")
+    #expect(run.status == 75 && run.errors.contains(words), "\(run.errors)")
+  }
+
   @Test func aWrongPasswordIsTold() async throws {
     let bench = try Bench()
     let server = try await SSHServer(.rclone, bench)
