@@ -36,11 +36,26 @@ final class SFTPSending {
   struct Written {
     fileprivate let answers: [SFTPAnswer]
     fileprivate let files: SFTPFiles
+    fileprivate let handle: SFTPHandle
     let receipt: String
 
     /// Waits until the server has taken all of it.
     nonisolated(nonsending) func wait() async throws {
-      for answer in answers { _ = try files.refused(try await answer.value(), SFTPSending.what) }
+      for answer in answers { try await SFTPSending.confirm(answer, files, handle) }
+    }
+  }
+
+  /// Waits for the answer to a write.
+  private static nonisolated(nonsending) func confirm(
+    _ answer: SFTPAnswer, _ files: SFTPFiles, _ handle: SFTPHandle
+  ) async throws {
+    let reply = try await answer.value()
+    do throws(Failure) { _ = try files.refused(reply, what) } catch {
+      guard error.code == .serverError, handle.connection.extensions.contains(.room),
+        case .extended(let bytes)? = try? await handle.connection.ask(.room(handle.id), within: files.timeout),
+        let room = SFTPReply.room(bytes)
+      else { throw error }
+      throw SFTPFailure.ofWrite(error, room: room)
     }
   }
 
@@ -69,12 +84,13 @@ final class SFTPSending {
       waiting += Int64(bytes.count)
       // What the server refuses ends the chunk.
       while waiting > SFTPConnection.window {
-        _ = try files.refused(try await answers[first].value(), Self.what)
+        try await Self.confirm(answers[first], files, handle)
         waiting -= Int64(counts[first])
         first += 1
       }
     }
-    return Written(answers: Array(answers[first...]), files: files, receipt: Self.receipt(checksum))
+    return Written(
+      answers: Array(answers[first...]), files: files, handle: handle, receipt: Self.receipt(checksum))
   }
 
   private nonisolated(nonsending) static func read(_ count: Int, _ body: any ByteReader) async throws

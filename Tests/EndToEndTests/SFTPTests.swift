@@ -291,6 +291,21 @@ struct SFTPTests {
       try FileManager.default.contentsOfDirectory(atPath: server.folder).sorted() == ["fifo", "folder"])
   }
 
+  /// OpenSSH says of a write to a full disk that it failed: the next run goes on where there is room.
+  @Test(.enabled(if: Mount.isAllowed, "mounting needs root")) func aFullDiskIsNamed() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    let mount = try Mount.small(4 << 20, at: server.folder + "/small")
+    try bench.source("a.bin", size: 6 << 20)
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:small/a.bin\" }"))
+    #expect(run["up"]["error"]["code"].string == "DISK_FULL" && run.status == 75, "\(run.errors)")
+    try mount.change("size=32m")
+    let next = try await bench.run(nil)
+    #expect(next.state("up") == "completed", "\(next.errors)")
+    #expect(try Sums.file(mount.folder + "/a.bin") == Sums.file(bench.job + "/a.bin"))
+  }
+
   /// To open a FIFO would hold its connection, and the files that share it, until somebody writes to it.
   @Test func aFIFOIsNotOpened() async throws {
     let bench = try Bench()

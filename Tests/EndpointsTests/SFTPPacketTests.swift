@@ -32,6 +32,23 @@ struct SFTPPacketTests {
     #expect(Array(SFTPRequest.replacingRename("a", to: "b").packet(9)[13..<13 + name.count]) == name)
   }
 
+  /// A write that OpenSSH refuses without a reason, and the room on its disk: blocks that users may take, of 4096 bytes each.
+  @Test(
+    arguments: [(0, .diskFull), (3, .diskFull), (1 << 20, .serverError), (.max, .serverError)]
+      as [(UInt64, ErrorCode)])
+  func aFullDiskIsTold(_ blocks: UInt64, _ code: ErrorCode) throws {
+    var facts = SSHWriter()
+    for number in [1024, 4096, 1 << 30, 77, blocks, 9, 9, 9, 1, 0, 255] as [UInt64] { facts.uint64(number) }
+    let room = try #require(SFTPReply.room(facts.bytes))
+    let failure = SFTPFailure.of(SFTPStatus(4, "Failure"), doing: "write", at: "sftp://h/a")
+    #expect(SFTPFailure.ofWrite(failure, room: room).code == code)
+    let denied = SFTPFailure.of(SFTPStatus(3, "no"), doing: "write", at: "sftp://h/a")
+    #expect(SFTPFailure.ofWrite(denied, room: room).code == .forbidden)
+    #expect(SFTPReply.room([0, 0, 1]) == nil)
+    let name = Array("fstatvfs@openssh.com".utf8)
+    #expect(Array(SFTPRequest.room([7]).packet(9)[9...]) == [0, 0, 0, 20] + name + [0, 0, 0, 1, 7])
+  }
+
   @Test func answersAreRead() throws {
     func read(_ bytes: [UInt8]) -> SFTPReply? { SFTPReply.read(bytes[...])?.1 }
     #expect(read([101, 0, 0, 0, 9, 0, 0, 0, 2, 0, 0, 0, 1, 120]) == .status(SFTPStatus(2, "x")))

@@ -35,6 +35,15 @@ package enum SFTPFailure {
   /// As a full disk here: it passes, but not in a moment.
   private static func full(_ message: String) -> Failure { Failure(.diskFull, message) }
 
+  /// Bytes that a full disk may still have: a write of more fails, whole or in part.
+  private static let crumbs: UInt64 = 1 << 20
+
+  /// A refused write as one to a full disk, where there is so little room: OpenSSH calls it a failure, and gives no reason.
+  package static func ofWrite(_ failure: Failure, room: UInt64) -> Failure {
+    guard failure.code == .serverError, room < crumbs else { return failure }
+    return full("\(failure.message) – its disk has \(room) bytes left: make room there")
+  }
+
   private static func words(_ status: SFTPStatus) -> String {
     // A stranger's text: one line, of a length that a message can carry.
     let text = String(

@@ -7,7 +7,7 @@ package enum SFTPReply: Sendable, Hashable {
   case data(ArraySlice<UInt8>)
   case names([Name])
   case attributes(SFTPAttributes)
-  /// To an extended request: of `limits@openssh.com`, the lengths.
+  /// To an extended request: of `limits@openssh.com` the lengths, of `fstatvfs@openssh.com` the disk's facts.
   case extended([UInt8])
 
   package struct Name: Sendable, Hashable {
@@ -18,6 +18,16 @@ package enum SFTPReply: Sendable, Hashable {
     package init(_ bytes: [UInt8], _ attributes: SFTPAttributes) {
       (self.bytes, self.attributes) = (bytes, attributes)
     }
+  }
+
+  /// Bytes that may still be written to the disk, by the answer to `room` (OpenSSH's PROTOCOL, 4.4); nil where it is none.
+  package static func room(_ extended: [UInt8]) -> UInt64? {
+    var bytes = SSHBytes(extended)
+    guard bytes.uint64() != nil, let size = bytes.uint64(), bytes.uint64() != nil, bytes.uint64() != nil,
+      let blocks = bytes.uint64()
+    else { return nil }
+    let (room, isMore) = blocks.multipliedReportingOverflow(by: size)
+    return isMore ? .max : room
   }
 
   /// Reads one packet without its length.

@@ -38,6 +38,8 @@ package enum SFTPRequest: Sendable, Hashable {
   case sync(Handle)
   /// Asks for the lengths that the server takes (`limits@openssh.com`).
   case limits
+  /// Asks for the room on the file's disk (`fstatvfs@openssh.com`).
+  case room(Handle)
 
   /// The packet that begins a session; it has no id.
   package static var beginning: [UInt8] {
@@ -77,7 +79,7 @@ package enum SFTPRequest: Sendable, Hashable {
     case .realPath: 16
     case .stat: 17
     case .rename: 18
-    case .replacingRename, .sync, .limits: 200
+    case .replacingRename, .sync, .limits, .room: 200
     }
   }
 
@@ -118,19 +120,23 @@ package enum SFTPRequest: Sendable, Hashable {
       body.string(SFTPExtension.sync.name)
       body.string(handle)
     case .limits: body.string(SFTPExtension.limits.name)
+    case .room(let handle):
+      body.string(SFTPExtension.room.name)
+      body.string(handle)
     }
   }
 }
 
 /// OpenSSH's additions to version 3 that haul uses where a server names them.
 package enum SFTPExtension: Sendable, Hashable, CaseIterable {
-  case replacingRename, sync, limits
+  case replacingRename, sync, limits, room
 
   package var name: String {
     switch self {
     case .replacingRename: "posix-rename@openssh.com"
     case .sync: "fsync@openssh.com"
     case .limits: "limits@openssh.com"
+    case .room: "fstatvfs@openssh.com"
     }
   }
 }
