@@ -200,7 +200,7 @@ struct HTTPSinkTests {
       return .status(left.withLock { $0.isEmpty ? 409 : $0.removeFirst() })
     }
     let root = try #require(WebURL("http://h/api"))
-    let other = HTTPSink(try WebDAVDriver().upload("in/b.txt", at: root), bench.requester)
+    let other = HTTPSink(WebDAVDriver().upload("in/b.txt", at: root), bench.requester)
     let own = RemoteSession(id: ".haul-0123456789abcdef0123456789abcdef.tmp", chunkSize: 1)
     let file = try OpenFile.reading(bench.source)
     let failure = try await UploadBench.failure {
