@@ -66,7 +66,8 @@ package struct SFTPUpload: DirectUpload {
   package func objection(to attributes: SFTPAttributes) -> Failure? {
     switch attributes.kind {
     case .folder?: Failure(.destinationExists, "\(url) is a folder, where a file is to be")
-    case .link?, .special?: Failure(.destinationExists, "\(url) is there, and is no file")
+    case .link?, .special?:
+      Failure(.destinationExists, "\(url) is a pipe, a device or a link, where a file is to be: move it away")
     case .file?, nil: nil
     }
   }
