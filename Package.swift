@@ -19,7 +19,7 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A layer that nothing passes of what is done for each file, or only what is encrypted or asked for at far more cost:
+/// A layer that little or nothing passes of what is done for each file, or only what is encrypted or asked for at far more cost:
 /// small instead of fast, so that haul stays below 25 MB.
 func coldLayer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict + small)
@@ -105,7 +105,7 @@ let package = Package(
     coldLayer("ManifestFields", ["JobModel", "YAML"]),
     layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
     coldLayer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
-    layer("Planner", ["Digests", "Endpoints", "Gzip", "JobModel", "Posix"]),
+    coldLayer("Planner", ["Digests", "Endpoints", "Gzip", "JobModel", "Posix"]),
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
@@ -125,7 +125,7 @@ let package = Package(
         "Admission", "CPosix", "Digests", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "LocalFiles",
         "Posix", "Transfers",
       ]),
-    layer(
+    coldLayer(
       "Scheduler",
       [
         "Admission", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "Locks", "Maintenance", "Transfers",
