@@ -68,7 +68,10 @@ struct DestinationFile {
   private mutating func bringPart() {
     guard let former else { return }
     let beneath = !record.transfer.settings.allowsOutside
-    if let old = record.context.local.folder.existing(former.parent, beneath: beneath) {
+    // One place may be written in two ways.
+    if let old = record.context.local.folder.existing(former.parent, beneath: beneath),
+      old.identity != folder.identity || former.name != name
+    {
       let parts = LeftParts(record.transfer, record.context.run)
       parts.move(of: former.name, in: old, to: name, in: folder)
       parts.remove(of: former.name, in: old)
