@@ -188,28 +188,14 @@ struct UploadAttributesTests {
     #expect(outcome.sent.count { $0.url.query == "tagging=" } == 1)
   }
 
-  /// Where the destination keeps no tags, they are lost if there are any.
-  @Test(arguments: [("", true, 1), ("", false, 1), ("t=v", true, 0), ("t=v", false, 1)])
-  func tagsThatNobodyKeeps(_ tags: String, _ isCounted: Bool, _ questions: Int) async throws {
+  /// Where the destination keeps no tags, no request is spent on them.
+  @Test(arguments: ["", "t=v"]) func tagsThatNobodyKeeps(_ tags: String) async throws {
     let (rig, store) = (try Self.rig(.available), FakeStore())
     store.put("h/b/src", pattern(100), ["Content-Type": "text/x", "x-amz-tagging": tags])
-    store.state.withLock { $0.countsTags = isCounted }
     let outcome = try await rig.run(from: "store:src", to: "web:dst") { store.response($0) }
     #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
-    #expect(outcome.progress.attributes.lost == (tags.isEmpty ? [] : [.tags]))
-    #expect(outcome.sent.count { $0.url.query == "tagging=" } == questions)
-  }
-
-  @Test func aStoreIsAskedForUncountedTagsUntilItIsKnown() {
-    let stores = TaggingStores()
-    for _ in 0..<4 {
-      #expect(stores.hasUncounted(in: "h") == nil)
-      stores.note(uncounted: 0, in: "h")
-    }
-    #expect(stores.hasUncounted(in: "h") == false && stores.hasUncounted(in: "o") == nil)
-    stores.note(uncounted: 2, in: "h")
-    #expect(stores.hasUncounted(in: "h") == true)
-    #expect(stores.note(untoldIn: "h") && !stores.note(untoldIn: "h"))
+    #expect(outcome.progress.attributes.lost == [.tags])
+    #expect(!outcome.sent.contains { $0.url.query == "tagging=" })
   }
 
   /// Values of the run are other ones in each run, and not the manifest's.

@@ -84,29 +84,20 @@ struct UploadAttributes {
     // Where a store tells numbers of tags, an object of which it tells none has none.
     if count == nil, known.counts(in: origin) { return [:] }
     if known.isUntold(in: origin) { return nil }
-    let isOfUse = destination.keeps.contains(.tags) || rule.demands(.tags)
-    if !isOfUse {
-      // They are lost if there are any: only the first objects of which no number is told are asked for them.
-      guard count == nil else { return nil }
-      if let hasUncounted = known.hasUncounted(in: origin) { return hasUncounted ? nil : [:] }
-    }
+    // Where nobody keeps them, they count as lost: asking each object whether it has some would double a small copy's requests.
+    guard destination.keeps.contains(.tags) || rule.demands(.tags) else { return nil }
     let tags = try await copy.origin.source.tags(of: copy.object)
     record.count(copy.origin.requester.takeTally())
     switch tags {
     case nil: return [:]
-    case .success(let tags):
-      if count == nil { known.note(uncounted: tags.count, in: origin) }
-      return tags
+    case .success(let tags): return tags
     case .failure(let failure):
       if failure.saysUnknown {
         if known.note(untoldIn: origin), failure.code == .protocolViolation {
           record.warn("the source's store tells no tags, and none go along: \(failure.message)")
         }
-      } else if isOfUse {
-        record.warn("the source's tags can't be read, and do not go along: \(failure.message)")
       } else {
-        // There may be some, and each object would be asked in vain.
-        known.note(uncounted: 1, in: origin)
+        record.warn("the source's tags can't be read, and do not go along: \(failure.message)")
       }
       return nil
     }
