@@ -28,8 +28,7 @@ package actor AdmissionQueue {
   /// When those who wait for a host are looked at again.
   private var timers: [String: Double] = [:]
   /// Transfers that wait between two tries because a server asked for it.
-  private var coolingDown: [Int: Task<Void, any Error>] = [:]
-  private var lastCooldown = 0
+  private var coolingDown: Set<Task<Void, any Error>> = []
   private var onOpening: (@Sendable () -> Void)?
   /// Seconds without an answer after which a host's first request leaves its transfer's permit to others.
   private static let patience = 0.5
@@ -255,8 +254,8 @@ package actor AdmissionQueue {
   /// Servers are asked again at once, whatever they asked for.
   package func endCooldowns() {
     limiter.cooldowns = CooldownStore()
-    for pause in coolingDown.values { pause.cancel() }
-    coolingDown = [:]
+    for pause in coolingDown { pause.cancel() }
+    coolingDown = []
     update(mayBegin: true)
   }
 
@@ -316,16 +315,14 @@ package actor AdmissionQueue {
     update()
     defer { limiter.permits.change(transfer?.id, from: .suspended, to: nil) }
     guard isCooldown else { return try await sleep(seconds) }
-    lastCooldown += 1
-    let id = lastCooldown
     let pause = Task { try await sleep(seconds) }
-    coolingDown[id] = pause
+    coolingDown.insert(pause)
     let end = await withTaskCancellationHandler {
       await pause.result
     } onCancel: {
       pause.cancel()
     }
-    guard coolingDown.removeValue(forKey: id) != nil else { return try Task.checkCancellation() }
+    guard coolingDown.remove(pause) != nil else { return try Task.checkCancellation() }
     try end.get()
   }
 }

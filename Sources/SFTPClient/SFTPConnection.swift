@@ -35,7 +35,7 @@ final class SFTPConnection: Sendable {
     _ target: SSHTarget, as login: SSHLogin, place: String,
     trust: @escaping @Sendable (_ hostKey: [UInt8]) throws -> Void
   ) async throws -> SFTPConnection {
-    let mux = SFTPMux(place, window: Int(window))
+    let mux = SFTPMux(place)
     let link = try await SSHLink.open(target, as: login, subsystem: "sftp", receiver: mux, trust: trust)
     mux.begin(limit: target.stepTimeout)
     link.send(SFTPRequest.beginning)

@@ -48,7 +48,8 @@ final class SFTPMux: SSHReceiver {
   ///   - window: bytes of writes that may be under way.
   ///   - now: seconds that only grow.
   init(
-    _ place: String, window: Int = 4 << 20, now: @escaping @Sendable () -> Double = { SystemClock.uptime }
+    _ place: String, window: Int = Int(SFTPConnection.window),
+    now: @escaping @Sendable () -> Double = { SystemClock.uptime }
   ) {
     (self.place, self.window, self.now) = (place, SendWindow(most: window), now)
     state = Locked(State(lastHeard: now()))

@@ -219,5 +219,6 @@ struct SFTPMuxTests {
     let third = try await next()
     mux.ended(CancellationError())
     try await third.value
+    #expect(mux.window.waiting == 0)
   }
 }

@@ -34,8 +34,10 @@ struct SendWindowTests {
     let huge = try await entering(1000)
     window.leave(1)
     try await huge.value
-    _ = try await entering(1)
+    let next = try await entering(1)
+    #expect(window.waiting == 1, "nothing goes beside it")
     window.leave(1000)
+    try await next.value
   }
 
   /// Who is cancelled leaves the line, and holds up nobody behind.

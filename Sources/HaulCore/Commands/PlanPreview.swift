@@ -286,8 +286,11 @@ struct PlanPreview: Sendable {
     case .transfer, .resume, .attach, .unknown: break
     }
     if transfer.progress.completedAt != nil {
-      if preview.action == .unknown, case .failed = transfer.state { return (.again, nil) }
-      return (.changed, nil)
+      switch (preview.action, transfer.state) {
+      case (.unknown, .failed), (.unknown, .paused): return (.again, nil)
+      case (.unknown, _), (.transfer, _), (.upToDate, _), (.resume, _), (.attach, _), (.skip, _):
+        return (.changed, nil)
+      }
     }
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
     guard wasTried else { return (.new, nil) }

@@ -9,8 +9,6 @@ final class PlanView {
   let folder: Folder
   let rates: [HostRate: Double]
   private var rules: [Int64: Rule] = [:]
-  /// By profile, what it needs and the manifest disables.
-  private var disabledNeeds: [Int64: String?] = [:]
 
   /// What all transfers of a profile share.
   private struct Rule {
@@ -19,6 +17,8 @@ final class PlanView {
     var chunkSize: ChunkSize?
     /// Downloads that are done are up to date where their files are as they were left.
     var isProvedByFile: Bool
+    /// The disabled transfer that all of the profile need; nil where they need none.
+    var disabledNeed: String?
   }
 
   init(folder: Folder, rates: [HostRate: Double]) {
@@ -53,31 +53,25 @@ final class PlanView {
 
   /// The disabled transfer that this one needs; nil where it needs none.
   func disabledNeed(of transfer: LedgerTransfer, in plan: JobLedger) throws -> String? {
-    let needs = transfer.settings.needs
-    guard !needs.isEmpty else { return nil }
-    if let known = disabledNeeds[transfer.profile] { return known }
-    var found: String?
-    for need in needs where found == nil { found = try plan.disabled(need, of: transfer.profile) }
-    if disabledNeeds.count >= Self.mostKept { disabledNeeds.removeAll() }
-    disabledNeeds.updateValue(found, forKey: transfer.profile)
-    return found
+    try rule(of: transfer.profile, in: plan).disabledNeed
   }
 
   private static let shares = 8
-  private static let mostKept = 1024
 
   private func rule(of profile: Int64, in plan: JobLedger) throws -> Rule {
     if let known = rules[profile] { return known }
     var rule = Rule(chunkSize: nil, isProvedByFile: false)
-    if let settings = try plan.settings(of: profile), settings.direction == .download,
-      settings.needs.isEmpty
-    {
+    let settings = try plan.settings(of: profile)
+    for need in settings?.needs ?? [] where rule.disabledNeed == nil {
+      rule.disabledNeed = try plan.disabled(need, of: profile)
+    }
+    if let settings, settings.direction == .download, rule.disabledNeed == nil {
       let isFixed = settings.chunkSize != .auto || rates.isEmpty
       rule.chunkSize = settings.ifExists == .replace && isFixed ? settings.chunkSize : nil
       rule.isProvedByFile = settings.then == nil && settings.refresh != .always
     }
     // Rows that each say something of their own must not fill the memory.
-    if rules.count >= Self.mostKept { rules.removeAll() }
+    if rules.count >= 1024 { rules.removeAll() }
     rules[profile] = rule
     return rule
   }

@@ -519,7 +519,7 @@ struct UploadMachine {
   /// What the server says that it holds, and lacked at the end.
   private mutating func dropMissing(_ session: RemoteSession) -> [Action] {
     guard !missing.isEmpty else { return [] }
-    let lost = held.sorted.filter { missing.contains(Int($0.offset / session.chunkSize)) }
+    let lost = held.sorted.filter { missing.contains(Int($0.offset / max(1, session.chunkSize))) }
     missing = []
     held.remove(lost)
     return [.drop(lost)]
