@@ -19,13 +19,13 @@ struct PutKillTests {
         version: 1
         job: killed
         endpoints: { web: { type: http, url: \(quoted(server.url)) } }
-        defaults: { policy: { bandwidth: 8MiB/s } }
+        defaults: { policy: { bandwidth: 4MiB/s } }
         transfers: [{ id: one, upload: a.bin, to: "web:in/one.bin", if_exists: \(ifExists) }]
         """)
       let puts = { server.log().filter { $0["method"].string == "PUT" } }
       let taken = { puts().filter { 200..<300 ~= $0["status"].int ?? 0 } }
       return RemoteKills.Round(
-        bench: bench, span: 700, isBegun: { server.isReceiving }, isOver: { !taken().isEmpty },
+        bench: bench, span: 1000, isBegun: { server.isReceiving }, isOver: { !taken().isEmpty },
         settle: { _ throws -> Int64 in
           #expect(try Sums.file(bench.served + "/in/one.bin") == Sums.file(bench.job + "/a.bin"))
           #expect(try FileManager.default.contentsOfDirectory(atPath: bench.served + "/in") == ["one.bin"])
