@@ -32,14 +32,15 @@ extension JobLedger {
   ///   - now: when it is compiled, seconds since 1970.
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
   ///   - rows: the same without the files of rows, where their rows have digests.
-  ///   - kept: beginnings of ids that stay as they are where they are not added.
+  ///   - left: what stays of the plan where it is not added.
   ///   - fill: called with a function that adds some transfers.
   /// - Throws: `StaleRows`, beside what `fill` throws.
   package func compile(
     at now: Double = SystemClock.now, from mark: () -> String? = { nil }, rows: () -> String? = { nil },
-    keeping kept: [String] = [], batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
+    leaving left: UnlistedFanOuts = UnlistedFanOuts(),
+    batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: mark, rows: rows, keeping: kept) { writer in try fill { try writer.add($0) } }
+    try compile(at: now, from: mark, rows: rows, leaving: left) { writer in try fill { try writer.add($0) } }
   }
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
@@ -47,7 +48,7 @@ extension JobLedger {
     at now: Double = SystemClock.now,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: { nil }, rows: { nil }, keeping: []) { writer in
+    try compile(at: now, from: { nil }, rows: { nil }, leaving: UnlistedFanOuts()) { writer in
       try fill { transfer, identity in
         var one = PlanBatch()
         one.append(transfer, identity: identity)
@@ -57,13 +58,13 @@ extension JobLedger {
   }
 
   private func compile(
-    at now: Double, from mark: () -> String?, rows: () -> String?, keeping kept: [String],
+    at now: Double, from mark: () -> String?, rows: () -> String?, leaving left: UnlistedFanOuts,
     with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db, at: now)
       try fill(writer)
-      let change = try writer.finish(keeping: kept)
+      let change = try writer.finish(leaving: left)
       if change.added + change.adjusted + change.retired > 0 { try Self.noteChange(db) }
       try Self.forgetListings(db)
       try db.execute(
@@ -295,9 +296,8 @@ private final class PlanWriter {
     return .nothing
   }
 
-  /// - Parameter kept: beginnings of ids that are not gone.
   /// - Throws: `StaleRows`.
-  func finish(keeping kept: [String]) throws -> PlanChange {
+  func finish(leaving left: UnlistedFanOuts) throws -> PlanChange {
     try marks.flush()
     if isFirst {
       guard !keepsRows else { throw StaleRows() }
@@ -309,15 +309,7 @@ private final class PlanWriter {
     var found = 0
     while let seq = try rows.next() { if seen.contains(seq) { found += 1 } else { gone.append(seq) } }
     if keepsRows, found != change.added + change.kept + change.adjusted { throw StaleRows() }
-    if !kept.isEmpty {
-      let count = gone.count
-      let find = try db.makeStatement(sql: "SELECT id FROM transfer WHERE seq = ?")
-      try gone.removeAll { seq in
-        let id = try String.fetchOne(find, arguments: [seq]) ?? ""
-        return kept.contains { id.utf8.starts(with: $0.utf8) }
-      }
-      change.kept += count - gone.count
-    }
+    try pass(over: left, &gone)
     try carryPauses(gone)
     let retire = try db.makeStatement(sql: "UPDATE transfer SET live = 0 WHERE seq = ?")
     for seq in gone { try retire.execute(arguments: [seq]) }
@@ -326,7 +318,7 @@ private final class PlanWriter {
       try db.execute(sql: WrittenFile.remember)
     }
     change.retired = gone.count
-    change.left = try left(gone)
+    change.left = try leftManifest(gone)
     try change.left.note(db)
     if change.added + change.adjusted + change.retired > 0 {
       // What they needed may be another thing now: whether it can be had is decided anew.
@@ -336,6 +328,35 @@ private final class PlanWriter {
       )
     }
     return change
+  }
+
+  /// Takes the entries of fan-outs that were not listed out of those that are gone.
+  private func pass(over fanOuts: UnlistedFanOuts, _ gone: inout [Int64]) throws {
+    guard !fanOuts.isEmpty else { return }
+    let find = try db.makeStatement(
+      sql: "SELECT id, state = 'skipped' AND reason = 'disabled' AS off FROM transfer WHERE seq = ?")
+    let disable = try db.makeStatement(
+      sql: """
+        UPDATE transfer SET state = 'skipped', reason = 'disabled',
+          profile = (SELECT profile FROM transfer WHERE id = ? AND live = 1) WHERE seq = ?
+        """)
+    try gone.removeAll { seq in
+      guard let row = try Row.fetchOne(find, arguments: [seq]) else { return false }
+      let id: String = row["id"]
+      if let fanOut = fanOuts.disabled.first(where: { UnlistedFanOuts.holds($0, id) }) {
+        if row["off"] as Bool {
+          change.kept += 1
+        } else {
+          try disable.execute(arguments: [fanOut, seq])
+          change.adjusted += 1
+          change.adjustedRows.insert(seq)
+        }
+        return true
+      }
+      guard fanOuts.unheard.contains(where: { UnlistedFanOuts.holds($0, id) }) else { return false }
+      change.kept += 1
+      return true
+    }
   }
 
   /// What a user paused waits for `resume`, whatever else is moved under its id from now on.
@@ -369,13 +390,16 @@ private final class PlanWriter {
       OR EXISTS (SELECT 1 FROM session_intent i WHERE i.transfer = t.seq))
     """
 
-  /// Those whose id the manifest has no more; others are only another transfer under it.
-  private func left(_ gone: [Int64]) throws -> LeftManifest {
+  /// Those whose id the manifest has no more; others are only another transfer under it, or a fan-out that was
+  /// disabled and has its entries again.
+  private func leftManifest(_ gone: [Int64]) throws -> LeftManifest {
     var left = LeftManifest()
     let find = try db.makeStatement(
       sql: """
         SELECT id FROM transfer AS old WHERE seq = ?
         AND NOT EXISTS (SELECT 1 FROM transfer WHERE id = old.id AND live = 1)
+        AND NOT (state = 'skipped' AND reason = 'disabled' AND EXISTS (
+          SELECT 1 FROM transfer WHERE id > old.id || '/' AND id < old.id || '0' AND live = 1))
         """)
     for seq in gone {
       guard let id = try String.fetchOne(find, arguments: [seq]) else { continue }

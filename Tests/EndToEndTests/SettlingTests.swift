@@ -133,6 +133,34 @@ struct SettlingTests {
     #expect(held.state("near") == "queued needs:far")
   }
 
+  /// What a fan-out's entries have reached is theirs again when it is enabled again.
+  @Test func disabledFanOutKeepsItsEntries() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a", "b"] { try bench.source("in/" + name, size: 1000) }
+    func run(_ more: String) async throws -> HaulRun {
+      try await bench.run(
+        """
+        version: 1
+        job: pause
+        endpoints: { depot: \(depot.endpoint) }
+        transfers:
+          - { id: m, upload: "in/*", to: "depot:"\(more) }
+        """)
+    }
+    #expect(try await run("").totals["completed"].int == 2)
+    for _ in 1...2 {
+      let off = try await run(", enabled: false")
+      #expect(off.status == 0)
+      #expect(["m", "m/a", "m/b"].map(off.state) == Array(repeating: "skipped disabled", count: 3))
+      #expect(off.report["left_manifest"]["count"].int == 0)
+    }
+    let on = try await run("")
+    #expect(["m/a", "m/b"].map(on.state) == ["up_to_date", "up_to_date"])
+    #expect(on.report["left_manifest"]["count"].int == 0)
+    #expect(on.transfers.count == 2)
+  }
+
   @Test func refresh() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

@@ -67,7 +67,9 @@ enum PlanCompiler {
     let change = try ledger.compile(
       from: { isKept && compiled.diagnostics.isEmpty ? mark?.whole : nil },
       rows: { isKept && compiled.diagnostics.isEmpty ? mark?.rows : nil },
-      keeping: unlisted.keys.map { $0 + "/" },
+      leaving: UnlistedFanOuts(
+        unheard: Array(unlisted.keys),
+        disabled: job.templates.filter { $0.fanOut != .single && $0.isDisabled }.map(\.id)),
       batches: { add in
         // Rows are read and put together on one core while the other stores them.
         compiled = try BoundedChannel<PlanBatch>.run(
