@@ -44,6 +44,17 @@ struct RecompileTests {
     usleep(200_000)
   }
 
+  /// A fault that only the rows have leaves nothing behind, whichever command finds it.
+  @Test(arguments: ["check", "plan", "run"])
+  func faultyRowsLeaveNoState(_ command: String) async throws {
+    let bench = try Bench()
+    try bench.writeJob(yaml)
+    try write(bench, "name\na\na\n")
+    let end = try await bench.haul([command, "job.yaml"])
+    #expect(end.status == 65)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state) == [])
+  }
+
   /// Plans that were made before are known again by what progress belongs to: its value stays as it was.
   @Test func identityIsWhatItWas() async throws {
     let bench = try Bench()

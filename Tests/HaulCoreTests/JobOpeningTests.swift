@@ -65,7 +65,7 @@ struct JobOpeningTests {
     let text = CoreFixture.job + "  - { id: one, download: \"web:b\", to: in/b }\n"
     let end = try #require(throws: End.self) { try open(fixture, text) }
     #expect(end.status == .invalidManifest)
-    #expect(fixture.state.jobs == [])
+    #expect(!FileManager.default.fileExists(atPath: fixture.state.path))
     #expect(try fixture.printed("errors").contains("error"))
   }
 

@@ -9,11 +9,15 @@ final class PlanDraft: Sendable {
   let folder: String
   let ledger: JobLedger
   private let lock: RunLock
+  private let home: StateFolder
+  /// The state folder, where it was made for the draft.
+  private let root: String?
 
   /// - Parameter base: what it begins as a copy of: compiling then only brings it up to date.
   /// - Throws: `End` with 73 where it can't be made.
   init(_ state: StateFolder, from base: JobLedger? = nil) throws {
-    let home = Self.home(state)
+    home = Self.home(state)
+    root = Files.exists(state.path) ? nil : state.path
     let name = ULID.make(now: SystemClock.now)
     try home.make(name)
     folder = home.folder(name)
@@ -27,7 +31,7 @@ final class PlanDraft: Sendable {
       do { try base?.copy(to: folder) } catch let error as LedgerError { throw End(error) }
       ledger = try home.open(name, holding: lock, isDraft: true)
     } catch {
-      Files.remove(folder)
+      Self.remove(folder, in: home, root)
       throw error
     }
   }
@@ -35,7 +39,14 @@ final class PlanDraft: Sendable {
   deinit { discard() }
 
   /// Removes it before its last reference is gone, which may be on another thread while the process ends.
-  func discard() { Files.remove(folder) }
+  func discard() { Self.remove(folder, in: home, root) }
+
+  /// A command that comes to nothing leaves no empty folders either.
+  private static func remove(_ folder: String, in home: StateFolder, _ root: String?) {
+    Files.remove(folder)
+    rmdir(home.path)
+    if let root { rmdir(root) }
+  }
 
   /// Where drafts and kept plans lie. No job's name begins with a dot.
   static func home(_ state: StateFolder) -> StateFolder { StateFolder(path: state.path + "/.plans") }

@@ -42,6 +42,7 @@ struct JobOpening: Sendable {
     guard let name = named, read.job != nil || state.exists(name) else {
       throw try refuse(file, withRows(read), reports)
     }
+    let isNewRoot = !Files.exists(state.path)
     try state.make(name)
     guard let lock = try lock(name, ifRunning, state, reports) else {
       return try alreadyRunning(name, file, read, ifRunning, reports)
@@ -100,7 +101,7 @@ struct JobOpening: Sendable {
       let mayPass = (error as? Failure)?.code.isRetryable == true
       let goesOn = mayPass && (try? opened?.hasListed()) == true
       opened = nil
-      if isNew, isFault, !goesOn { state.forget(name) }
+      if isNew, isFault, !goesOn { state.forget(name, andEmptyRoot: isNewRoot) }
       throw try end(error, file, read, reports)
     }
   }

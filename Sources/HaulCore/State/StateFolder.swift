@@ -98,17 +98,21 @@ package struct StateFolder: Sendable {
 
   /// Removes a job's state, but for a token that a server has exchanged: the one that the manifest refers to is used up.
   /// The states of its parts are their own.
-  func forget(_ job: String) {
+  ///
+  /// - Parameter root: whether the state folder goes as well, where nothing else is in it.
+  func forget(_ job: String, andEmptyRoot root: Bool = false) {
     let names = (try? Files.names(in: folder(job))) ?? []
     for name in names where name != KeptTokens.fileName && name != Self.shards {
       Files.remove(folder(job) + "/" + name)
     }
     rmdir(folder(job))
-    guard shard != nil else { return }
-    // The folders above, where no other part has state.
-    let shards = PathParts(folder(job)).parent
-    rmdir(shards)
-    rmdir(PathParts(shards).parent)
+    if shard != nil {
+      // The folders above, where no other part has state.
+      let shards = PathParts(folder(job)).parent
+      rmdir(shards)
+      rmdir(PathParts(shards).parent)
+    }
+    if root { rmdir(path) }
   }
 
   /// Opens a job's ledger. One of an older haul is migrated under the run lock: a runner of that version goes on.
