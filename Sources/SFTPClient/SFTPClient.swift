@@ -5,6 +5,7 @@ import JobModel
 package struct SFTPClient: SFTPService {
   let surroundings: SSHSurroundings
   let pool = SFTPPool()
+  let bodies = OpenBodies()
 
   package init(_ surroundings: SSHSurroundings) { self.surroundings = surroundings }
 
@@ -101,7 +102,7 @@ struct SFTPAccess {
       policy.connectionsPerHost.number.map { min(max(1, $0), Self.mostByHand) } ?? Self.mostConnections
     let door = SFTPDoor(
       url: url, login: key.login, trust: trust, policy: policy, surroundings: client.surroundings,
-      secret: engine.secret)
+      bodies: client.bodies, secret: engine.secret)
     return try await client.pool.lease(key, most: most) { try await door.open() }
   }
 

@@ -11,8 +11,9 @@ final class SFTPConnection: Sendable {
   /// Bytes that one read, and one write, may have.
   let readLength: Int
   let writeLength: Int
-  /// Bodies that move now: they share what may be under way.
+  /// Bodies that are read here: they share what may be under way.
   private let bodies = Locked(0)
+  private let everyBody: OpenBodies
 
   /// Bytes that are under way at once, of all bodies that are read, and of all that are written: the bandwidth of a far line, and
   /// the memory that they take.
@@ -24,15 +25,18 @@ final class SFTPConnection: Sendable {
   private static let most = 255 << 10
 
   private init(
-    _ mux: SFTPMux, _ link: SSHLink, _ extensions: Set<SFTPExtension>, read: Int, write: Int
+    _ mux: SFTPMux, _ link: SSHLink, _ extensions: Set<SFTPExtension>, _ everyBody: OpenBodies, read: Int,
+    write: Int
   ) {
-    (self.mux, self.link, self.extensions) = (mux, link, extensions)
+    (self.mux, self.link, self.extensions, self.everyBody) = (mux, link, extensions, everyBody)
     (readLength, writeLength) = (read, write)
   }
 
-  /// - Parameter place: the origin, for messages.
+  /// - Parameters:
+  ///   - place: the origin, for messages.
+  ///   - everyBody: of all connections.
   static func open(
-    _ target: SSHTarget, as login: SSHLogin, place: String,
+    _ target: SSHTarget, as login: SSHLogin, place: String, _ everyBody: OpenBodies,
     trust: @escaping @Sendable (_ hostKey: [UInt8]) throws -> Void
   ) async throws -> SFTPConnection {
     let mux = SFTPMux(place)
@@ -43,7 +47,7 @@ final class SFTPConnection: Sendable {
       throw Failure(
         .protocolViolation, "\(place): the server does not speak SFTP version 3", class: .permanent)
     }
-    let plain = SFTPConnection(mux, link, extensions, read: usual, write: usual)
+    let plain = SFTPConnection(mux, link, extensions, everyBody, read: usual, write: usual)
     guard extensions.contains(.limits),
       case .extended(let bytes) = try await plain.ask(.limits, within: target.stepTimeout)
     else { return plain }
@@ -59,13 +63,19 @@ final class SFTPConnection: Sendable {
     }
     _ = reader.uint64()
     let (read, write) = (length(reader.uint64()), length(reader.uint64()))
-    self.init(plain.mux, plain.link, plain.extensions, read: read, write: write)
+    self.init(plain.mux, plain.link, plain.extensions, plain.everyBody, read: read, write: write)
   }
 
-  func bodyBegins() { bodies.withLock { $0 += 1 } }
-  func bodyEnds() { bodies.withLock { $0 -= 1 } }
+  func bodyBegins() {
+    bodies.withLock { $0 += 1 }
+    everyBody.begin()
+  }
+  func bodyEnds() {
+    bodies.withLock { $0 -= 1 }
+    everyBody.end()
+  }
   /// What one body that is read may have under way.
-  var share: Int64 { Self.window / Int64(max(1, bodies.withLock { $0 })) }
+  var share: Int64 { min(Self.window / Int64(max(1, bodies.withLock { $0 })), everyBody.share) }
 
   var isUsable: Bool { mux.failure == nil }
   /// Seconds for which requests have waited and nothing has come.

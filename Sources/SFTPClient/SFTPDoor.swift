@@ -15,6 +15,7 @@ struct SFTPDoor: Sendable {
   let trust: SFTPTrust
   let policy: EffectivePolicy
   let surroundings: SSHSurroundings
+  let bodies: OpenBodies
   let secret: @Sendable (SecretReference) async throws -> Secret
 
   private var host: String {
@@ -83,7 +84,7 @@ struct SFTPDoor: Sendable {
       case .v6: .v6
       }
     do {
-      return try await SFTPConnection.open(target, as: who, place: url.origin, trust: judge)
+      return try await SFTPConnection.open(target, as: who, place: url.origin, bodies, trust: judge)
     } catch let fault as SSHFault {
       throw SSHFailure.of(fault, at: url.origin)
     }
