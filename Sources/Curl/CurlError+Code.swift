@@ -3,7 +3,10 @@ import CCurl
 extension CurlError {
   /// The error for a code of libcurl's, with the text from its error buffer where it left one.
   init(_ code: CURLcode, text: String = "", receivedBytes: Bool = false, verification: Int = 0) {
-    let message = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+    let message =
+      code == CURLE_BAD_FUNCTION_ARGUMENT && receivedBytes
+      ? "the first header line of an answer begins with a blank"
+      : text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
     let fault = TLSFault(code, verification: verification, text: message)
     self.init(
       kind: fault.map(Kind.tls) ?? Self.kind(code, receivedBytes), code: Int(code.rawValue), message: message,
@@ -24,6 +27,8 @@ extension CurlError {
     case CURLE_RECV_ERROR: .receiveFailed
     case CURLE_PARTIAL_FILE: .partialBody
     case CURLE_GOT_NOTHING: .emptyReply
+    // Of a first header line that begins with a blank, before libcurl 8.1.
+    case CURLE_BAD_FUNCTION_ARGUMENT where receivedBytes: .protocolViolation
     case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
       .protocolViolation
     default: .other

@@ -11,21 +11,13 @@ final class EasyHandle {
     self.pointer = pointer
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    haul_curl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
   }
 
   deinit {
     curl_easy_cleanup(pointer)
     curl_slist_free_all(headers)
     errorText.deallocate()
-  }
-
-  /// Back to libcurl's defaults; its buffers stay.
-  func reset() {
-    curl_easy_reset(pointer)
-    curl_slist_free_all(headers)
-    headers = nil
-    errorText[0] = 0
-    haul_curl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
   }
 
   /// What libcurl said about the last fault; empty where it said nothing.

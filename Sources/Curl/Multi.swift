@@ -14,7 +14,6 @@ final class Multi {
   private var perOrigin: [String: Int] = [:]
   /// How connections to a peer are made; nil where requests disagree.
   private var ways: [String: CurlOptions.Way?] = [:]
-  private var idle: [EasyHandle] = []
   private let sockets = Sockets()
   private var resumed: Set<CurlRequestID> = []
   private var nextTick = 0.0
@@ -29,10 +28,7 @@ final class Multi {
     haul_curl_multi_set_long(pointer, CURLMOPT_MAXCONNECTS, max(limits.total, 64))
   }
 
-  deinit {
-    idle.removeAll()
-    curl_multi_cleanup(pointer)
-  }
+  deinit { curl_multi_cleanup(pointer) }
 
   /// Ends a poll, or the next one; from any thread.
   func wake() { curl_multi_wakeup(pointer) }
@@ -65,7 +61,6 @@ final class Multi {
   func close() {
     isClosed = true
     failAll(Self.closed)
-    idle.removeAll()
   }
 
   /// Moves what can be moved and ends what is done.
@@ -130,9 +125,9 @@ final class Multi {
   private func begin(_ exchange: Exchange) {
     exchange.sockets = sockets
     do throws(CurlError) {
-      let easy: EasyHandle
-      if let used = idle.popLast() { easy = used } else { easy = try EasyHandle() }
-      easy.reset()
+      // Never one that was used: libcurl before 8.1 keeps a pointer to its last header, which is freed, and writes there where
+      // an answer's first header line begins with a blank.
+      let easy = try EasyHandle()
       exchange.mayShareConnection = mayShare(exchange)
       try exchange.configure(easy, live: live.count + 1)
       let code = curl_multi_add_handle(pointer, easy.pointer)
@@ -152,8 +147,6 @@ final class Multi {
     exchange.source?.settle(sent: exchange.bytesSent)
     curl_multi_remove_handle(pointer, easy.pointer)
     exchange.easy = nil
-    // After some failures libcurl keeps the receive buffer, and refuses CURLOPT_BUFFERSIZE from then on.
-    if case .success = outcome { idle.append(easy) }
     let others = (perOrigin[exchange.origin] ?? 1) - 1
     perOrigin[exchange.origin] = others > 0 ? others : nil
     exchange.finish(outcome)

@@ -45,6 +45,7 @@ struct AnswerTests {
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello", "receiveFailed", true),
     ("", "emptyReply", false),
     ("SSH-2.0-OpenSSH_9.2\r\n", "protocolViolation", true),
+    ("HTTP/1.1 200 OK\r\n X: 1\r\nContent-Length: 0\r\n\r\n", "protocolViolation", true),
   ])
   func `names what is wrong with an response`(response: String, kind: String, received: Bool) async {
     let server = ScriptedServer { connection in
@@ -57,6 +58,24 @@ struct AnswerTests {
     #expect(error?.name == kind, "\(String(describing: error))")
     #expect(error?.receivedBytes == received)
     #expect(error?.message.isEmpty == false)
+  }
+
+  /// libcurl 7.88 wrote such a line into memory of the request before, which was free.
+  @Test func `a folded first line follows other answers`() async throws {
+    let server = ScriptedServer { connection in
+      while let head = connection.head() {
+        let line = head.hasPrefix("GET /folded") ? " X: 1\r\n" : ""
+        connection.send("HTTP/1.1 200 OK\r\n\(line)ETag: \"1\"\r\nContent-Length: 0\r\n\r\n")
+      }
+    }
+    defer { stop(server) }
+    for _ in 1...20 {
+      _ = try await thread.perform(CurlRequest(url: server.url), sink: Collector())
+      let error = await failure { () async throws(CurlError) in
+        try await thread.perform(CurlRequest(url: server.url + "folded"), sink: Collector())
+      }
+      #expect(error?.name == "protocolViolation")
+    }
   }
 
   @Test func `reads header fields as they come`() async throws {
