@@ -15,7 +15,9 @@ struct SecretMaskTests {
     ("czNjcjN0L29mK3Rpbg==", "<***==>"), ("czNjcjN0L29mK3Rpbg", "<***>"),
     ("%73%33%63%72%33%74%2f%6f%66%2b%74%69%6e", "<***>"), ("s3cr3t/of+ti", "<s3cr3t/of+ti>"),
     ("s3cr3t%2of+tin", "<s3cr3t%2of+tin>"), ("%", "<%>"), (#"\u00"#, #"<\u00>"#),
-    ("S3CR3T/OF+TIN", "<S3CR3T/OF+TIN>"),
+    ("S3CR3T/OF+TIN", "<S3CR3T/OF+TIN>"), ("s3c…", "<***…>"), ("s3cr3t/of+ti…", "<***…>"),
+    ("s3cr3t%2Fo…", "<***…>"), ("s3cr3t%2…", "<***…>"), ("czNjcj…", "<***…>"), ("s3…", "<s3…>"),
+    ("s3cr4t…", "<s3cr4t…>"),
   ])
   func codings(_ text: String, _ masked: String) {
     let mask = mask("s3cr3t/of+tin")

@@ -29,7 +29,7 @@ package struct TokenResponse: Sendable, Hashable {
       return violation("granted a token that no header can carry")
     }
     if let type = members["token_type"].string, type.lowercased() != "bearer" {
-      return violation("granted a token of type `\(type.prefix(40))`; haul sends bearer tokens")
+      return violation("granted a token of type `\(type.truncated(to: 40))`; haul sends bearer tokens")
     }
     return .success(
       TokenResponse(
@@ -60,10 +60,10 @@ package struct TokenResponse: Sendable, Hashable {
       }
       return failure
     }
-    let description = members?["error_description"].string.map { ": \($0.prefix(300))" } ?? ""
+    let description = members?["error_description"].string.map { ": \($0.truncated(to: 300))" } ?? ""
     var failure = Failure(
       .unauthorized,
-      "\(what): \(response.url) refused it with `\(error.prefix(80))`\(description); \(hint(error, grant.grant))",
+      "\(what): \(response.url) refused it with `\(error.truncated(to: 80))`\(description); \(hint(error, grant.grant))",
       httpStatus: response.status)
     if ["temporarily_unavailable", "server_error"].contains(error) || response.status >= 500 {
       failure.code = .serverError

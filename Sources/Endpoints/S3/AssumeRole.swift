@@ -67,7 +67,7 @@ package struct AssumeRole: Sendable {
       if [400, 401, 403].contains(response.status) { failure.code = .unauthorized }
       if code.contains("Throttling") { failure.code = .rateLimited }
       failure.message =
-        "the role `\(role.arn)` can't be assumed: \(code)\(error?["Message"].map { ": \($0.prefix(300))" } ?? "") from \(response.url)"
+        "the role `\(role.arn)` can't be assumed: \(code)\(error?["Message"].map { ": \($0.truncated(to: 300))" } ?? "") from \(response.url)"
       return .failure(failure)
     }
     guard let found = root?.all("AssumeRoleResult").first?.all("Credentials").first,

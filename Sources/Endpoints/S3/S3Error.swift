@@ -67,7 +67,7 @@ enum S3Error {
     if response.status == 503 { failure.code = .rateLimited }
     var said = [code ?? "HTTP \(response.status)"]
     if let text = error?["Message"] ?? plainText(response), !text.isEmpty {
-      said.append(String(text.prefix(300)))
+      said.append(text.truncated(to: 300))
     }
     var hint = code == "NotImplemented" ? lacking(settings) : code.flatMap { advice[$0] }
     switch code.flatMap({ senses[$0] }) ?? silent(response, region: region, settings, now) {
@@ -92,7 +92,7 @@ enum S3Error {
   private static func plainText(_ response: Response) -> String? {
     guard response.headers["Content-Type"]?.lowercased().hasPrefix("text/plain") ?? (response.status == 400),
       response.body.first != UInt8(ascii: "<"),
-      let text = String(validating: response.body.prefix(300), as: UTF8.self)
+      let text = String(validating: response.body.prefix(4096), as: UTF8.self)
     else { return nil }
     return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
   }

@@ -47,9 +47,8 @@ package enum SFTPFailure {
   private static func words(_ status: SFTPStatus) -> String {
     // A stranger's text: one line, of a length that a message can carry.
     let text = String(
-      status.message.unicodeScalars.prefix(200).map {
-        $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0)
-      })
+      status.message.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
+    ).truncated(to: 200)
     return text.isEmpty ? "SFTP status \(status.number)" : "\(text) (SFTP status \(status.number))"
   }
 }

@@ -40,7 +40,7 @@ enum SalesforceResponse {
     guard let first = json?.array?.first ?? json, let code = first["errorCode"].string, !code.isEmpty else {
       return nil
     }
-    return (String(code.prefix(80)), String((first["message"].string ?? "no message").prefix(300)))
+    return (code.truncated(to: 80), (first["message"].string ?? "no message").truncated(to: 300))
   }
 
   /// The answer's type is a web page's or a script's.

@@ -18,7 +18,8 @@ struct FolderNames {
     for resource in status.resources {
       guard let names = Self.names(resource.href, response.url) else {
         throw Self.violation(
-          response, "lists `\(resource.href.prefix(300))`, which is not a name in it, or not one in UTF-8")
+          response,
+          "lists `\(resource.href.truncated(to: 300))`, which is not a name in it, or not one in UTF-8")
       }
       found.append((names, resource))
     }
@@ -32,11 +33,12 @@ struct FolderNames {
     }
     guard own.1.isFolder == true, Self.isSame(own.names, as: asked) else {
       throw Self.violation(
-        response, "is not a folder by its own listing, which begins with `\(own.1.href.prefix(300))`")
+        response, "is not a folder by its own listing, which begins with `\(own.1.href.truncated(to: 300))`")
     }
     for (names, resource) in found {
       guard names.starts(with: own.names, by: Self.isSame) else {
-        throw Self.violation(response, "lists `\(resource.href.prefix(300))`, which does not lie in it")
+        throw Self.violation(
+          response, "lists `\(resource.href.truncated(to: 300))`, which does not lie in it")
       }
       // What lies deeper is listed with its own folder; what has just gone is not there.
       guard names.count == own.names.count + 1, let name = names.last,
@@ -59,7 +61,7 @@ struct FolderNames {
     }
     return Failure(
       .serverError,
-      "\(response.url): the server cut the listing short, with HTTP 507 for `\(resource.href.prefix(300))`: have its limit raised, or list smaller folders",
+      "\(response.url): the server cut the listing short, with HTTP 507 for `\(resource.href.truncated(to: 300))`: have its limit raised, or list smaller folders",
       class: .permanent, httpStatus: 507)
   }
 

@@ -35,6 +35,6 @@ enum WebDAVError {
       root.name == "error",
       let text = root["message"], !text.isEmpty
     else { return nil }
-    return String(text.prefix(300))
+    return text.truncated(to: 300)
   }
 }

@@ -224,7 +224,7 @@ package struct WebDAVUpload: UploadProtocol {
       return .failure(
         Failure(
           .protocolViolation,
-          "\(place) was asked for, and the answer to PROPFIND is of `\(first.href.prefix(300))`",
+          "\(place) was asked for, and the answer to PROPFIND is of `\(first.href.truncated(to: 300))`",
           httpStatus: response.status))
     }
     guard !there.isRefused else {

@@ -41,6 +41,6 @@ enum ErrorBody {
   /// On one line, and no longer than a message may be.
   private static func cut(_ text: Substring) -> String {
     let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    return line.count > limit ? line.prefix(limit) + "…" : line
+    return line.truncated(to: limit)
   }
 }

@@ -15,6 +15,6 @@ package struct ProblemDetails {
     code = object["code"].string
     let text = object["detail"].string ?? object["title"].string ?? object["message"].string
     summary = [code, text].compactMap { $0 }.joined(separator: ": ")
-    if summary.count > 300 { summary = summary.prefix(300) + "…" }
+    summary = summary.truncated(to: 300)
   }
 }

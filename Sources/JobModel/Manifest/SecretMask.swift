@@ -1,7 +1,7 @@
 import Locks
 
 /// The secret values that are known so far, and the masking of them in texts of strangers: as they are, percent-encoded,
-/// escaped as JSON has it, and in base64.
+/// escaped as JSON has it, and in base64; and of a secret's beginning before an ellipsis.
 package final class SecretMask: Sendable {
   /// Bytes; what is shorter is found in ordinary words.
   package static let shortest = 6
@@ -77,18 +77,27 @@ package final class SecretMask: Sendable {
     return text.withUTF8 { bytes in bytes.indices.contains { Self.match(table, bytes, $0) != nil } }
   }
 
-  /// Where the secret that begins here ends.
+  /// Where the secret that begins here ends, or the part of it that was left where the text was truncated.
   private static func match(_ table: Table, _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
     guard table.starts[Int(bytes[start])] else { return nil }
     for value in table.values {
-      var position: Int? = start
-      for byte in value {
-        position = position.flatMap { next(bytes, $0, is: byte) }
-        if position == nil { break }
+      var (position, count) = (start, 0)
+      while count < value.count, let next = next(bytes, position, is: value[count]) {
+        (position, count) = (next, count + 1)
       }
-      if let position { return position }
+      if count == value.count { return position }
+      if count >= shortestPart, let end = cut(bytes, position) { return end }
     }
     return nil
+  }
+
+  /// Bytes of a secret's beginning that tell nothing of it.
+  private static let shortestPart = 3
+
+  /// The place of the ellipsis where a text was truncated here, or within the coded character that begins here.
+  private static func cut(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int? {
+    let isCoded = at < bytes.count && [UInt8(ascii: "%"), UInt8(ascii: "\\")].contains(bytes[at])
+    return (at...at + (isCoded ? 5 : 0)).first { bytes.dropFirst($0).starts(with: "…".utf8) }
   }
 
   /// Where the next character begins if the one here means this byte, in whatever coding.
