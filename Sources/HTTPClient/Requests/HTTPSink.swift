@@ -335,7 +335,13 @@ final class HTTPSink: RemoteSink {
     }
     let wasTorn = mayHaveTorn
     mayHaveTorn = remote.mayLeaveTornFile
-    let url = try await requester.send(request, body: wire) { sink }
+    let url: WebURL
+    do { url = try await requester.send(request, body: wire) { sink } } catch {
+      let failure = Failure(error)
+      // Nothing was sent.
+      if failure.isUnconnected || failure.class == .deferred { mayHaveTorn = wasTorn }
+      throw error
+    }
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }

@@ -139,7 +139,9 @@ package final class Requester {
 
   /// - Throws: a passing fault, for `retrying`.
   func refusePassing(_ response: Response, to request: Request) throws {
-    guard remote.refuses(response) else { return }
+    // Who has no HEAD will have none the next time.
+    let lacksHead = request.method == "HEAD" && response.status == 501
+    guard remote.refuses(response), !lacksHead else { return }
     let failure = remote.refusal(response, doing: request.method, now: context.clock.now())
     if mayPass(failure) { throw failure }
   }
