@@ -45,6 +45,7 @@ struct FanOutRule {
   private func inventory(
     _ rows: RowSource, _ direction: Verb, _ source: PlaceTemplate, _ destination: PlaceTemplate
   ) -> RowSource? {
+    if case .remote(let name) = source.kind, !endpoints.isDeclared(name) { return nil }
     guard direction.readsRemote, case .remote(let name) = source.kind,
       endpoints.named[name]?.driver.abilities.hasInventories == true
     else {

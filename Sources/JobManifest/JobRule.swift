@@ -85,12 +85,15 @@ enum JobRule {
     var ids: [(id: String, mark: SourceMark)] = []
     var written: [String: [MarkedText]] = [:]
     var known: [NeedsRule.Known] = []
+    var claims: [DestinationClaim] = []
     for (index, item) in items.enumerated() {
-      let (template, needs) = rule.read(item, index: index)
+      let entry = rule.read(item, index: index)
+      let template = entry.template
       if let template { templates.append(template) }
+      if let claim = entry.destination { claims.append(claim) }
       guard let id = item["id"], let text = template?.id ?? id.scalar?.text, !text.isEmpty else { continue }
       ids.append((text, rule.scope.faults.sourceMark(id.mark)))
-      written[text] = template?.needs ?? needs
+      written[text] = template?.needs ?? entry.needs
       if let template {
         known.append(.init(id: text, isFanOut: template.fanOut != .single, isDisabled: template.isDisabled))
       } else {
@@ -99,6 +102,6 @@ enum JobRule {
       }
     }
     let resolved = NeedsRule(known: known, scope: rule.scope).resolve(templates, written: written)
-    return UniqueRule.check(resolved, ids: ids, scope: rule.scope)
+    return UniqueRule.check(resolved, ids: ids, claims: claims, scope: rule.scope)
   }
 }

@@ -8,6 +8,7 @@ struct PlaceRule {
   let scope: Scope
   let endpoints: EndpointTable
 
+  /// One of an endpoint that is not declared is given as well, so that what else is wrong is told in the same pass.
   func read(_ key: String, in fields: Fields, allowed: Scope.Allowed) -> PlaceTemplate? {
     guard let text = fields.marked(key, allowed: allowed) else { return nil }
     guard !text.text.parts.isEmpty else {
@@ -27,10 +28,7 @@ struct PlaceRule {
       if text.text.literal != nil { checkURL(text, key: key) }
       return PlaceTemplate(kind: kind, text: text)
     case .remote(let name):
-      guard endpoints.isDeclared(name) else {
-        undeclared(name, text: prefix, at: text.mark)
-        return nil
-      }
+      if !endpoints.isDeclared(name) { undeclared(name, text: prefix, at: text.mark) }
       var rest = text
       rest.text = text.text.dropping(prefix: "\(name):")
       return PlaceTemplate(kind: kind, text: rest)
@@ -138,11 +136,12 @@ struct PlaceRule {
       hint: "write a path below it, or `allow_outside: true` if this is meant")
   }
 
-  /// Nil where entries decide.
+  /// Nil where entries decide, and where an endpoint's name may have been meant as a file's.
   private func isLocal(_ place: PlaceTemplate) -> Bool? {
     switch place.kind {
     case .local: true
-    case .remote, .url: false
+    case .remote(let name): endpoints.isDeclared(name) ? false : nil
+    case .url: false
     case .undecided: nil
     }
   }

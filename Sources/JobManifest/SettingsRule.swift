@@ -23,7 +23,7 @@ struct SettingsRule {
   }
 
   func endpointsAreWhole(_ remote: PlaceTemplate) -> Bool {
-    if case .remote(let name) = remote.kind { !endpoints.broken.contains(name) } else { true }
+    if case .remote(let name) = remote.kind { endpoints.named[name] != nil } else { true }
   }
 
   func rowSettings(_ direction: Verb) -> [RowSetting] {

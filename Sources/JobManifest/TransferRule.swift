@@ -10,14 +10,23 @@ struct TransferRule {
   let policies: PolicyTable
   let defaults: TransferLevel
 
-  /// No template where the entry can't be planned; everything wrong with it is reported. What it needs is known
-  /// all the same.
-  func read(_ node: YAMLNode, index: Int) -> (template: TransferTemplate?, needs: [MarkedText]) {
+  /// What one entry says.
+  struct Entry {
+    /// Nil where it can't be planned; everything wrong with it is reported.
+    var template: TransferTemplate?
+    /// What it needs, known all the same.
     var needs: [MarkedText] = []
-    return (template(node, index: index, needs: &needs), needs)
+    /// The one destination that it names, known all the same.
+    var destination: DestinationClaim?
   }
 
-  private func template(_ node: YAMLNode, index: Int, needs: inout [MarkedText]) -> TransferTemplate? {
+  func read(_ node: YAMLNode, index: Int) -> Entry {
+    var entry = Entry()
+    entry.template = template(node, index: index, &entry)
+    return entry
+  }
+
+  private func template(_ node: YAMLNode, index: Int, _ entry: inout Entry) -> TransferTemplate? {
     let before = scope.faults.errorCount
     let name = node["id"]?.scalar?.text ?? "[\(index + 1)]"
     guard let fields = Fields(node, shape: .transfer, path: "transfers.\(name)", scope: scope) else {
@@ -28,30 +37,32 @@ struct TransferRule {
     let id = fields.value("id", identifier)
     let direction = direction(fields)
     let own = TransferLevel.read(fields, policies: policies)
-    needs = own.needs ?? []
+    entry.needs = own.needs ?? []
     let places = PlaceRule(scope: scope, endpoints: endpoints)
     let destination = places.read("to", in: fields, allowed: [.transfer, .source])
-    guard let direction, let source = places.read(direction.rawValue, in: fields, allowed: .transfer),
-      let destination
-    else { return nil }
-    if !fields.has("id") { return nil }
-    misplaced(own, direction, fields)
+    let source = direction.flatMap { places.read($0.rawValue, in: fields, allowed: .transfer) }
     let level = own.over(defaults)
+    own.then?.check(places)
+    guard let direction else { return nil }
+    misplaced(own, direction, fields)
+    guard let destination else { return nil }
+    if direction == .download { checkLocal(destination, level, places) }
+    guard let source else { return nil }
     let fanOut = FanOutRule(fields: fields, own: own, level: level, endpoints: endpoints)
       .read(direction, source, destination)
     places.check(direction, source, destination, fields)
-    own.then?.check(places)
-    if let fanOut { references(level, source, destination, fanOut) }
-    if direction == .download { places.refusePartName(destination) }
-    let outside = level.settings[.allowsOutside]
-    if direction == .download, outside == nil || outside?.text.literal == "false" {
-      places.confine(destination)
-    }
+    if let fanOut { references(level, source, destination, fanOut, fields) }
     let settings = SettingsRule(endpoints: endpoints, defaults: defaults, own: own, level: level)
     settings.checkAbilities(direction, destination, scope: scope)
     AttributesCheck(fields: fields, own: own, level: level, endpoints: endpoints)
       .check(direction, source, destination)
-    guard let id, let fanOut, scope.faults.errorCount == before, let idMark = fields.node("id")?.mark,
+    guard let id, let fanOut, let idMark = fields.node("id")?.mark else { return nil }
+    if fanOut == .single, !fields.has("for_each"), level.settings[.enabled]?.text.literal != "false" {
+      entry.destination = DestinationClaim(
+        id: id, mark: scope.faults.sourceMark(idMark), direction: direction, source: source,
+        destination: destination)
+    }
+    guard scope.faults.errorCount == before,
       settings.endpointsAreWhole(direction.writesRemote ? destination : source),
       direction != .copy || settings.endpointsAreWhole(source)
     else { return nil }
@@ -68,6 +79,13 @@ struct TransferRule {
     attach(level, settings, &template)
     if direction == .copy { template.sourceSettings = settings.byEndpoint(direction, remote: source) }
     return template
+  }
+
+  /// Where a download may not go.
+  private func checkLocal(_ destination: PlaceTemplate, _ level: TransferLevel, _ places: PlaceRule) {
+    places.refusePartName(destination)
+    let outside = level.settings[.allowsOutside]
+    if outside == nil || outside?.text.literal == "false" { places.confine(destination) }
   }
 
   /// What every entry says of `then` is one of the settings; what rows decide waits for them.
@@ -122,7 +140,8 @@ struct TransferRule {
 
   /// Columns only where there are rows.
   private func references(
-    _ level: TransferLevel, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fanOut: FanOut
+    _ level: TransferLevel, _ source: PlaceTemplate, _ destination: PlaceTemplate, _ fanOut: FanOut,
+    _ fields: Fields
   ) {
     var texts =
       [source.text, destination.text] + level.expect.values + level.settings.values + (level.needs ?? [])
@@ -131,6 +150,8 @@ struct TransferRule {
       for reference in text.text.references {
         switch (reference.name, fanOut) {
         case (.column, .rows): continue
+        // What is wrong with those is told.
+        case (.column, _) where fields.has("for_each"): continue
         case (.column, _):
           scope.faults.error(
             "`${\(reference.name.text)}` without `for_each`", at: text.mark,

@@ -1,12 +1,23 @@
 internal import JobModel
 internal import ManifestFields
 
+/// The destination of an entry that moves one file, whatever else is wrong with it.
+struct DestinationClaim {
+  var id: String
+  /// Of the entry.
+  var mark: SourceMark
+  var direction: Verb
+  var source: PlaceTemplate
+  var destination: PlaceTemplate
+}
+
 /// No two transfers with one id or one destination, as far as the manifest alone tells.
 enum UniqueRule {
   /// The templates without those that repeat an earlier one.
-  static func check(_ templates: [TransferTemplate], ids: [(id: String, mark: SourceMark)], scope: Scope)
-    -> [TransferTemplate]
-  {
+  static func check(
+    _ templates: [TransferTemplate], ids: [(id: String, mark: SourceMark)], claims: [DestinationClaim],
+    scope: Scope
+  ) -> [TransferTemplate] {
     var firstIDs: [String: SourceMark] = [:]
     var repeated: Set<SourceMark> = []
     for item in ids {
@@ -20,35 +31,34 @@ enum UniqueRule {
         hint: "give it another id")
     }
     var destinations: [ByteText: (mark: SourceMark, id: String)] = [:]
-    for template in templates {
-      guard let destination = destination(of: template, scope: scope) else { continue }
-      let mark = template.destination.text.mark
+    for claim in claims {
+      guard let destination = text(of: claim, scope: scope) else { continue }
+      let mark = claim.destination.text.mark
       if let first = destinations[ByteText(destination)] {
-        repeated.insert(template.mark)
+        repeated.insert(claim.mark)
         scope.faults.error(
           "`\(destination)` is the destination of `\(first.id)` at line \(first.mark.line) too",
           at: mark,
           hint: "give one of them another `to`")
       } else {
-        destinations[ByteText(destination)] = (mark, template.id)
+        destinations[ByteText(destination)] = (mark, claim.id)
       }
     }
     return templates.filter { !repeated.contains($0.mark) }
   }
 
-  private static func destination(of template: TransferTemplate, scope: Scope) -> String? {
-    guard case .single = template.fanOut, !template.isDisabled else { return nil }
-    let text = template.destination.text.text
+  private static func text(of claim: DestinationClaim, scope: Scope) -> String? {
+    let text = claim.destination.text.text
     if text.references.contains(where: { $0.name == .uuid }) { return nil }
     var written = text.written
-    if case .local = template.destination.kind {
+    if case .local = claim.destination.kind {
       written = RelativePath.relative(written, to: scope.directory)
     }
     if RelativePath.namesFolder(written) {
-      guard template.direction.writesRemote else { return nil }
-      written += RelativePath.baseName(template.source.text.text.written)
+      guard claim.direction.writesRemote else { return nil }
+      written += RelativePath.baseName(claim.source.text.text.written)
     }
-    switch template.destination.kind {
+    switch claim.destination.kind {
     case .remote(let name): return "\(name):\(written)"
     case .local, .url: return written
     case .undecided: return nil

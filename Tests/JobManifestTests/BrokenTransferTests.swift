@@ -206,6 +206,33 @@ import Testing
     "  - { id: a, upload: \"m/*\", to: \"depot:m/\", where: \(bounds) }"
   }
 
+  /// Whatever is wrong with an entry, all else that is wrong with it is told in the same pass, and nothing that is not.
+  @Test(arguments: [
+    ("  - { id: a, download: nope:f, to: ../x }", ["is not declared", "lies outside"]),
+    ("  - { id: a, download: nope:f, to: x, snapshot: copy }", ["is not declared", "is for uploads"]),
+    ("  - { download: depot:f, to: ../x }", ["needs `id`", "lies outside"]),
+    ("  - { id: a, download: depot:f, snapshot: copy }", ["needs `to`", "is for uploads"]),
+    ("  - { id: a, upload: x, to: nope:y, then: { post: \"nope2:z\" } }", ["`nope`", "`nope2`"]),
+    (
+      "  - { id: a, download: depot:f, to: x }\n  - { id: b, download: depot:f, to: x, chunk_siz: 1 }",
+      ["no key `chunk_siz`", "is the destination of `a`"]
+    ),
+    (
+      "  - { id: a, download: depot:f, to: x, refresh: maybe }\n  - { id: b, download: nope:f, to: x }",
+      ["`maybe`", "is not declared", "is the destination of `a`"]
+    ),
+    ("  - { id: a, download: depot:f, to: nope:x }", ["is not declared"]),
+    (
+      "  - { id: a, for_each: { csv: ~/x.csv }, download: \"depot:${each.a}\", to: \"${each.a}\" }",
+      ["~/x.csv"]
+    ),
+  ])
+  func severalFaults(_ text: String, _ messages: [String]) {
+    let errors = read(Broken.frame(text)).diagnostics.filter { $0.severity == .error }.map(\.message)
+    #expect(errors.count == messages.count, "\(errors)")
+    for message in messages { #expect(errors.contains { $0.contains(message) }, "\(message): \(errors)") }
+  }
+
   @Test(arguments: keys + places + bounds + attributes)
   func fault(_ broken: Broken) { expectFault(broken) }
 }
