@@ -17,6 +17,13 @@ package enum Files {
     return String(cString: path)
   }
 
+  /// Whether its path is UTF-8.
+  package static var workingFolderIsText: Bool {
+    guard let path = getcwd(nil, 0) else { return true }
+    defer { free(path) }
+    return String(validatingCString: path) != nil
+  }
+
   /// The whole file.
   package static func read(_ path: String) throws(SystemError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

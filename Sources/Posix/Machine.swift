@@ -30,6 +30,12 @@ package enum Machine {
     (0..<haul_argument_count()).map { String(cString: haul_argument($0)) }
   }
 
+  /// The first of those words that is not UTF-8, repaired; nil where all are. No file is found by a repaired name, and another one may be.
+  package static var otherEncoding: String? {
+    (0..<haul_argument_count()).lazy.compactMap { haul_argument($0) }
+      .first { String(validatingCString: $0) == nil }.map { String(cString: $0) }
+  }
+
   /// The variables of this process.
   package static var environment: [String: String] {
     var variables: [String: String] = [:]

@@ -33,6 +33,7 @@ struct Haul: AsyncParsableCommand {
     if words.first == RunCommand.configuration.commandName { Signals.noteEarly() }
     if words.first == VerifyCommand.configuration.commandName { Signals.endAtOnce() }
     do {
+      try refuseOtherEncodings(words)
       try refuseUnknownHelp(words)
       try refuseUnknownWords(words)
       var command = try parseAsRoot(words)
@@ -55,9 +56,23 @@ struct Haul: AsyncParsableCommand {
         CurrentProcess.console.error("\(error)", hint: "this is a defect in haul; please report it")
         CurrentProcess.exit(.software)
       }
-      guard code != .success, CurrentProcess.console.style.isRecords else { exit(withError: error) }
+      if code == .success {
+        CurrentProcess.console.out(fullMessage(for: error) + "\n")
+        exitIfUnwritten()
+        CurrentProcess.exit(.success)
+      }
+      guard CurrentProcess.console.style.isRecords else { exit(withError: error) }
       CurrentProcess.console.error(message(for: error), hint: "`haul help` shows how it is used")
       CurrentProcess.exit(.usage)
+    }
+  }
+
+  /// Names that are no text would be repaired, and stand for other files and folders then.
+  private static func refuseOtherEncodings(_ words: [String]) throws {
+    let hint = "rename it, or reach it by a symbolic link whose name is UTF-8"
+    if let word = Machine.otherEncoding { throw End(.usage, "`\(word)` is not UTF-8", hint: hint) }
+    if let first = words.first, !first.hasPrefix("-"), first != "help", !Files.workingFolderIsText {
+      throw End(.usage, "the path of the working folder, `\(Files.workingFolder)`, is not UTF-8", hint: hint)
     }
   }
 

@@ -38,7 +38,7 @@ struct OutputTests {
       ["check", "job.yaml"], ["check", "job.yaml", "--json"], ["plan", "job.yaml"],
       ["plan", "job.yaml", "--json"], ["run", "job.yaml", "--no-progress", "--report", "-"],
       ["run", "job.yaml", "--no-progress", "--json"], ["status"], ["status", "full", "--json"],
-      ["report", "full"], ["report", "full", "--json"], ["history", "full"], ["gc"],
+      ["report", "full"], ["report", "full", "--json"], ["history", "full"], ["gc"], ["gc", "--help"],
     ] {
       let end = try await full(bench, command)
       #expect(end.status == 73, "\(command): \(end.errors)")
@@ -47,6 +47,26 @@ struct OutputTests {
     // The work itself was done, and is on record.
     #expect(try bench.isSame("a.bin", "a.bin"))
     #expect(try await bench.haul(["history", "full"]).status == 0)
+  }
+
+  /// A path that is no text is never taken for the one that it would be repaired to.
+  @Test func pathsOfOtherEncodings() async throws {
+    let (bench, _) = try await bench("latin")
+    let folder = "$(printf 'm\\374')"
+    for script in [
+      "mkdir \(folder); cp job.yaml \(folder); cd \(folder); \"$0\" run job.yaml --state-dir \(bench.state)",
+      "\"$0\" run job.yaml --report $(printf 'r\\377.json') --state-dir \(bench.state)",
+      "\"$0\" run job.yaml --state-dir $(printf 's\\377')",
+    ] {
+      let text = "here=$PWD; \(script); code=$?; cd \"$here\"; rm -rf \(folder); exit $code"
+      let end = try await Running(
+        "/bin/sh", ["-c", text, Programs.haul], environment: bench.environment(), folder: bench.job,
+        scratch: bench.scratch.path
+      ).wait()
+      #expect(end.status == 64 && end.errors.contains("is not UTF-8"), "\(script): \(end.errors)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.state) == [])
+    #expect(!bench.exists("a.bin"))
   }
 
   /// What is printed goes nowhere then, least of all into what haul has opened in its place.
