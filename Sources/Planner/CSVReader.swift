@@ -90,6 +90,7 @@ final class CSVReader: RowReader {
   /// To the next row that is not an empty line.
   private func advance() throws(RowFault) -> Bool {
     while true {
+      try buffer.check()
       rowStart = buffer.start
       rowLine = buffer.line
       cells.removeAll(keepingCapacity: true)
@@ -101,12 +102,6 @@ final class CSVReader: RowReader {
             hint: "a quote may not be closed")
         }
         buffer.fill()
-        if let error = buffer.readError {
-          throw RowFault(
-            message: "reading failed: \(error)", place: RowPlace(line: rowLine, column: 1, lineText: ""),
-            isFinal: true,
-            isUnreadable: true)
-        }
       case .fault(let message, let index):
         let fault = fault(
           message, at: index, isFinal: true, hint: "a cell with `\"` is quoted, and each `\"` in it doubled")

@@ -20,7 +20,7 @@ final class JSONLinesReader: RowReader {
   func next() throws(RowFault) -> Bool {
     repeat {
       line = buffer.line
-      guard let next = buffer.nextLine() else { return false }
+      guard let next = try buffer.nextLine() else { return false }
       current = next
     } while buffer.bytes[current].allSatisfy { $0 == 0x20 || $0 == 0x09 }
     var parser = JSONLine(buffer.bytes[current], wanted: names)

@@ -12,10 +12,10 @@ final class ListReader: RowReader {
     (names.filter { $0 != "line" }, ["line"])
   }
 
-  func next() -> Bool {
+  func next() throws(RowFault) -> Bool {
     repeat {
       line = buffer.line
-      guard let next = buffer.nextLine() else { return false }
+      guard let next = try buffer.nextLine() else { return false }
       current = next
     } while current.isEmpty
     return true
@@ -63,7 +63,7 @@ final class ChecksumsReader: RowReader {
   func next() throws(RowFault) -> Bool {
     repeat {
       line = buffer.line
-      guard let next = buffer.nextLine() else { return false }
+      guard let next = try buffer.nextLine() else { return false }
       current = next
     } while current.isEmpty
     let bytes = buffer.bytes
@@ -92,11 +92,11 @@ final class ChecksumsReader: RowReader {
       throw ValueFault("the name is not UTF-8", hint: "rename the file")
     }
     guard wantsPath[index], isEscaped else { return text }
-    var result = ""
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      guard character == "\\", let next = rest.popFirst() else {
-        result.append(character)
+    var result = String.UnicodeScalarView()
+    var rest = text.unicodeScalars[...]
+    while let scalar = rest.popFirst() {
+      guard scalar == "\\", let next = rest.popFirst() else {
+        result.append(scalar)
         continue
       }
       switch next {
@@ -105,7 +105,7 @@ final class ChecksumsReader: RowReader {
       default: result.append(next)
       }
     }
-    return result
+    return String(result)
   }
 
   func appendRow(to bytes: inout [UInt8]) -> Bool {

@@ -62,16 +62,31 @@ final class RowBuffer {
       lineText: Masked.text(String(decoding: bytes[lineStart..<end], as: UTF8.self), in: kind))
   }
 
+  /// A file that can't be read to its end is not a shorter one.
+  func check() throws(RowFault) {
+    guard let readError else { return }
+    throw RowFault(
+      message: "the file can't be read to its end: \(readError)",
+      place: RowPlace(line: line, column: 1, lineText: ""),
+      isFinal: true, isUnreadable: true)
+  }
+
   /// The next line's bytes without its end, or nil at the end of the file.
-  func nextLine() -> Range<Int>? {
+  func nextLine() throws(RowFault) -> Range<Int>? {
     var search = start
     while true {
+      try check()
       if let end = bytes[search...].firstIndex(of: 0x0A) {
         let last = end > start && bytes[end - 1] == 0x0D ? end - 1 : end
         defer { consume(upTo: end + 1, lines: 1) }
         return start..<last
       }
-      guard !isAtEnd, bytes.count - start <= Self.longestRow else { break }
+      if isAtEnd { break }
+      guard bytes.count - start <= Self.longestRow else {
+        throw RowFault(
+          message: "a line of more than \(Self.longestRow >> 20) MiB",
+          place: RowPlace(line: line, column: 1, lineText: ""), isFinal: true)
+      }
       let seen = bytes.count - start
       fill()
       search = start + seen

@@ -84,10 +84,15 @@ struct TreeWalk {
       var status = stat()
       guard lstat(path + name, &status) == 0 else {
         // A name that does not lead back to its file was no UTF-8; another one was removed meanwhile.
+        let error = SystemError()
         if name.unicodeScalars.contains("\u{FFFD}"),
           admits(below + name) || mayLead(below + name) && leads(name)
         {
           skipped(below + name, .unnamed)
+        } else if error.number != ENOENT {
+          // One that lists its files and shows none: a folder without the right to enter it.
+          skipped(below, .unreadable("\(error)"))
+          return []
         }
         continue
       }

@@ -117,6 +117,28 @@ import Testing
     #expect(outcome.errors.first?.cause == .unreadableInput)
   }
 
+  /// What could be read of it would be a plan without the rest.
+  @Test(arguments: [
+    ("csv: f.csv", "k"), ("csv: f.csv, columns: [k]", "k"), ("jsonl: f.csv", "k"),
+    ("checksums: f.csv", "path"),
+    ("list: f.csv", "line"),
+  ])
+  func `a row file that can't be read to its end has no rows`(_ rows: String, _ column: String) throws {
+    let fixture = try PlanFixture(["f.csv/x": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      """
+        - id: r
+          for_each: { \(rows), key: "${each.\(column)}" }
+          download: "web:${each.\(column)}"
+          to: "${each.\(column)}"
+          if_empty: warn
+
+      """)
+    #expect(outcome.errors.map(\.message) == ["the file can't be read to its end: Is a directory"])
+    #expect(outcome.errors.first?.cause == .unreadableInput)
+  }
+
   @Test func `faults of many rows are all found, a hundred kept`() throws {
     let fixture = try PlanFixture(["f.csv": "k,path,sum,size\n" + String(repeating: "a,,,\n", count: 250)])
     defer { fixture.remove() }
