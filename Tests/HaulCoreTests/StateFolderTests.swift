@@ -108,6 +108,25 @@ struct StateFolderTests {
     #expect(fault.status == .cannotCreate)
   }
 
+  /// A first run that comes to nothing removes the file whose lock another runner waits for.
+  @Test func aLockWithoutANameIsNone() async throws {
+    let state = try CoreFixture().state
+    try state.make("a")
+    var first = try state.lock("a", waiting: false)
+    #expect(first != nil)
+    async let waiting = Task.detached { try state.lock("a", waiting: true) }.value
+    let isWaiting = { try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n") }
+    while try !isWaiting().contains(where: { $0.contains("->") && $0.contains(" \(getpid()) ") }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    state.forget("a")
+    first = nil
+    let second = try await waiting
+    #expect(second != nil)
+    #expect(try state.isRunning("a"), "the lock that is held keeps others out")
+    withExtendedLifetime(second) {}
+  }
+
   @Test func aMigrationIsNoRunner() throws {
     let state = try CoreFixture().state
     try state.make("a")

@@ -4,6 +4,7 @@ import Posix
 
 /// One runner a job: a lock that dies with its process (flock(2)).
 final class RunLock: Sendable {
+  static let fileName = "run.lock"
   private let descriptor: Int32
 
   private init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -23,10 +24,27 @@ final class RunLock: Sendable {
 
   /// Takes the lock; nil where another process has it.
   ///
-  /// - Parameter looks: how often it is tried again, every 20 ms, where its holder's end is not waited for.
+  /// - Parameters:
+  ///   - looks: how often it is tried again, every 20 ms, where its holder's end is not waited for.
+  ///   - remake: makes the folder anew where its holder has removed it.
   /// - Throws: `End` with 73 where the file system can't lock.
-  static func take(_ folder: String, waiting: Bool, looks: Int = 10) throws -> RunLock? {
-    let path = folder + "/run.lock"
+  static func take(
+    _ folder: String, waiting: Bool, looks: Int = 10, remake: () throws -> Void = {}
+  ) throws -> RunLock? {
+    let path = folder + "/" + fileName
+    while let descriptor = try locked(path, waiting: waiting, looks: looks) {
+      var (mine, present) = (stat(), stat())
+      // The lock of a file that has no name any more keeps nobody out.
+      if fstat(descriptor, &mine) == 0, stat(path, &present) == 0, mine.st_ino == present.st_ino {
+        return RunLock(descriptor)
+      }
+      close(descriptor)
+      try remake()
+    }
+    return nil
+  }
+
+  private static func locked(_ path: String, waiting: Bool, looks: Int) throws -> Int32? {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw End(.cannotCreate, "`\(path)` can't be opened: \(SystemError())")
@@ -54,6 +72,6 @@ final class RunLock: Sendable {
         .cannotCreate, "`\(path)` can't be locked: \(SystemError(number))",
         hint: "keep the state on a local file system, with --state-dir")
     }
-    return RunLock(descriptor)
+    return descriptor
   }
 }

@@ -55,7 +55,7 @@ package struct StateFolder: Sendable {
     if above.name == "reports", Files.exists(above.parent + "/plan.sqlite") { return true }
     let isNamed =
       parts.name.hasPrefix("plan.sqlite") || parts.name.hasPrefix(KeptTokens.fileName)
-      || ["plan.commits", "run.lock", MigrationLock.name, VerifyJournal.name].contains(parts.name)
+      || ["plan.commits", RunLock.fileName, MigrationLock.name, VerifyJournal.name].contains(parts.name)
     return isNamed && Files.exists(parts.parent + "/plan.sqlite")
   }
 
@@ -102,7 +102,9 @@ package struct StateFolder: Sendable {
   /// - Parameter root: whether the state folder goes as well, where nothing else is in it.
   func forget(_ job: String, andEmptyRoot root: Bool = false) {
     let names = (try? Files.names(in: folder(job))) ?? []
-    for name in names where name != KeptTokens.fileName && name != Self.shards {
+    // The lock last: whoever gets it finds nothing else.
+    for name in names.filter({ $0 != RunLock.fileName }) + [RunLock.fileName]
+    where name != KeptTokens.fileName && name != Self.shards {
       Files.remove(folder(job) + "/" + name)
     }
     rmdir(folder(job))
@@ -154,7 +156,7 @@ package struct StateFolder: Sendable {
   /// Takes the run lock; nil where a runner has it.
   func lock(_ job: String, waiting: Bool) throws -> RunLock? {
     while true {
-      if let lock = try RunLock.take(folder(job), waiting: waiting) { return lock }
+      if let lock = try RunLock.take(folder(job), waiting: waiting, remake: { try make(job) }) { return lock }
       guard MigrationLock.wait(folder(job)) else {
         // The migration may have ended between the two looks.
         return try RunLock.take(folder(job), waiting: waiting)
