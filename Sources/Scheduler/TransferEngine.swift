@@ -260,29 +260,30 @@ package actor TransferEngine {
   }
 
   private func change(_ control: Control) async throws -> Int {
-    var changed = 0
     var atRest: Set<Int64> = []
     var last: Int64? = 0
     queue.reset()
-    // What is in flight is told at once; the rest is changed in the ledger, where nobody works on it.
-    try await context.run.writer.barrier()
+    let told = try tellActive(control)
+    // The rest is changed in the ledger, where nobody works on it.
     while let seq = last {
-      let (page, next) = try context.run.ledger.matching(control.ids, after: seq, limit: 256)
-      for transfer in page {
-        if let running = active[transfer.seq] {
-          guard StateMachine.next(.running, control.event) != nil else { continue }
-          running.end(control.event)
-          changed += 1
-        } else if try await ControlApplier.apply(
-          control, to: transfer, context: maintenance)
-        {
-          changed += 1
+      try await context.run.writer.barrier()
+      let (page, next) = try context.run.ledger.matching(control.ids, after: seq, limit: Self.controlPage)
+      let inFlight = Set(page.lazy.map(\.seq).filter { self.active[$0] != nil })
+      for var transfer in page where !told.contains(transfer.seq) && active[transfer.seq] == nil {
+        if inFlight.contains(transfer.seq) {
+          // It has ended while another one's session was.
+          try await context.run.writer.barrier()
+          guard let ended = try context.run.ledger.transfer(transfer.seq) else { continue }
+          transfer = ended
+        }
+        if try await ControlApplier.apply(control, to: transfer, context: maintenance) {
           atRest.insert(transfer.seq)
         }
       }
       last = next
     }
     try await context.run.writer.barrier()
+    let changed = told.count + atRest.count
     if case .retry = control.event {
       try context.run.ledger.forgetRests()
       holds.endCooldowns()
@@ -294,6 +295,19 @@ package actor TransferEngine {
     queue.reset()
     return changed
   }
+
+  /// Ends what is in flight and meant, before anything is waited for.
+  private func tellActive(_ control: Control) throws -> Set<Int64> {
+    guard StateMachine.next(.running, control.event) != nil else { return [] }
+    let meant = try active.keys.filter { seq in
+      try context.run.ledger.matching(control.ids, after: seq - 1, limit: 1).page.first?.seq == seq
+    }
+    for seq in meant { active[seq]?.end(control.event) }
+    return Set(meant)
+  }
+
+  /// Rows that a control looks at between two commits.
+  private static let controlPage = 1024
 
   private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
     active[transfer.seq] = nil
