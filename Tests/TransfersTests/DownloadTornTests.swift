@@ -75,6 +75,17 @@ struct DownloadTornTests: DownloadCase {
     checkComplete(rig, try await run(rig, server))
   }
 
+  /// Without a digest its size is no proof: the blocks of a file that was given its space are zeros then.
+  @Test func withoutADigest() async throws {
+    let server = server()
+    let rig = try Rig(.download) { $0.verify = .size }
+    #expect(try await run(rig, server).state == .completed)
+    try tear(rig)
+    try await lose(rig, intendedAt: Date().timeIntervalSince1970)
+    #expect(try await run(rig, server).state == .completed)
+    #expect(rig.read("out/a") == content)
+  }
+
   /// Moved away before it could be synced, and back after a power cut: read before it counts.
   @Test func movedAwayAndBack() async throws {
     let (rig, server) = (try rig(.replace), server())

@@ -98,7 +98,9 @@ struct Settlement {
 
   private nonisolated(nonsending) func wasRenamed(_ present: FileFacts) async throws -> Bool {
     guard present.inode == record.progress.intendedInode, record.progress.completedAt == nil,
-      present.size == record.progress.size
+      present.size == record.progress.size,
+      // A power cut may have emptied it, and without a digest its size is no proof.
+      !record.progress.digests.isEmpty || record.progress.bootID == context.run.bootID
     else { return false }
     return try await hasRecordedDigests()
   }
