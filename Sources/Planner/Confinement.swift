@@ -11,7 +11,7 @@ enum Confinement {
       let absolute = directory + "/" + path
       guard FileStatus.isLink(absolute) else { continue }
       let target = RealPath.of(absolute)
-      if !lies(target, in: root) { return path }
+      if !RealPath.lies(target, in: root) { return path }
     }
     return nil
   }
@@ -20,10 +20,6 @@ enum Confinement {
   static func isEscapingLink(_ path: String, below directory: String) -> Bool {
     let absolute = directory + "/" + path
     guard FileStatus.isLink(absolute) else { return false }
-    return !lies(RealPath.of(absolute), in: RealPath.of(directory))
-  }
-
-  private static func lies(_ path: String, in root: String) -> Bool {
-    ByteText(path) == ByteText(root) || path.utf8.starts(with: (root + "/").utf8)
+    return !RealPath.lies(RealPath.of(absolute), in: RealPath.of(directory))
   }
 }

@@ -10,6 +10,11 @@ enum RealPath {
     return RelativePath.normalize(resolved(whole, links: 40))
   }
 
+  /// Whether a path is a folder's, or lies below it.
+  static func lies(_ path: String, in folder: String) -> Bool {
+    (path + "/").utf8.starts(with: (folder.utf8.last == 0x2F ? folder : folder + "/").utf8)
+  }
+
   private static func resolved(_ path: String, links: Int) -> String {
     var (head, tail) = (path, "")
     while let cut = head.utf8.lastIndex(of: 0x2F) {

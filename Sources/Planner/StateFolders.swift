@@ -16,7 +16,7 @@ package struct StateFolders: Sendable {
   package init?(root: String, jobs: @autoclosure () -> [String], for job: Job) {
     directory = job.directory
     let (root, home) = (RealPath.of(root), RealPath.of(job.directory))
-    folders = Self.lies(home, in: root) ? jobs().map(RealPath.of) : [root]
+    folders = RealPath.lies(home, in: root) ? jobs().map(RealPath.of) : [root]
     let leavesHome = job.templates.contains { template in
       template.settings.values.contains(where: \.allowsOutside)
         || template.rowSettings.contains { $0.setting == .allowsOutside }
@@ -27,11 +27,11 @@ package struct StateFolders: Sendable {
   /// Whether a folder is one of them or lies below one.
   ///
   /// - Parameter folder: absolute, links resolved.
-  func hold(_ folder: String) -> Bool { folders.contains { Self.lies(folder, in: $0) } }
+  func hold(_ folder: String) -> Bool { folders.contains { RealPath.lies(folder, in: $0) } }
 
   /// Whether a folder lies below one of them, or one of them below it.
   func meet(_ folder: String) -> Bool {
-    folders.contains { Self.lies(folder, in: $0) || Self.lies($0, in: folder) }
+    folders.contains { RealPath.lies(folder, in: $0) || RealPath.lies($0, in: folder) }
   }
 
   static func refusal(_ path: String) -> (message: String, hint: String) {
@@ -39,9 +39,5 @@ package struct StateFolders: Sendable {
       "the destination `\(path)` lies in the folder of haul's own state, where no transfer may write",
       "write another path, or keep the state elsewhere with --state-dir"
     )
-  }
-
-  private static func lies(_ path: String, in folder: String) -> Bool {
-    (path + "/").utf8.starts(with: (folder.utf8.last == 0x2F ? folder : folder + "/").utf8)
   }
 }

@@ -37,4 +37,17 @@ struct ManifestPathTests {
     let again = try await run(root + "/r1/job.yaml")
     #expect(again.status == 0 && !again.errors.contains("taken over"), "\(again.errors)")
   }
+
+  /// Every link lies below `/`, as those of a container do.
+  @Test func aJobOfTheRootFolder() async throws {
+    let bench = try Bench()
+    try bench.writeJob(
+      "version: 1\njob: root\ntransfers: [{ id: a, download: \"http://127.0.0.1:1/a\", to: bin/haul-test }]\n"
+    )
+    let end = try await Running(
+      "/bin/sh", ["-c", "\"$0\" check - --root / < job.yaml", Programs.haul],
+      environment: bench.environment(), folder: bench.job, scratch: bench.scratch.path
+    ).wait()
+    #expect(end.status == 0, "\(end.errors)")
+  }
 }
