@@ -200,7 +200,7 @@ struct UploadMachineTests {
     run.tell([.told(.failure(Self.gone))])
     #expect(run.actions == ["warn", "forget sessionGone", "held nothing", "create from none after 0"])
     run = Run([.done, Self.pass(old), Self.failed(Self.gone)])
-    #expect(run.actions == ["held nothing", "create from none after 0"])
+    #expect(run.actions == ["forget sessionGone", "held nothing", "create from none after 0"])
     old.expiresAt = 1061
     #expect(Run([.done, Self.pass(old)]).actions == ["ask s"])
   }

@@ -435,7 +435,7 @@ struct UploadMachine {
   private mutating func failed(_ failure: Failure, _ session: RemoteSession?, _ now: Double) -> [Action] {
     let isGone = failure.class == .sessionGone
     switch phase {
-    case .opening(.renewing) where isGone: return openNew()
+    case .opening(.renewing) where isGone: return openNew(forgetting: .sessionGone)
     case .opening(.succeeding): return openNew(forgetting: .sessionGone)
     case .opening(.replacing) where isGone: return openNew(forgetting: .sessionGone)
     case .renewing(.opening(let old), let round) where isGone || failure.isClientError:
