@@ -39,6 +39,18 @@ struct CopySafetyTests {
     #expect(published(bench) != nil, "the second object stays")
   }
 
+  /// What a small object's source says of it counts for the second reading as for the first.
+  @Test func aSourceThatVouchesForOtherBytes() async throws {
+    let bench = try Bench()
+    let wrong = #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"reprDigest": "wrong"}}"#
+    let depot = try await Depot(bench, faults: [wrong])
+    try bench.serve("a.bin", size: 50_000)
+    let run = try await bench.run(job(depot, depot.url + "/files/a.bin"))
+    #expect(run.faults == "" && run.status == 1)
+    #expect(run.state("a") == "failed INTEGRITY_MISMATCH", "\(run.errors)")
+    #expect(published(bench) == nil)
+  }
+
   @Test(arguments: ["/long", "/empty"]) func headsThatTellLess(_ path: String) async throws {
     let bench = try Bench()
     let (depot, source) = (try await Depot(bench), try await FickleServer(bench))

@@ -250,6 +250,8 @@ final class CopySource: SendingFile, SendingDigests {
   private nonisolated(nonsending) func take(_ bytes: BufferedChunk, _ chunk: UploadChunk) async throws {
     held[chunk.index] = bytes
     do {
+      // What was read in a try before is not what goes now.
+      if chunk.range == 0..<size { try digests.restart() }
       try await digests.add(bytes.loan, at: bytes.start)
       // The only request's bytes are compared before they go.
       if chunk.range == 0..<size { try await checkWhole() }
