@@ -161,7 +161,8 @@ package struct CircuitBreaker: Sendable {
     state = .open(until: now)
     // One that a run before gave up is asked again by others, soon, before it counts as given up by this one.
     let isGivenUp = isGivenUp(policy) && (!wasGivenUp || isGivenUpForAll)
-    let rest = isGivenUp ? policy.retryMax : backoff(wasGivenUp ? failures : openings)
+    // Where few have asked, the others find out soon, rather than wait for a host that may be dead.
+    let rest = isGivenUp && isGivenUpForAll ? policy.retryMax : backoff(wasGivenUp ? failures : openings)
     state = .open(until: now + rest)
     if isGivenUp, unanswered.count >= Self.threshold { wasGivenUp = true }
     return isGivenUp
