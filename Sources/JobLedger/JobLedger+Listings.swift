@@ -80,10 +80,19 @@ extension JobLedger {
   }
 
   /// Records what a page told, how far its part is now, and the parts that take its place.
+  ///
+  /// - Returns: whether the page's first name, or its last, is new.
+  @discardableResult
   package func record(
     _ names: [ListedName], in listing: Int64, _ part: ListingPart, more: [ListingPart] = [], now: Double
-  ) throws {
+  ) throws -> Bool {
     try write { db in
+      let isNew = try [names.first, names.last].contains { name in
+        guard let name else { return false }
+        return try Int.fetchOne(
+          db, sql: "SELECT 1 FROM listed_name WHERE listing = ? AND path = ?",
+          arguments: [listing, Array(name.path.utf8)]) == nil
+      }
       for name in names {
         try db.execute(
           sql: "INSERT OR REPLACE INTO listed_name VALUES (?, ?, ?, ?)",
@@ -92,6 +101,7 @@ extension JobLedger {
       for one in [part] + more { try Self.insert(one, listing: listing, db) }
       try db.execute(
         sql: "UPDATE listing SET updated_at = ? WHERE number = ?", arguments: [now, listing])
+      return isNew
     }
   }
 

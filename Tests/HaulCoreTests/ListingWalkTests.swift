@@ -131,7 +131,9 @@ struct ListingWalkTests {
   }
 
   /// Nor is one waited for that gives ever new marks, and nothing behind them.
-  @Test(.timeLimit(.minutes(2)), arguments: ["", "<Contents><Key>p/a</Key></Contents>"])
+  @Test(
+    .timeLimit(.minutes(2)),
+    arguments: ["", "<Contents><Key>p/a</Key></Contents>", "<Contents><Key>p/#</Key></Contents>"])
   func marksWithoutNames(_ contents: String) async throws {
     let (scratch, count) = (try Scratch(), Locked(0))
     let network = ScriptedNetwork { _ in
@@ -139,9 +141,11 @@ struct ListingWalkTests {
         $0 += 1
         return $0
       }
+      // One page after the other, in a circle.
+      let names = contents.replacingOccurrences(of: "#", with: "\(mark % 3)")
       return (
         200,
-        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>\(mark)</NextContinuationToken>\(contents)</ListBucketResult>"
+        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>\(mark)</NextContinuationToken>\(names)</ListBucketResult>"
       )
     }
     let failure = await #expect(throws: Failure.self) { try await walk(network, into: try ledger(scratch)) }

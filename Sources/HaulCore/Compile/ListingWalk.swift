@@ -70,7 +70,7 @@ struct ListingWalk {
       guard place != .mark(next) else { throw endless(part, "gave the same mark twice") }
       let ends = [page.entries.first, page.entries.last].compactMap { $0?.path }
       // One and the same page is nothing that a store passes over.
-      idle = ends.isEmpty ? idle + 1 : ends == last ? idle + Self.idle / 4 : 0
+      if ends == last, !ends.isEmpty { idle += Self.idle / 4 }
       // Where a page is a folder, many may be empty.
       guard !isByName || idle < Self.idle else { throw endless(part, "brought nothing new in \(idle) pages") }
       last = ends
@@ -87,7 +87,7 @@ struct ListingWalk {
         return more
       }
       part.position = !isByName ? next : order.isAscending ? order.last : nil
-      try record(names, part)
+      if try record(names, part) { idle = 0 } else { idle += 1 }
       place = .mark(next)
     }
   }
@@ -118,7 +118,10 @@ struct ListingWalk {
     return page.entries.map { ListedName(path: below + $0.path, size: $0.size, modified: $0.modified) }
   }
 
-  private func record(_ names: [ListedName], _ part: ListingPart, _ more: [ListingPart] = []) throws {
+  @discardableResult
+  private func record(
+    _ names: [ListedName], _ part: ListingPart, _ more: [ListingPart] = []
+  ) throws -> Bool {
     try ledger.record(names, in: number, part, more: more, now: SystemClock.now)
   }
 }
