@@ -12,4 +12,17 @@ struct RemoteObjectTests {
     #expect(first.isSameVersion(as: second) == isSame && second.isSameVersion(as: first) == isSame)
     #expect(first.hasMark(of: second) == isSame)
   }
+
+  /// Not every server gives other bytes another tag, or another time.
+  @Test(arguments: [true, false]) func digests(_ hasTags: Bool) {
+    var (first, second) = (RemoteObject(), RemoteObject())
+    if hasTags { (first.etag, second.etag) = ("\"1\"", "\"1\"") }
+    (first.lastModified, second.lastModified) = (
+      "Wed, 21 Oct 2026 07:28:00 GMT", "Wed, 21 Oct 2026 07:28:00 GMT"
+    )
+    (first.digests, second.digests) = ([.sha256: "00", .md5: "11"], [.md5: "11"])
+    #expect(first.isSameVersion(as: second) && second.isSameVersion(as: first))
+    second.digests[.sha256] = "01"
+    #expect(!first.isSameVersion(as: second) && !second.isSameVersion(as: first))
+  }
 }
