@@ -35,6 +35,8 @@ package struct ListedName: Sendable, Hashable {
 extension JobLedger {
   /// Seconds after which what was told last is too old to be gone on from.
   private static let age = 6 * 3600.0
+  /// The same of a listing that is whole: what goes on from it is another one's listing.
+  private static let wholeAge = 900.0
 
   /// The listing that is known by `key`: begun, or gone on with. Others may be of this compile: the plan forgets them.
   ///
@@ -44,8 +46,10 @@ extension JobLedger {
   ) throws -> (number: Int64, parts: [ListingPart]) {
     try write { db in
       try db.execute(
-        sql: "DELETE FROM listing WHERE \"key\" = ? AND updated_at NOT BETWEEN ? AND ?",
-        arguments: [key, now - Self.age, now])
+        sql: """
+          DELETE FROM listing WHERE "key" = ?1 AND updated_at NOT BETWEEN ?4 - CASE WHEN EXISTS (
+            SELECT 1 FROM listing_part WHERE listing = listing.number AND NOT is_done) THEN ?2 ELSE ?3 END AND ?4
+          """, arguments: [key, Self.age, Self.wholeAge, now])
       if let number = try Int64.fetchOne(
         db, sql: "SELECT number FROM listing WHERE \"key\" = ?", arguments: [key])
       {

@@ -30,8 +30,9 @@ struct ListingTests {
     }
   }
 
-  /// A store that is down keeps no other from being refreshed, and what is on record of it stays.
-  @Test func aStoreThatIsDown() async throws {
+  /// A store that is down, or refuses, keeps no other from being refreshed, and what is on record of it stays.
+  @Test(arguments: [(503, 75, "incomplete"), (403, 66, "failed")])
+  func aStoreThatIsDown(_ answer: Int, _ status: Int32, _ outcome: String) async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)
     try bench.serve("a.bin", size: 1000)
@@ -55,20 +56,48 @@ struct ListingTests {
     let first = try await bench.run(job(server.url))
     #expect(first.transfers.count == 7 && first.state("a") == "completed", "\(first.errors)")
     try bench.serve("a.bin", size: 2000)
-    try server.set([WordedServer.Rule("", status: 503)])
+    try server.set([WordedServer.Rule("", status: answer)])
     let down = try await bench.run(job(server.url))
-    #expect(down.status == 75 && down.outcome == "incomplete", "\(down.errors)")
+    #expect(down.status == status && down.outcome == outcome && down.faults == "", "\(down.errors)")
     #expect(down.transfers.count == 7 && down.state("a") == "completed" && down.transferred == 2000)
     for id in ["all", "too"] {
       #expect(down.errors.contains("`\(id)` could not be listed ("), "\(down.errors)")
     }
     // What waits for it can't go on without it.
     let needy = try await bench.run(job(server.url, needs: ", needs: [all]"))
-    #expect(needy.status == 75 && needy.outcome == "incomplete" && needy.transfers.isEmpty)
+    #expect(needy.status == status && needy.outcome == outcome && needy.transfers.isEmpty)
     // Nor is there anything to do where it is all there is.
     let other = try Bench()
     let only = try await other.run(job(server.url).replacing(#/ +- \{ id: a,.*\n/#, with: ""))
-    #expect(only.status == 75, "\(only.errors)")
+    #expect(only.status == status, "\(only.errors)")
+  }
+
+  /// What was listed beside a prefix that is refused is another day's once that is mended.
+  @Test func aRefusalForgetsWhatWasListed() async throws {
+    let bench = try Bench()
+    func rules(_ count: Int, refuses: Bool) -> [WordedServer.Rule] {
+      [
+        .init("prefix=q", status: refuses ? 403 : 200, body: refuses ? "" : Self.page(0..<0, of: 0)),
+        .init("", body: Self.page(0..<count, of: count)),
+      ]
+    }
+    let server = try await WordedServer(bench, rules(2, refuses: false))
+    let job = """
+      version: 1
+      job: refused
+      endpoints: { store: { type: s3, url: \(quoted(server.url)), bucket: bkt, auth: none } }
+      transfers:
+        - { id: all, download: "store:p/", to: out/ }
+        - { id: more, download: "store:q/", to: more/, if_empty: warn }
+        - { id: last, download: "store:p/k0", to: last, needs: [more] }
+
+      """
+    #expect(try await bench.run(job).transfers.count == 3, "two of the prefix, and the last")
+    try server.set(rules(2, refuses: true))
+    #expect(try await bench.run(nil).status == 66)
+    try server.set(rules(3, refuses: false))
+    let mended = try await bench.run(nil)
+    #expect(mended.transfers.count == 4, "\(mended.errors)")
   }
 
   /// A long prefix is listed folder by folder at the same time, and a listing that was killed goes on where it was: no page

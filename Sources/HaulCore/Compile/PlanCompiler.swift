@@ -17,8 +17,8 @@ enum PlanCompiler {
     /// Local sources that are not there, by transfer id.
     var missing: [String]
     var missingCount: Int
-    /// Ids of transfers that could not be listed now: what is on record of them stays in the plan.
-    var unlisted: Set<String> = []
+    /// Why transfers could not be listed, by their ids: what is on record of them stays in the plan.
+    var unlisted: [String: Failure] = [:]
   }
 
   /// Missing sources are named up to this many, and counted beyond.
@@ -38,7 +38,14 @@ enum PlanCompiler {
       return Compiled(change: kept, diagnostics: [], missing: [], missingCount: 0)
     }
     // Before the transaction that the plan is written in: a kill keeps what was listed.
-    let unlisted = try lister?.listAll(job, run: run) ?? [:]
+    let unlisted: [String: Failure]
+    do { unlisted = try lister?.listAll(job, run: run) ?? [:] } catch let failure as Failure
+      where !failure.code.isRetryable
+    {
+      // Once that is mended, the others are another day's.
+      try ledger.forgetListings()
+      throw failure
+    }
     func compile(comparing: Bool) throws -> Compiled {
       try Self.compile(
         job, run: run, mark: mark, isKept: isKept, former: former, listed: lister, into: ledger,
@@ -119,13 +126,14 @@ enum PlanCompiler {
       try feed.add(transfer, identity: identity.of(transfer), former: known)
     }
     try feed.end()
-    compiled.unlisted = Set(unlisted.keys)
+    compiled.unlisted = unlisted
     compiled.diagnostics += job.templates.compactMap { template in
       unlisted[template.id].map { failure in
         Diagnostic(
           .warning,
           "`\(template.id)` could not be listed (\(failure.code.rawValue): \(failure.message)): what is on record of it is left as it is",
-          at: template.mark, lineText: template.lineText, hint: "the next run lists it again")
+          at: template.mark, lineText: template.lineText,
+          hint: failure.code.isRetryable ? "the next run lists it again" : failure.code.hint)
       }
     }
     return compiled

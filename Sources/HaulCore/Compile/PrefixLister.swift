@@ -39,7 +39,7 @@ struct PrefixLister {
 
   /// Lists every prefix that the job names.
   ///
-  /// - Returns: why some could not be listed now, by the id of their transfer, where the rest of the job goes on without them.
+  /// - Returns: why some could not be listed, by the id of their transfer, where the rest of the job goes on without them.
   func listAll(_ job: Job, run: RunValues) throws -> [String: Failure] {
     var listed: Set<String> = []
     var left: [String: Failure] = [:]
@@ -64,8 +64,7 @@ struct PrefixLister {
             listed.insert(key)
           }, each: { _ in })
       } catch let failure as Failure
-        where failure.code.isRetryable && Self.goesOn(job, without: template)
-        && left.count + 1 < job.templates.count
+        where Self.goesOn(job, without: template) && left.count + 1 < job.templates.count
       {
         left[template.id] = failure
       }

@@ -363,7 +363,8 @@ struct RunSession {
     var (outcome, status) = judged.outcome(endedByFailFast: cause == .failFast)
     // What could not be listed had no turn.
     if status == .success, !opened.compiled.unlisted.isEmpty {
-      (outcome, status) = (.incomplete, .incomplete)
+      let mayPass = opened.compiled.unlisted.values.allSatisfy(\.code.isRetryable)
+      (outcome, status) = mayPass ? (.incomplete, .incomplete) : (.failed, .noInput)
     }
     // Nobody is told of a success whose report or events can't be written.
     events.flush()
