@@ -42,8 +42,10 @@ struct CopySafetyTests {
   /// What a small object's source says of it counts for the second reading as for the first.
   @Test func aSourceThatVouchesForOtherBytes() async throws {
     let bench = try Bench()
-    let wrong = #"{"match": {"method": "GET", "path": "/files/*"}, "action": {"reprDigest": "wrong"}}"#
-    let depot = try await Depot(bench, faults: [wrong])
+    let wrong = ["GET", "HEAD"].map { method in
+      #"{"match": {"method": "\#(method)", "path": "/files/*"}, "action": {"reprDigest": "wrong"}}"#
+    }
+    let depot = try await Depot(bench, faults: wrong)
     try bench.serve("a.bin", size: 50_000)
     let run = try await bench.run(job(depot, depot.url + "/files/a.bin"))
     #expect(run.faults == "" && run.status == 1)
