@@ -173,7 +173,7 @@ struct InterruptTests {
     #expect(run.state("a") == "paused interrupted")
   }
 
-  @Test func whileTheJobIsListed() async throws {
+  @Test(arguments: ["SIGTERM", "--deadline"]) func whileTheJobIsListed(_ cause: String) async throws {
     let bench = try Bench()
     let port = try await bench.blackHole("127.0.0.1")
     try bench.writeJob(
@@ -187,16 +187,17 @@ struct InterruptTests {
       defaults: { policy: p }
       transfers: [{ id: all, download: "s3:in/", to: in/ }]
       """)
-    let running = try bench.start(bench.runArguments(), environment: ["KEY": "k"])
+    let running = try bench.start(
+      bench.runArguments(cause == "SIGTERM" ? [] : [cause, "1s"]), environment: ["KEY": "k"])
     let ledger = bench.state + "/lists/plan.sqlite"
     while !FileManager.default.fileExists(atPath: ledger) {
       try #require(running.isAlive, "\(running.errors)")
       try await Task.sleep(for: .milliseconds(20))
     }
-    running.signal(SIGTERM)
+    if cause == "SIGTERM" { running.signal(SIGTERM) }
     let run = try await HaulRun(try await running.wait(), reportPath: bench.reportPath)
     #expect(run.status == 75 && run.faults == "", "\(run.errors)")
-    #expect(run.outcome == "incomplete" && run.errors.contains("SIGTERM"), "\(run.errors)")
+    #expect(run.outcome == "incomplete" && run.errors.contains("\(cause)"), "\(run.errors)")
     // There is no plan yet, and the manifest is where it was.
     let pause = try await bench.haul(["pause", "lists"])
     #expect(pause.status == 66 && pause.errors.contains("has not been planned yet"), "\(pause.errors)")

@@ -3,6 +3,7 @@ import JobLedger
 import JobManifest
 import JobModel
 import Posix
+import Scheduler
 
 /// One `haul run`: opens a job, runs it, and reports it.
 package struct JobRun: Sendable {
@@ -34,7 +35,7 @@ package struct JobRun: Sendable {
         try await DedicatedThread.run { try ManifestFile(manifest, environment, root: root) }
       }
     } catch {
-      let stopped = error is StopController.Stopped ? Self.stopped(by: interrupter()) : nil
+      let stopped = (error as? StopController.Stopped).map { Self.stopped($0.cause, by: interrupter()) }
       guard let end = stopped ?? (error as? End), end.status != .usage else { throw error }
       // The state may know its job all the same: whoever waits for it is told.
       let file = ManifestFile(unreadable: manifest, environment)
@@ -48,7 +49,7 @@ package struct JobRun: Sendable {
       do {
         if try await run(file, stopper, reports, begun, ended) { return }
         await early.tell(.success, isSkipped: true, of: nil, stopper)
-      } catch is StopController.Stopped { throw Self.stopped(by: interrupter()) }
+      } catch let stopped as StopController.Stopped { throw Self.stopped(stopped.cause, by: interrupter()) }
     } catch let end as End {
       guard ended.value == nil else { throw end }
       let begun = begun.value
@@ -65,12 +66,11 @@ package struct JobRun: Sendable {
     _ ended: OnceValue<Void>
   ) async throws -> Bool {
     try self.settings.checkWritable()
-    let state = state
-    let settings = try await withIDs(stopper)
-    let opened = try await stopper.race {
-      try await JobOpening.openApart(file, settings, state: state, reports: reports)
-    }
-    guard let opened else { return false }
+    let began = SystemClock.uptime
+    var settings = try await withIDs(stopper)
+    guard let opened = try await open(file, settings, stopper, reports) else { return false }
+    // The opening is of the attempt's time, but for a deadline that leaves a run none.
+    settings.deadline = settings.deadline.map { max($0 - (SystemClock.uptime - began), min($0, 1)) }
     let session = RunSession(
       opened: opened, state: state, settings: settings, context: context, reports: reports, begun: begun,
       ended: ended)
@@ -78,9 +78,30 @@ package struct JobRun: Sendable {
     return true
   }
 
-  private static func stopped(by signal: String) -> End {
+  /// Seconds that an opening has, whatever the deadline.
+  private static let leastOpening = 5.0
+
+  /// - Throws: `StopController.Stopped`, also at the deadline: a listing, or another run's end, may be long in coming.
+  private func open(
+    _ file: ManifestFile, _ settings: RunSettings, _ stopper: StopController, _ reports: ReportSink
+  ) async throws -> JobOpening? {
+    let state = state
+    let timer = settings.deadline.map { deadline in
+      Task {
+        try await Task.sleep(for: .seconds(max(deadline, Self.leastOpening)))
+        stopper.stop(.deadline)
+      }
+    }
+    defer { timer?.cancel() }
+    return try await stopper.race {
+      try await JobOpening.openApart(file, settings, state: state, reports: reports)
+    }
+  }
+
+  private static func stopped(_ cause: StopCause, by signal: String) -> End {
     End(
-      .incomplete, "\(signal) stopped the run before its first transfer",
+      .incomplete,
+      "\(cause == .deadline ? "`--deadline`" : signal) stopped the run before its first transfer",
       hint: "run the same command again")
   }
 
