@@ -21,8 +21,12 @@ struct TurnLine {
   var firstSeq: Int64? {
     frontCount > 0 ? front[frontHead]?.seq : behindCount > 0 ? behind[behindHead].seq : nil
   }
-  var profiles: Set<Int64> {
-    Set(front[frontHead...].lazy.compactMap { $0?.profile }).union(behind[behindHead...].lazy.map(\.profile))
+  /// How many of each profile wait.
+  var profiles: [Int64: Int] {
+    var counts: [Int64: Int] = [:]
+    for transfer in front[frontHead...] { if let transfer { counts[transfer.profile, default: 0] += 1 } }
+    for name in behind[behindHead...] { counts[name.profile, default: 0] += 1 }
+    return counts
   }
 
   mutating func append(_ transfer: LedgerTransfer) {

@@ -11,8 +11,14 @@ struct TurnQueue {
     let host: String?
   }
   private var lines: [Key: TurnLine] = [:]
-  /// Profiles that are read by themselves, and how far: the common reading leaves them out.
-  private var parked: [PolicyGroup.Key: [Int64: Int64]] = [:]
+  /// Profiles that are read by themselves: the common reading leaves them out.
+  private var parked: [PolicyGroup.Key: [Int64: Parked]] = [:]
+
+  /// How far a profile was read.
+  private struct Parked {
+    var last: Int64
+    var isAtEnd = false
+  }
   private var cursor: Int64 = 0
   /// Only what the run was asked for is read.
   private let isSelective: Bool
@@ -92,12 +98,13 @@ struct TurnQueue {
     let full = Set(states.lazy.filter { $0.value == .full }.map(\.key.group))
     var found = false
     for (group, profiles) in parked where !full.contains(group) {
-      for (profile, last) in profiles where last < .max && !blocked.contains(profile) {
+      for (profile, place) in profiles where !place.isAtEnd && !blocked.contains(profile) {
         // More than that wait for hosts that rest.
         guard waiting < Self.mostWaiting else { return found }
         let more = try ledger.queued(
-          profile: profile, after: last, isSelective: isSelective, limit: Self.page)
-        parked[group]?[profile] = more.count == Self.page ? more.last?.seq ?? .max : .max
+          profile: profile, after: place.last, isSelective: isSelective, limit: Self.page)
+        parked[group]?[profile] = Parked(
+          last: more.last?.seq ?? place.last, isAtEnd: more.count < Self.page)
         try add(more, key)
         found = found || !more.isEmpty
       }
@@ -117,22 +124,28 @@ struct TurnQueue {
         try states.values.contains(.shut) || isMixed(ledger)
         ? Self.mostWaiting : states.values.contains(.awaited) ? TurnLine.inFront : 0
       guard waiting < most else { return false }
-      // A long line whose policy has no turn left is left out of the reading.
+      // A long line whose policy has no turn left is left out of the reading. Rows of settings of their own are passed over.
       for (name, line) in lines where line.count >= Self.enough && states[name] == .full {
-        for profile in line.profiles where parked[name.group]?[profile] == nil {
-          parked[name.group, default: [:]][profile] = cursor
+        for (profile, count) in line.profiles
+        where count >= Self.enough && parked[name.group]?[profile] == nil && parkedCount < Self.mostParked {
+          parked[name.group, default: [:]][profile] = Parked(last: cursor)
         }
       }
     }
     let profiles = parked.values.flatMap(\.keys)
-    guard profiles.count < Self.mostParked else { return false }
     let more = try ledger.queued(
       after: cursor, excluding: blocked.union(profiles), isSelective: isSelective, limit: Self.page)
     cursor = more.last?.seq ?? cursor
     reachedEnd = more.isEmpty
+    // What was read to its end, and lies behind the common reading, takes no place any more.
+    for group in parked.keys {
+      parked[group] = parked[group]?.filter { !($0.value.isAtEnd && $0.value.last <= cursor) }
+    }
     try add(more, key)
     return true
   }
+
+  private var parkedCount: Int { parked.values.reduce(0) { $0 + $1.count } }
 
   private mutating func isMixed(_ ledger: JobLedger) throws -> Bool {
     if let hasSeveralProfiles { return hasSeveralProfiles }

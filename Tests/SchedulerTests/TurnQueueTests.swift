@@ -18,7 +18,8 @@ struct TurnQueueTests {
     var shut: Set<String> = []
     private let words: [String]
 
-    init(_ words: [String]) throws {
+    /// - Parameter eachApart: each has settings of its own, as rows may have.
+    init(_ words: [String], eachApart: Bool = false) throws {
       self.words = words
       path = FileManager.default.temporaryDirectory.path + "/haul-turns-" + UUID().uuidString
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -26,7 +27,7 @@ struct TurnQueueTests {
       _ = try ledger.compile { add in
         for (index, word) in words.enumerated() {
           var settings = TransferSettings(direction: .download)
-          settings.policyName = String(word.split(separator: "@")[0])
+          settings.policyName = String(word.split(separator: "@")[0]) + (eachApart ? "\(index)" : "")
           let id = "t\(index + 1)"
           let entry = PlannedTransfer(
             id: id, source: Place("http://\(word.split(separator: "@")[1])/\(id)"), destination: Place(id),
@@ -107,6 +108,25 @@ struct TurnQueueTests {
     #expect(try plan.all() == Array(1...length))
   }
 
+  /// However many settings there are, what waits is read on once its policy has turns again.
+  @Test func rowsOfSettingsOfTheirOwn() throws {
+    let plan = try Plan(Array(repeating: "p@a", count: 1500) + ["q@a"], eachApart: true)
+    plan.full = ["p"]
+    #expect(try plan.all() == [1501])
+    plan.full = []
+    #expect(try plan.all() == Array(1...1500))
+    #expect(plan.queue.isEmpty)
+  }
+
+  /// More policies than are left out of the reading at a time, each with a long line.
+  @Test func manyLongLines() throws {
+    let plan = try Plan((0..<600).flatMap { Array(repeating: "p\($0)@a", count: 70) })
+    plan.full = Set((0..<600).map { "p\($0)" })
+    #expect(try plan.all() == [])
+    plan.full = []
+    #expect(try plan.all().sorted() == Array(1...42_000))
+  }
+
   /// A host that has just been asked for the first time is waited for, with two pages at hand.
   @Test func aHostThatIsAwaitedIsNotReadFarPast() throws {
     let plan = try Plan(Array(repeating: "p@new", count: 3000) + ["p@b"])
@@ -173,7 +193,7 @@ struct TurnQueueTests {
       }
     }
     #expect(line.count == 2000 - found.count)
-    #expect(line.profiles == [1])
+    #expect(line.profiles == [1: line.count])
     while let first = try line.popFirst(plan.ledger.queued(among:)) { found.append(first.seq) }
     #expect(found == Array(1...2000))
   }
