@@ -72,6 +72,32 @@ struct ListingTests {
     #expect(only.status == status, "\(only.errors)")
   }
 
+  /// Another account may see other names under one URL: each is listed by itself, and what one account names twice once.
+  @Test func accountsOfOneStore() async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [.init("", body: Self.page(0..<2, of: 2))])
+    func endpoint(_ auth: String) -> String {
+      "{ type: s3, url: \(quoted(server.url)), bucket: bkt, auth: \(auth) }"
+    }
+    try bench.writeJob(
+      """
+      version: 1
+      job: accounts
+      endpoints:
+        open: \(endpoint("none"))
+        own: \(endpoint("{ aws: { access_key_id: A, secret_access_key: { env: KEY } } }"))
+      transfers:
+        - { id: a, download: "open:p/", to: a/ }
+        - { id: b, download: "own:p/", to: b/ }
+        - { id: c, download: "own:p/", to: c/ }
+        - { id: d, download: "own:p/", to: d/, headers: { X-As: other } }
+
+      """)
+    let plan = try await bench.haul(["plan", "job.yaml"], environment: ["KEY": "k"])
+    #expect(plan.status == 0 && plan.output.contains("d/k1"), "\(plan.errors)")
+    #expect(server.log().count == 3)
+  }
+
   /// What was listed beside a prefix that is refused is another day's once that is mended.
   @Test func aRefusalForgetsWhatWasListed() async throws {
     let bench = try Bench()

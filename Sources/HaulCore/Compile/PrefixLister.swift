@@ -53,7 +53,7 @@ struct PrefixLister {
         _ = try JobPlanner.expand(
           one, run: run, uuid: { $0 },
           lister: { endpoint, prefix, settings, _ in
-            let key = try Self.key(endpoint, prefix)
+            let key = try Self.key(endpoint, prefix, settings)
             guard !listed.contains(key) else { return }
             let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
             let walk = ListingWalk(
@@ -88,7 +88,7 @@ struct PrefixLister {
     _ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings,
     _ entry: (ListedPage.Entry) throws -> Void
   ) throws {
-    let key = try Self.key(endpoint, prefix)
+    let key = try Self.key(endpoint, prefix, settings)
     guard let number = try ledger.listingNumber(key) else {
       throw Failure(.internal, "`\(prefix)` was not listed before the plan was made of it")
     }
@@ -103,9 +103,13 @@ struct PrefixLister {
     }
   }
 
-  /// What is listed: the store, and the prefix.
-  private static func key(_ endpoint: Endpoint, _ prefix: String) throws -> String {
-    let facts = StoreIdentity.facts(endpoint, .download, .current) + [prefix]
+  /// What is listed: the store, as who asks for it sees it, and the prefix.
+  private static func key(_ endpoint: Endpoint, _ prefix: String, _ settings: TransferSettings) throws
+    -> String
+  {
+    // Secrets are named here, or masked.
+    let account = "\(endpoint.authentication) \(settings.headers)"
+    let facts = StoreIdentity.facts(endpoint, .download, .current) + [endpoint.name, account, prefix]
     return try Digest.hex(of: Array(facts.joined(separator: "\0").utf8), .sha256)
   }
 
