@@ -169,19 +169,20 @@ extension JobLedger {
   private func first(
     of need: String, besides profile: Int64, _ condition: String
   ) throws -> (id: String, state: TransferState)? {
-    let pattern = try? GlobPattern(need)
+    let glob = GlobPattern.isPattern(need) ? try? GlobPattern(need) : nil
     return try read { db in
-      let filter = pattern?.isLiteral == false ? "" : "AND id = ?2"
-      let rows = try Row.fetchCursor(
-        db,
+      // Of a million rows each may need one of its own.
+      let statement = try db.cachedStatement(
         sql: """
-          SELECT id, state, reason FROM transfer WHERE live = 1 AND profile != ?1 \(filter)
-          AND \(condition)
+          SELECT id, state, reason FROM transfer WHERE live = 1 AND profile != ?1
+          \(glob == nil ? "AND id = ?2" : "") AND \(condition)
           ORDER BY state IN ('failed', 'canceled', 'skipped') DESC, seq
-          """, arguments: filter.isEmpty ? [profile] : [profile, GlobPattern.unescape(need)])
+          """)
+      let rows = try Row.fetchCursor(
+        statement, arguments: glob == nil ? [profile, GlobPattern.unescape(need)] : [profile])
       while let row = try rows.next() {
         let id: String = row["id"]
-        guard filter.isEmpty == false || pattern?.matches(id) == true else { continue }
+        guard glob?.matches(id) ?? true else { continue }
         if let state = TransferState(word: row["state"], reason: row["reason"]) { return (id, state) }
       }
       return nil

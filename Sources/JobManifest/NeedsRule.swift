@@ -11,6 +11,13 @@ struct NeedsRule {
   }
   let known: [Known]
   let scope: Scope
+  /// Places in `known` by id: thousands of transfers that name each other are not compared one with another.
+  private let places: [String: [Int]]
+
+  init(known: [Known], scope: Scope) {
+    (self.known, self.scope) = (known, scope)
+    places = Dictionary(grouping: known.indices) { known[$0].id }
+  }
 
   /// The templates with `needs` written out: the id of a fan-out stands for all its transfers.
   func resolve(_ templates: [TransferTemplate], written: [String: [MarkedText]]) -> [TransferTemplate] {
@@ -21,7 +28,9 @@ struct NeedsRule {
         guard let literal = need.text.literal.map(PercentEncoding.need),
           let pattern = try? GlobPattern(literal)
         else { continue }
-        let targets = known.filter { matches(pattern, $0) && !(isOwnGlob(pattern, $0, of: item)) }
+        let targets = candidates(pattern, literal).filter {
+          matches(pattern, $0) && !(isOwnGlob(pattern, $0, of: item))
+        }
         if targets.isEmpty {
           let near = NearMiss.of(literal, among: known.map(\.id).filter { $0 != item.id })
           scope.faults.error(
@@ -46,6 +55,14 @@ struct NeedsRule {
     }
   }
 
+  /// All that a pattern may match, in order: of an id, its transfer and the fan-outs that it may lie below.
+  private func candidates(_ pattern: GlobPattern, _ text: String) -> [Known] {
+    guard pattern.isLiteral else { return known }
+    let id = GlobPattern.unescape(text)
+    let above = id.utf8.indices.filter { id.utf8[$0] == 0x2F }.map { String(id[..<$0]) }
+    return (above + [id]).flatMap { places[$0] ?? [] }.sorted().map { known[$0] }
+  }
+
   private func matches(_ pattern: GlobPattern, _ item: Known) -> Bool {
     pattern.matches(item.id) || (item.isFanOut && pattern.mayMatch(below: item.id))
   }
@@ -59,21 +76,24 @@ struct NeedsRule {
     var done: Set<String> = []
     for start in known.map(\.id) where !done.contains(start) {
       var path: [(id: String, next: Int)] = [(start, 0)]
+      var depths = [start: 0]
       while let top = path.last {
         let targets = edges[top.id] ?? []
         guard top.next < targets.count else {
           done.insert(top.id)
+          depths[top.id] = nil
           path.removeLast()
           continue
         }
         path[path.count - 1].next += 1
         let edge = targets[top.next]
-        if let first = path.firstIndex(where: { $0.id == edge.target }) {
+        if let first = depths[edge.target] {
           let circle = path[first...].map(\.id) + [edge.target]
           scope.faults.error(
             "`needs` runs in a circle: \(circle.joined(separator: " → "))", at: edge.mark,
             hint: "drop one of these needs")
         } else if !done.contains(edge.target) {
+          depths[edge.target] = path.count
           path.append((edge.target, 0))
         }
       }

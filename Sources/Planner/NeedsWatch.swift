@@ -25,6 +25,7 @@ final class NeedsWatch {
   init(job: Job, isListing: Bool) {
     let unlisted = job.templates.filter { if case .prefix = $0.fanOut { !isListing } else { false } }
     self.unlisted = unlisted.map { $0.id + "/" }
+    let ids = Set(job.templates.map(\.id))
     var rowTemplates: Set<String> = []
     for template in job.templates {
       for need in template.needs {
@@ -34,7 +35,8 @@ final class NeedsWatch {
         }
         // An id of the manifest itself is there: only ids that rows and globs make are left to see.
         // What none of the manifest's transfers can be is told where the manifest is read.
-        guard let pattern = try? GlobPattern(literal),
+        guard !ids.contains(GlobPattern.unescape(literal)) || GlobPattern.isPattern(literal),
+          let pattern = try? GlobPattern(literal),
           !job.templates.contains(where: { pattern.matches($0.id) })
         else { continue }
         let fanOuts = job.templates.filter { $0.fanOut != .single && pattern.mayMatch(below: $0.id) }
@@ -57,9 +59,13 @@ final class NeedsWatch {
       fanOuts[Self.all(of: template)] = standIn
       if !rowTemplates.contains(template.id) { plain.append((template.id + "/", standIn)) }
     }
+    let many = templates.filter { $0.0.fanOut != .single }
+    let byID = Dictionary(grouping: templates.filter { $0.0.fanOut == .single }) { $0.0.id }
     for (template, standIn) in templates {
-      for pattern in (template.settings.values.first?.needs ?? []).compactMap({ try? GlobPattern($0) }) {
-        for (other, target) in templates where other.id != template.id {
+      for need in template.settings.values.first?.needs ?? [] {
+        guard let pattern = try? GlobPattern(need) else { continue }
+        let meant = pattern.isLiteral ? (byID[GlobPattern.unescape(need)] ?? []) + many : templates
+        for (other, target) in meant where other.id != template.id {
           let (isSingle, isByRow) = (other.fanOut == .single, rowTemplates.contains(other.id))
           if isSingle ? pattern.matches(other.id) : pattern.coversAll(below: other.id) {
             circle.note(standIn, needs: [target])

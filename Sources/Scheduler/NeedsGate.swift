@@ -8,9 +8,10 @@ struct NeedsGate {
 
   /// Profiles that have no turn yet: kept apart, as each turn asks for them.
   private(set) var blocked: Set<Int64> = []
+  private var awaited: Set<String> = []
 
   /// The end of this transfer may let others have their turn.
-  func waits(for id: String) -> Bool { obstacles.values.contains(id) }
+  func waits(for id: String) -> Bool { awaited.contains(id) }
 
   /// What a look at the ledger came to.
   struct Outcome {
@@ -29,7 +30,7 @@ struct NeedsGate {
     let before = obstacles
     var hasSkipped = false
     while try look(ledger, now: now, telling: tell) { hasSkipped = true }
-    blocked = Set(obstacles.keys)
+    (blocked, awaited) = (Set(obstacles.keys), Set(obstacles.values))
     let hasOpened = hasSkipped || before.keys.contains { obstacles[$0] == nil }
     return Outcome(hasOpened: hasOpened, isNews: hasOpened || before.isEmpty && !obstacles.isEmpty)
   }

@@ -196,6 +196,18 @@ import Testing
     #expect(errors.first { $0.message.contains("chunksize") }?.hint == "did you mean `chunk_size`?")
   }
 
+  /// Each of them needs the one before: no two of them are compared for that.
+  @Test(.timeLimit(.minutes(1))) func `a long chain of needs`() throws {
+    let count = 5_000
+    let entries = (0..<count).map { index in
+      "  - { id: t\(index), download: \"https://h/\(index)\", to: \"\(index)\""
+        + (index > 0 ? ", needs: [t\(index - 1)] }" : " }")
+    }
+    let job = try Self.job("version: 1\njob: chain\ntransfers:\n" + entries.joined(separator: "\n") + "\n")
+    #expect(job.templates.count == count)
+    #expect(job.templates.last?.settings.values.first?.needs == ["t\(count - 2)"])
+  }
+
   @Test(arguments: ["https://h/files", "https://h/files/", "https://h/"])
   func `tus uploads are created at the URL as it is written`(_ written: String) throws {
     let job = try Self.job(
