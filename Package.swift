@@ -128,7 +128,8 @@ let package = Package(
     coldLayer(
       "Scheduler",
       [
-        "Admission", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "Locks", "Maintenance", "Transfers",
+        "Admission", "Endpoints", "HTTPClient", "JobLedger", "JobModel", "Locks", "Maintenance", "Posix",
+        "Transfers",
       ]),
     coldLayer("Preview", ["Endpoints", "JobLedger", "JobModel", "LocalFiles"]),
     coldLayer(

@@ -37,7 +37,8 @@ struct TreeWalk {
     do throws(SystemError) {
       names = try Files.names(in: path.isEmpty ? "." : path)
     } catch {
-      if error.number != ENOENT || !below.isEmpty { skipped(below, .unreadable("\(error)")) }
+      // One that is not there, or was removed meanwhile, holds nothing.
+      if error.number != ENOENT { skipped(below, .unreadable("\(error)")) }
       return
     }
     for entry in entries(names, in: path, below, skipped) {
@@ -89,10 +90,11 @@ struct TreeWalk {
           admits(below + name) || mayLead(below + name) && leads(name)
         {
           skipped(below + name, .unnamed)
-        } else if error.number != ENOENT {
-          // One that lists its files and shows none: a folder without the right to enter it.
-          skipped(below, .unreadable("\(error)"))
-          return []
+        } else if error.number != ENOENT, admits(below + name) || mayLead(below + name) {
+          // A folder without the right to enter it shows none of its files.
+          let isFolder = error.number == EACCES
+          skipped(isFolder ? below : below + name, .unreadable("\(error)"))
+          if isFolder { return [] }
         }
         continue
       }

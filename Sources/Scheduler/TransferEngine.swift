@@ -4,6 +4,7 @@ package import HTTPClient
 package import JobLedger
 package import JobModel
 package import Maintenance
+import Posix
 package import Transfers
 
 /// Runs a plan: gives turns to what is queued, within the policies' limits, until nothing is left that can go on.
@@ -357,11 +358,13 @@ package actor TransferEngine {
   private func wakeToSettleNeeds() {
     guard needsTimer == nil else { return }
     let pause = max(0, settlesNeedsAt - SystemClock.uptime)
-    needsTimer = Task(executorPreference: executor) {
-      try? await context.client.transport.sleep(seconds: pause)
-      needsTimer = nil
-      signal.wake()
-    }
+    needsTimer = Task(executorPreference: executor) { await self.wake(after: pause) }
+  }
+
+  private func wake(after pause: Double) async {
+    try? await context.client.transport.sleep(seconds: pause)
+    needsTimer = nil
+    signal.wake()
   }
 
   /// Looks at the clock for as long as a hold may begin or end.

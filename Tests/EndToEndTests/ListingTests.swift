@@ -56,7 +56,7 @@ struct ListingTests {
     let first = try await bench.run(job(server.url))
     #expect(first.transfers.count == 7 && first.state("a") == "completed", "\(first.errors)")
     try bench.serve("a.bin", size: 2000)
-    try server.set([WordedServer.Rule("", status: answer)])
+    try server.set([WordedServer.Rule("list-type", status: answer), page])
     let down = try await bench.run(job(server.url))
     #expect(down.status == status && down.outcome == outcome && down.faults == "", "\(down.errors)")
     #expect(down.transfers.count == 7 && down.state("a") == "completed" && down.transferred == 2000)

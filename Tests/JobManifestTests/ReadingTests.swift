@@ -203,7 +203,7 @@ import Testing
       "  - { id: t\(index), download: \"https://h/\(index)\", to: \"\(index)\""
         + (index > 0 ? ", needs: [t\(index - 1)] }" : " }")
     }
-    let job = try Self.job("version: 1\njob: chain\ntransfers:\n" + entries.joined(separator: "\n") + "\n")
+    let job = try Self.job(entries.joined(separator: "\n") + "\n")
     #expect(job.templates.count == count)
     #expect(job.templates.last?.settings.values.first?.needs == ["t\(count - 2)"])
   }

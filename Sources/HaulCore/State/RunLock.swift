@@ -35,7 +35,9 @@ final class RunLock: Sendable {
     while let descriptor = try locked(path, waiting: waiting, looks: looks) {
       var (mine, present) = (stat(), stat())
       // The lock of a file that has no name any more keeps nobody out.
-      if fstat(descriptor, &mine) == 0, stat(path, &present) == 0, mine.st_ino == present.st_ino {
+      if fstat(descriptor, &mine) == 0, stat(path, &present) == 0, mine.st_ino == present.st_ino,
+        mine.st_dev == present.st_dev
+      {
         return RunLock(descriptor)
       }
       close(descriptor)
