@@ -172,6 +172,12 @@ final class SFTPSink: RemoteSink {
     return .success(SessionHoldings(chunks: held.chunks))
   }
 
+  nonisolated(nonsending) func hasTemporaryName(_ session: RemoteSession) async throws -> Bool {
+    guard let temporary = upload.temporary(session) else { return false }
+    let there = try await access.call("STAT") { try await $0.found(.linkStat(temporary.text)) }
+    return there != nil
+  }
+
   /// Reads back, piece by piece: what is found as it was sent is proved, and recorded.
   ///
   /// - Returns: false where the temporary name is gone.

@@ -452,6 +452,18 @@ struct SFTPTests {
     #expect(try files(server) == ["a.bin": Sums.file(bench.job + "/a.bin")])
   }
 
+  /// Another client's file of the same size and time, which came just before the upload was to have its name, is not taken for it.
+  @Test(arguments: ["fail", "keep"]) func aRivalWithTheSameTime(_ ifExists: String) async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench, fault: .rival)
+    try bench.source("a.bin", size: 600_000)
+    let run = try await bench.run(
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", if_exists: \(ifExists) }"))
+    #expect(server.hasErred)
+    #expect(run.state("up") == (ifExists == "fail" ? "failed DESTINATION_EXISTS" : "skipped exists"))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: server.folder + "/a.bin")) == Data(count: 600_000))
+  }
+
   /// A file that goes on behind the size that is told of it is not cut, and one that is said to be empty is read.
   @Test func sizesThatAreTooSmall() async throws {
     let bench = try Bench()

@@ -59,6 +59,8 @@ package protocol RemoteSink: AnyObject {
   nonisolated(nonsending) func holdings(
     of session: RemoteSession, source: UploadSource
   ) async throws -> Result<SessionHoldings, Failure>?
+  /// Whether what the session took has its temporary name still: then nothing that stands at the destination is it.
+  nonisolated(nonsending) func hasTemporaryName(_ session: RemoteSession) async throws -> Bool
   /// Sends one chunk, once.
   ///
   /// - Parameter coming: the chunks that are sent next, by index, for what is asked for in batches.
@@ -107,6 +109,9 @@ extension RemoteSink {
   package nonisolated(nonsending) func sessions() async throws -> SessionListing { .sessions([], now: 0) }
   package nonisolated(nonsending) func tags() async throws -> Result<[String: String], Failure>? { nil }
   package var refusedAttributes: Set<Attribute> { [] }
+  package nonisolated(nonsending) func hasTemporaryName(_ session: RemoteSession) async throws -> Bool {
+    false
+  }
   package func mends(_ failure: Failure, of chunk: Int) -> Bool { false }
   package func hasty() -> any RemoteSink { self }
 }

@@ -91,15 +91,11 @@ struct DestinationLook {
       let ours = try await source.digests.whole(also: told.keys)
       let known = told.filter { ours[$0.key] != nil }
       guard known.allSatisfy({ ours[$0.key] == $0.value }) else { return nil }
-      guard !known.isEmpty else {
-        return session.map { traits.matches(object, session: $0, chunks: chunks) } == true ? file : nil
-      }
+      guard !known.isEmpty else { return try await isMade(object, by: session, chunks) ? file : nil }
       if known[.md5] != nil, traits.etagsMayBeMD5 { file.checks = [Verification("md5", .server, .match)] }
       return file
     }
-    if let session, object.size != nil, traits.matches(object, session: session, chunks: chunks) {
-      return file
-    }
+    if object.size != nil, try await isMade(object, by: session, chunks) { return file }
     // Where no digest tells, the bytes do.
     guard told.isEmpty, let own = mine[.sha256], scope.copiedBy == .relay else { return nil }
     do {
@@ -108,6 +104,15 @@ struct DestinationLook {
     } catch let failure as Failure where failure.code == .notFound {
       return nil
     }
+  }
+
+  /// What stands there has the marks of what the session made.
+  private nonisolated(nonsending) func isMade(
+    _ object: RemoteObject, by session: RemoteSession?, _ chunks: [ChunkRecord]
+  ) async throws -> Bool {
+    guard let session, scope.traits.matches(object, session: session, chunks: chunks) else { return false }
+    // Another client's file may have the same size and time: the upload's own has lost its temporary name.
+    return try await !scope.sink.hasTemporaryName(session)
   }
 
   /// This, where it is what stands there: by a digest that is told, or by its bytes.

@@ -14,6 +14,8 @@ package enum SFTPFault: String, Sendable {
   case brokenReads
   /// A temporary file is removed while it is read, once; or another, shorter one takes its name.
   case removedAmid, replacedAmid
+  /// Another file of the same size and time takes a file's name just before that is to have it, once.
+  case rival
   /// Folders are listed, and files told, without permissions and types.
   case noModes
   /// Files are told to be a byte shorter than they are.
@@ -121,6 +123,14 @@ package enum SFTPFault: String, Sendable {
         if fault == 'replacedAmid':
             with open(temporary, 'wb') as other: other.write(bytes(CHUNK))
 
+    def rivals(body):
+        if fault != 'rival' or body[0] != 18 or not once(): return
+        old = text(body, 5)
+        made = os.stat(old)
+        new = text(body, 9 + len(old))
+        with open(new, 'xb') as other: other.write(bytes(made.st_size))
+        os.utime(new, (made.st_mtime, made.st_mtime))
+
     def forgets(body):
         if fault != 'forgetful' or body[0] != 6 or os.path.exists(marker): return False
         offset, = struct.unpack_from('>Q', body, 9 + len(text(body, 5)))
@@ -138,6 +148,7 @@ package enum SFTPFault: String, Sendable {
     threading.Thread(target=answers, args=[server], daemon=True).start()
     for body in packets(sys.stdin.buffer):
         unseats(body)
+        rivals(body)
         if forgets(body) or swallows(body): continue
         if body[0] != 1: asked[body[1:5]] = body[0]
         write(server.stdin, body)
