@@ -1,3 +1,4 @@
+import Digests
 import Endpoints
 import Foundation
 import JobLedger
@@ -106,6 +107,22 @@ struct AttachTests: DownloadCase {
       #expect(next.state == .completed && next.progress.transferred == 0 && next.progress.failure == nil)
       #expect(next.progress.attach?.state == .attached && next.progress.attach?.tries == tries + 1)
     }
+  }
+
+  /// What it says of a copy is computed as the bytes pass: the source is read once.
+  @Test(arguments: [VerifyLevel.available, .size])
+  func aCopysSourceIsReadOnceForIt(_ verify: VerifyLevel) async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Self.rig(.copy, try Self.then("${file.md5}")) { $0.verify = verify }
+    try store.put("big", bytes)
+    let outcome = try await rig.run(from: "store:big", to: "api:a.txt") { sent in
+      if sent.path.hasSuffix("/rec") { return .status(200) }
+      return sent.path.hasPrefix("/b/") ? store.response(sent) : server.response(sent)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(outcome.progress.transferred == 5_300 && server.file("a.txt") == bytes)
+    let (said, md5) = (outcome.sent.first(where: isRecord)?.body ?? [], try Digest.hex(of: bytes, .md5))
+    #expect(String(decoding: said, as: UTF8.self) == #"{"file":"\#(md5)"}"#)
   }
 
   /// What is proved is on record before it is read for the request: a kill amid the reading moves nothing again.

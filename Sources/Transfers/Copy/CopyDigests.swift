@@ -24,6 +24,8 @@ final class CopyDigests {
 
   private var size: Int64 { object.size ?? 0 }
   private var isByService: Bool { scope.copiedBy == .service }
+  /// Those that the request says which ties the copy to its record.
+  private var said: Set<DigestAlgorithm> { scope.settings.then?.digests ?? [] }
 
   // MARK: What passes
 
@@ -31,9 +33,15 @@ final class CopyDigests {
   func restart() throws {
     stop()
     read = [:]
-    guard !isByService, scope.settings.verify != .size || !scope.expect.digests.isEmpty else { return }
-    let wanted = Set(scope.expect.digests.keys).union(object.digests.keys).union([.sha256])
-      .union(scope.traits.abilities(of: size).fileDigests)
+    let isCompared = scope.settings.verify != .size || !scope.expect.digests.isEmpty
+    var wanted = said
+    if isCompared {
+      wanted.formUnion(scope.expect.digests.keys)
+      wanted.formUnion(object.digests.keys)
+      wanted.formUnion(scope.traits.abilities(of: size).fileDigests)
+      wanted.insert(.sha256)
+    }
+    guard !isByService, !wanted.isEmpty else { return }
     passing = try PassingDigest(wanted, pool: scope.context.local.pool)
   }
 
@@ -134,7 +142,7 @@ final class CopyDigests {
   /// The source, the manifest or the sink says a digest of the whole that those of the chunks do not make.
   var isAwaited: Bool {
     scope.traits.abilities(of: size).fileDigests.union(object.digests.keys).union(scope.expect.digests.keys)
-      .contains { $0 != chunkDigest }
+      .union(said).contains { $0 != chunkDigest }
   }
 
   /// Digests of the whole, as far as they are known.
