@@ -120,6 +120,28 @@ struct StoreCopyTests {
     #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
   }
 
+  /// What the source vouches for is compared with what passed; of a copy that goes on the report says that it was not.
+  @Test(arguments: [(false, Verification.Result.match), (true, .unavailable)])
+  func whatTheSourceVouchesFor(_ isStopped: Bool, _ result: Verification.Result) async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Rig(.copy) {
+      $0.policy.retryAttempts = 1
+      $0.policy.chunksInFlight = 1
+    }
+    try store.put("big", bytes, checksum: .crc64nvme)
+    func run(refusing chunk: String?) async throws -> Rig.Outcome {
+      try await rig.run(from: "store:big", to: "api:a.txt") { sent in
+        if let chunk, sent.path.hasSuffix(chunk) { return .status(503) }
+        return sent.path.hasPrefix("/b/") ? store.response(sent) : server.response(sent)
+      }
+    }
+    if isStopped { #expect(try await run(refusing: "/chunks/2").state == .paused(.retries)) }
+    let end = try await run(refusing: nil)
+    #expect(end.state == .completed && server.file("a.txt") == bytes)
+    let vouched = Verification("crc64nvme-of-source", .server, result)
+    #expect(end.progress.verification.contains(vouched), "\(end.progress.verification)")
+  }
+
   /// Another object takes the name while chunks are read: the version that was begun with is copied on in the same session,
   /// whether its chunks are held or pass.
   @Test(arguments: [16 << 20, 500]) func aVersionIsReadOn(_ buffers: Int) async throws {

@@ -172,6 +172,17 @@ final class CopyDigests {
     return known
   }
 
+  /// Says so where nothing tells what the source vouches for: of what earlier attempts copied the chunks alone were proved.
+  ///
+  /// - Parameter told: by the sink, which is compared with it.
+  func noteUncompared(_ told: [DigestAlgorithm: String]) {
+    let known = passed.merging(told) { own, _ in own }
+    guard !isByService, object.digests.keys.allSatisfy({ known[$0] == nil }) else { return }
+    for name in object.digests.keys.map(\.rawValue).sorted() {
+      scope.record.check(Verification("\(name)-of-source", .server, .unavailable))
+    }
+  }
+
   /// The expected digests that neither what has passed tells, nor the sink.
   func unknown(_ told: [DigestAlgorithm: String]) -> Set<DigestAlgorithm> {
     Set(scope.expect.digests.keys).subtracting(found(told).keys)

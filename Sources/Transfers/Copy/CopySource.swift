@@ -178,6 +178,8 @@ final class CopySource: SendingFile, SendingDigests {
     try digests.checkExpected(told)
   }
 
+  func noteUncompared(_ told: [DigestAlgorithm: String]) { digests.noteUncompared(told) }
+
   nonisolated(nonsending) func of(
     _ range: Range<Int64>, _ algorithms: some Collection<DigestAlgorithm> & Sendable
   ) async throws -> [DigestAlgorithm: String] {

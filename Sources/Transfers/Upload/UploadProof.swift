@@ -64,7 +64,10 @@ struct UploadProof {
       var told = file.digests
       if let readBack { told[.sha256] = readBack.digest }
       try await copy.checkExpected(told, mayRead: true)
-      if verify != .size { try compare(file, mine) }
+      if verify != .size {
+        copy.noteUncompared(told)
+        try compare(file, mine)
+      }
       if verify == .readback {
         if mine[.sha256] == nil { mine[.sha256] = try await copy.of(0..<size, [.sha256])[.sha256] }
         try compare(readBack, mine)
