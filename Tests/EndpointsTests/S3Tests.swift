@@ -375,6 +375,10 @@ struct S3DownloadTests {
       #expect(
         download.judge(gone, wanted: 3..<9, object: pinned, seen: seen, now: 0) == .changed(RemoteObject()))
     }
+    let deleted = ResponseHead(status: 404)
+    #expect(
+      download.judge(deleted, wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
+        == .changed(RemoteObject()), "its version may be there still")
     let refused = ResponseHead(status: 403)
     let verdict = download.judge(refused, wanted: 3..<9, object: object, seen: RemoteObject(), now: 0)
     guard case .refused = verdict else { throw CancellationError() }

@@ -163,6 +163,23 @@ struct StoreCopyTests {
     #expect(outcome.progress.sourceObject?.isPinned == true && outcome.progress.freshStarts == 0)
   }
 
+  /// The name is deleted while chunks are read: its version is there still.
+  @Test func aVersionOfADeletedNameIsReadOn() async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Rig(.copy) { $0.policy.chunksInFlight = 1 }
+    let isDeleted = Atomic(false)
+    try store.put("big", bytes)
+    let outcome = try await rig.run(from: "store:big", to: "api:a.txt") { sent in
+      guard sent.path.hasPrefix("/b/") else { return server.response(sent) }
+      if sent.headers["Range"]?.hasPrefix("bytes=3000-") == true { isDeleted.store(true, ordering: .relaxed) }
+      let isNamed = sent.url.query?.contains("versionId=") == true
+      return isNamed || !isDeleted.load(ordering: .relaxed) ? store.response(sent) : .status(404)
+    }
+    #expect(outcome.state == .completed, "\(String(describing: outcome.progress.failure))")
+    #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
+    #expect(outcome.progress.sourceObject?.isPinned == true && outcome.progress.freshStarts == 0)
+  }
+
   /// Killed behind the only request, whose store tells another digest than its source: it is not taken for a stranger's.
   @Test(arguments: [ExistsRule.keep, .fail], [false, true])
   func theOnlyRequestsAnswerIsLost(_ exists: ExistsRule, isStrangers: Bool) async throws {

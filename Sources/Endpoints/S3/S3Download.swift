@@ -96,6 +96,8 @@ package struct S3Download: DownloadProtocol {
   ) -> RangeResponse {
     // The version is gone, or may not be read: the object that has the name now is left. 400 says that a token expired.
     if object.isPinned, [403, 404, 405].contains(head.status) { return .changed(RemoteObject()) }
+    // A name that was deleted has its versions still.
+    if head.status == 404, pinned(object) != nil { return .changed(RemoteObject()) }
     switch head.status {
     // Only an empty object has no first byte, and not every store tells its size then.
     case 416 where wanted?.lowerBound == 0 && seen.size == nil && object.size == nil: return .nothing(size: 0)
