@@ -56,8 +56,8 @@ struct UploadSettling {
     // A credential that is refused here is refused for the bytes.
     case .hidden(let failure) where failure.code == .unauthorized: throw failure
     case .hidden(let failure), .failed(let failure):
-      // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess.
-      guard scope.settings.ifExists == .replace else { throw failure }
+      // A server that can't or won't be asked leaves the question open: `keep` and `fail` must not guess. A folder no file replaces.
+      guard scope.settings.ifExists == .replace, failure.code != .destinationExists else { throw failure }
       return .mustMove
     }
     switch scope.settings.ifExists {
