@@ -138,6 +138,25 @@ struct HTTPSinkTests {
     #expect(failure?.code == (asked.count == 1 ? .lengthMismatch : nil))
   }
 
+  /// A body that a redirect has led elsewhere is not sent again and again.
+  @Test(arguments: [true, false]) func aRedirectedBody(_ isRedirected: Bool) async throws {
+    let bench = try UploadBench(WebDAVDriver()) { sent in
+      guard sent.method == "PUT" else { return .status(404) }
+      let isFirst = isRedirected && sent.url.host == "h"
+      return isFirst ? .status(307, ["Location": "http://elsewhere/a"]) : .status(201)
+    }
+    let own = RemoteSession(id: ".haul-0123456789abcdef0123456789abcdef.tmp", chunkSize: 1)
+    let file = try OpenFile.reading(bench.source)
+    let failure = try await UploadBench.failure {
+      let body = try ChunkBody(file: file, range: 0..<0, loan: nil, proof: nil) { _ in }
+      let chunk = UploadChunk(index: 0, range: 0..<0)
+      _ = try await bench.sink.put(chunk, body, session: own, source: source) { [] }.get()
+      _ = try await bench.sink.complete(own, source: source, chunks: [])
+    }
+    #expect(failure?.code == (isRedirected ? .protocolViolation : .sessionExpired))
+    #expect(failure?.message.contains("http://elsewhere/a") == isRedirected)
+  }
+
   @Test(arguments: [(204, nil), (404, nil), (410, nil), (403, .forbidden)] as [(Int, ErrorCode?)])
   func ending(_ status: Int, _ code: ErrorCode?) async throws {
     let bench = try UploadBench { _ in .status(status) }

@@ -25,6 +25,8 @@ final class HTTPSink: RemoteSink {
   private var refusals: RefusedAttributes
   /// What stands at the destination may be a torn file of ours.
   private var mayHaveTorn = false
+  /// Where a redirect has led a body that was to go into the session.
+  private var redirected: WebURL?
 
   init(_ remote: any UploadProtocol, _ requester: Requester) {
     self.remote = remote
@@ -272,7 +274,15 @@ final class HTTPSink: RemoteSink {
     try await checkArrival(in: session, of: source)
     let response: Response
     if let exchange = remote.closing(session, source: source) {
-      response = try await run(exchange)
+      do { response = try await run(exchange) } catch let failure as Failure
+        where failure.class == .sessionGone
+      {
+        guard let redirected else { throw failure }
+        throw Failure(
+          .protocolViolation,
+          "\(place): the server redirected the upload to \(redirected), where it can't be given its name: write the URL that it redirects to as the endpoint's `url`",
+          class: .permanent)
+      }
     } else if let request = remote.finalize(session, source: source, chunks: chunks) {
       response = try await requester.call(request)
     } else {
@@ -342,6 +352,7 @@ final class HTTPSink: RemoteSink {
       if failure.isUnconnected || failure.class == .deferred { mayHaveTorn = wasTorn }
       throw error
     }
+    redirected = url == request.url ? nil : url
     guard let head = sink.responseHead else {
       return .failure(Failure(.protocolViolation, "\(url) did not answer a chunk"))
     }
