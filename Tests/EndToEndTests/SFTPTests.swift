@@ -51,14 +51,16 @@ struct SFTPTests {
   }
 
   /// Whole seconds are all that SFTP keeps of a time.
-  @Test(arguments: [("mtime!, mode!", ["mtime", "mode"]), ("mtime", ["mtime"])])
+  @Test(
+    arguments: [("[mtime!, mode!]", ["mtime", "mode"]), ("[mtime]", ["mtime"]), ("none", [])]
+      as [(String, [String])])
   func aTimeWithAFractionIsKept(_ preserve: String, _ preserved: [String]) async throws {
     let bench = try Bench()
     let server = try await SSHServer(.openssh, bench)
     try bench.source("a.bin", size: 5000)
     _ = try Sums.shell("touch -d @1234567890.999999999 a.bin; chmod 640 a.bin", in: bench.job)
     let run = try await bench.run(
-      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", preserve: [\(preserve)] }"))
+      job(server.endpoint(), "{ id: up, upload: a.bin, to: \"files:a.bin\", preserve: \(preserve) }"))
     #expect(run.state("up") == "completed", "\(run.errors)")
     #expect(run["up"]["preserved"].array.compactMap(\.string) == preserved)
     #expect(run["up"]["lost"].array.isEmpty)

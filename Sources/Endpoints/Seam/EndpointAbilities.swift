@@ -75,5 +75,5 @@ package struct EndpointAbilities: Sendable, Hashable {
 
 extension Int64 {
   /// Of nanoseconds: rounded down, also before 1970.
-  var wholeSeconds: Int64 { self / 1_000_000_000 - (self % 1_000_000_000 < 0 ? 1 : 0) }
+  package var wholeSeconds: Int64 { self / 1_000_000_000 - (self % 1_000_000_000 < 0 ? 1 : 0) }
 }

@@ -24,7 +24,7 @@ package struct UploadSource: Sendable, Hashable {
   package var demanded: Set<Attribute> = []
   /// Of a copy that the service makes by itself: the version of its own object that it copies.
   package var copies: RemoteObject?
-  /// When the source was last written, seconds since 1970, and its permissions, for kinds that always keep them.
+  /// When the source was last written, whole seconds since 1970, and its permissions, for kinds that always keep them.
   package var modified: Double?
   package var mode: UInt32?
 

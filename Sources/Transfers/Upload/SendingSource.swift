@@ -180,7 +180,8 @@ final class SendingSource {
       scope.traits.abilities.namesContent
       ? try local?.fingerprint(prefix: scope.record.id) ?? copy?.contentName(scope.record.id) : nil
     request.modified =
-      copy.map { $0.object.lastModified.flatMap(HTTPDate.seconds) } ?? Double(file.recorded.mtime) / 1e9
+      copy.map { $0.object.lastModified.flatMap(HTTPDate.seconds) }
+      ?? Double(file.recorded.mtime.wholeSeconds)
     request.mode = local?.mode
     scope.record.note(.sized(request.size))
     scope.live.setSize(request.size)
