@@ -111,7 +111,10 @@ final class SFTPMux: SSHReceiver {
           state.newestAnswered = max(state.newestAnswered, waiter.since)
           return .answer(waiter.answer, reply, bytes: waiter.bytes)
         } catch {
-          return .broken("sent a packet of \(error.length) bytes")
+          guard let text = error.text else { return .broken("sent a packet of \(error.length) bytes") }
+          return .broken(
+            "sent a text that begins with `\(text)` in place of SFTP: let the user in for SFTP, and let no start-up file of the shell write anything"
+          )
         }
       }
       switch step {

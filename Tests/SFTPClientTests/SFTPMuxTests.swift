@@ -74,6 +74,16 @@ struct SFTPMuxTests {
     #expect(mux.failure == nil)
   }
 
+  /// A shell that writes something before SFTP begins, or in its place.
+  @Test(arguments: [
+    ("This account is not available\n", "begins with `This`"), ("\u{1}\u{1}\u{1}\u{1}", "16843009"),
+  ])
+  func textInPlaceOfSFTP(_ sent: String, _ told: String) {
+    mux.begin(limit: 5)
+    #expect(throws: Failure.self) { try send(Array(sent.utf8)) }
+    #expect(mux.failure?.message.contains(told) == true)
+  }
+
   /// A server that starts the subsystem and says nothing.
   @Test func theFirstPacketIsNotWaitedForForEver() async throws {
     mux.begin(limit: 5)

@@ -125,4 +125,12 @@ package struct SFTPFrames: Sendable {
 }
 
 /// The server sent a packet of a length that none has.
-package struct SFTPFrameFault: Error, Sendable, Hashable { package var length: Int }
+package struct SFTPFrameFault: Error, Sendable, Hashable {
+  package var length: Int
+
+  /// Its four bytes, where they are text: no packet is as long as that.
+  package var text: String? {
+    let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> $0) }
+    return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+}
