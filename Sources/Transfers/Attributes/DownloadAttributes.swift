@@ -41,15 +41,19 @@ struct DownloadAttributes {
   /// What is set on the file, and what comes of the others.
   func plan(_ object: RemoteObject) -> AttributePlan {
     var attributes = object.attributes
-    attributes.mtime = object.mtime(byLastModified: true)
-    // A mode in the manifest is the file's, whatever the object had.
+    // A time or a mode in the manifest is the file's, whatever the object had.
+    attributes.mtime = sourceTime(object) ?? object.mtime(byLastModified: true)
     if settings.mode != nil { attributes.mode = nil }
     return AttributePlan(settings.preserve, ends, of: attributes, hasType: object.contentType != nil)
   }
 
   /// The file's time in nanoseconds since 1970; nil for now.
   func time(_ plan: AttributePlan, _ object: RemoteObject) -> Int64? {
-    if let time = plan.sent.mtime { return time }
+    plan.sent.mtime ?? sourceTime(object)
+  }
+
+  /// Last-Modified, where the manifest asks for that.
+  private func sourceTime(_ object: RemoteObject) -> Int64? {
     guard settings.keepsSourceTime else { return nil }
     var plain = object
     plain.attributes.mtime = nil
