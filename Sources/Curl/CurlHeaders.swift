@@ -27,6 +27,18 @@ package struct CurlHeaders: Sendable, RandomAccessCollection {
     fields.filter { Self.same($0.name, name) }.map(\.value)
   }
 
+  /// A Content-Length that can't be one, or that differs from another one: where the body ends is not known then
+  /// (RFC 9112, 6.3). The same number may come twice.
+  var badContentLength: String? {
+    // The body's length is told by its coding.
+    guard self["Transfer-Encoding"] == nil else { return nil }
+    let values = all("Content-Length").flatMap { $0.split { $0 == "," || $0 == " " } }
+    let bad = values.first { value in
+      value != values[0] || !value.utf8.allSatisfy { (48...57).contains($0) } || Int64(value) == nil
+    }
+    return bad.map { String($0) }
+  }
+
   /// Adds a line as it came; bytes that are not UTF-8 are repaired, a line without a colon is passed over.
   mutating func add(line: UnsafeRawBufferPointer) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }

@@ -82,6 +82,13 @@ extension Exchange {
 
   @discardableResult func deliverHead() -> Bool {
     isHeadDelivered = true
+    // libcurl reads `0x10` as 0, and passes over what is too great.
+    if let length = headers.badContentLength {
+      failure = CurlError(
+        kind: .protocolViolation, message: "an answer with an invalid Content-Length: `\(length.prefix(40))`",
+        receivedBytes: true)
+      return false
+    }
     // nginx takes a handshake without the certificate that it asked for, and then refuses the request.
     if status == 400, let easy, haul_curl_was_asked_for_certificate(easy.pointer) != 0 {
       failure = CurlError(

@@ -15,6 +15,7 @@ struct AnswerTests {
     ),
     ("HTTP/1.1 206 Partial Content\r\nConnection: close\r\n\r\nhello", [206], "hello"),
     ("HTTP/1.0 200 OK\r\n\r\n", [200], ""),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", [200], "hello"),
     ("HTTP/1.1 204 No Content\r\n\r\n", [204], ""),
     ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", [404], "no"),
     ("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", [302], ""),
@@ -46,6 +47,13 @@ struct AnswerTests {
     ("", "emptyReply", false),
     ("SSH-2.0-OpenSSH_9.2\r\n", "protocolViolation", true),
     ("HTTP/1.1 200 OK\r\n X: 1\r\nContent-Length: 0\r\n\r\n", "protocolViolation", true),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n", "protocolViolation", true),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 1e3\r\n\r\nhello", "protocolViolation", true),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5, 7\r\n\r\nhello", "protocolViolation", true),
+    (
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello", "protocolViolation", true
+    ),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello", "protocolViolation", true),
   ])
   func `names what is wrong with an response`(response: String, kind: String, received: Bool) async {
     let server = ScriptedServer { connection in
