@@ -40,7 +40,15 @@ package struct CurlHeaders: Sendable, RandomAccessCollection {
   }
 
   /// Adds a line as it came; bytes that are not UTF-8 are repaired, a line without a colon is passed over.
+  ///
+  /// A line that begins with a blank goes on with the one before it (RFC 9112, 5.2).
   mutating func add(line: UnsafeRawBufferPointer) {
+    if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+      guard let field = fields.popLast() else { return }
+      let rest = String(decoding: Self.trimmed(line[...]), as: UTF8.self)
+      fields.append(Field(name: field.name, value: field.value + " " + rest))
+      return
+    }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
     let name = String(decoding: line[..<colon], as: UTF8.self)
     let value = Self.trimmed(line[(colon + 1)...])

@@ -101,6 +101,18 @@ struct AnswerTests {
     #expect(result.headers.map(\.name) == ["ETag", "X-A", "x-a", "Retry-After", "Odd", "Content-Length"])
   }
 
+  @Test func `joins a folded header line`() async throws {
+    let server = ScriptedServer { connection in
+      _ = connection.head()
+      connection.send("HTTP/1.1 206 P\r\nContent-Range: bytes 0-4\r\n\t/9\r\n  x: y\r\n")
+      connection.send("Content-Length: 0\r\n\r\n")
+    }
+    defer { stop(server) }
+    let result = try await thread.perform(CurlRequest(url: server.url), sink: Collector())
+    #expect(result.headers["content-range"] == "bytes 0-4 /9 x: y")
+    #expect(result.headers.map(\.name) == ["Content-Range", "Content-Length"])
+  }
+
   @Test func `asks for a head without its body`() async throws {
     let server = ScriptedServer { connection in
       while let head = connection.head() {
