@@ -265,6 +265,17 @@ struct SessionRequestTests {
     }
   }
 
+  /// A wrong URL is not told as a session that has ended; one that was to be renewed is gone for both.
+  @Test func noSessionsHere() throws {
+    for (status, text, code) in [
+      (404, "", .notFound), (404, "<html>", .notFound), (410, #"{"code":"X"}"#, .notFound),
+      (404, #"{"code":"SESSION_EXPIRED"}"#, .sessionExpired),
+    ] as [(Int, String, ErrorCode)] {
+      let opened = try upload().opened(response(status, text), source: source, now: 0)
+      #expect(failureCode(opened) == code && losesSession(opened), "\(status) \(text)")
+    }
+  }
+
   @Test func finished() throws {
     let digest = String(repeating: "AB", count: 32)
     let text = #"{"remoteFileId":"r","fileHashSha256":"\#(digest)"}"#

@@ -53,7 +53,8 @@ struct HTTPSinkTests {
     let replies: [(Int, String, String)] = [
       (201, #"{"sessionId":"s1","chunkSize":4}"#, "opened"), (200, #"{"sessionId":"s1"}"#, "replayed"),
       (413, #"{"maxChunkSize":2}"#, "limited to 2"), (413, #"{"maxChunkSize":9}"#, "PROTOCOL_VIOLATION"),
-      (400, "", "PROTOCOL_VIOLATION"),
+      (400, "", "PROTOCOL_VIOLATION"), (404, "", "NOT_FOUND"), (404, #"{"code":"NO_ROUTE"}"#, "NOT_FOUND"),
+      (404, #"{"code":"SESSION_EXPIRED"}"#, "SESSION_EXPIRED"),
     ]
     for (status, text, expected) in replies {
       let bench = try UploadBench { _ in .status(status, [:], text) }

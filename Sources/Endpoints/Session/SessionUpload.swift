@@ -51,7 +51,7 @@ package struct SessionUpload: UploadProtocol {
     RemoteSession, Failure
   > {
     let what = "open an upload session"
-    guard response.status == 201 || response.status == 200 else { return refused(response, what, now) }
+    guard response.status == 201 || response.status == 200 else { return unopened(response, what, now) }
     guard let members = response.object, let id = members["sessionId"].string, isSegment(id) else {
       return .failure(violation("\(response.url) opened a session without a sessionId", response))
     }
@@ -73,6 +73,19 @@ package struct SessionUpload: UploadProtocol {
     }
     return .success(
       RemoteSession(id: id, chunkSize: size, expiresAt: expiry, requiredHeaders: headers))
+  }
+
+  /// A 404 that names no session is of the endpoint's URL. A session that was to be renewed is gone all the same.
+  private func unopened(
+    _ response: Response, _ what: String, _ now: Double
+  ) -> Result<RemoteSession, Failure> {
+    let result: Result<RemoteSession, Failure> = refused(response, what, now)
+    guard case .failure(var failure) = result, failure.code == .sessionExpired,
+      ProblemDetails(response)?.code != "SESSION_EXPIRED"
+    else { return result }
+    failure.code = .notFound
+    failure.class = .sessionGone
+    return .failure(failure)
   }
 
   package func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request? {
