@@ -71,6 +71,15 @@ struct UploadFaultsTests {
     #expect(try await depot.log().chunks.reduce(0) { $0 + $1.received } == Int64(Self.size + 1000))
   }
 
+  /// What is refused for what it is, is asked for once.
+  @Test func refusedCreate() async throws {
+    let (_, depot, run) = try await run([
+      #"{"match": {"method": "POST", "path": "*/sessions"}, "action": {"status": 400}}"#
+    ])
+    #expect(run.state("one") == "failed PROTOCOL_VIOLATION" && run.state("beside") == run.state("one"))
+    #expect(try await depot.log().count(where: \.isCreate) == 2)
+  }
+
   /// The session ends mid-way: a new one is opened, and the file arrives.
   @Test(arguments: [#"{"expire": true}"#, #"{"forget": "session"}"#])
   func expired(_ action: String) async throws {

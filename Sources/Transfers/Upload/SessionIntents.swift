@@ -105,7 +105,13 @@ struct SessionIntents {
   /// Ends whatever is open for the upload, as far as the server can be reached; what is left is on record until it is
   /// ended.
   nonisolated(nonsending) func abandon() async {
-    if let intents = try? context.run.ledger.intents(of: record.transfer.seq) { await recall(intents) }
+    let (seq, ledger) = (record.transfer.seq, context.run.ledger)
+    // One that was answered is forgotten, and the ledger may not know it yet: asked again, it could open a session.
+    if (try? context.uploads.intents.mayHave(seq, in: ledger)) ?? true,
+      let intents = try? ledger.intents(of: seq)
+    {
+      await recall(intents)
+    }
     if let session = record.progress.session { await end(session) }
     record.note(.sessionEnded)
     context.run.writer.submit(.noChunks(seq: record.transfer.seq))
