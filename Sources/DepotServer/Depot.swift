@@ -35,7 +35,9 @@ package final class Depot: Sendable {
     let server = try HTTPServerBuilder { responder in
       DepotChannel(http: HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(300))))
     }.buildServer(
-      configuration: ServerConfiguration(address: .hostname(options.host, port: options.port)),
+      configuration: ServerConfiguration(
+        address: .hostname(options.host, port: options.port),
+        availableConnectionsDelegate: MaximumAvailableConnections(ConnectionLimit.raise(), logger: logger)),
       eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger,
       responder: { request, writer, channel in try await service.respond(request, writer, channel) },
       onServerRunning: { channel in ready.continuation.yield(channel.localAddress?.port ?? options.port) })
