@@ -1,4 +1,5 @@
 import HTTPTypes
+import NIOHTTP1
 
 /// An error answer: RFC 9457 problem details, with our code and what a client needs to go on.
 struct Problem: Error, Encodable {
@@ -28,10 +29,12 @@ struct Problem: Error, Encodable {
     title = Self.titles[status] ?? "Error"
   }
 
-  /// The answer for any error: a problem as it is, a full disk by name, the rest as 500.
+  /// The answer for any error: a problem as it is, a body that is not HTTP as 400, a full disk by name, the rest as 500.
   init(any error: any Error) {
     if let problem = error as? Problem {
       self = problem
+    } else if error is HTTPParserError {
+      self.init(400, "BAD_REQUEST", "the request's body can't be read: \(error)")
     } else if let error = error as? SystemError, error.code == 28 || error.code == 122 {
       self.init(507, "INSUFFICIENT_STORAGE", "\(error)")
     } else {

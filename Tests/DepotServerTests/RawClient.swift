@@ -41,12 +41,17 @@ struct RawClient: Sendable {
   var port: Int
   var token: String?
 
+  /// - Parameter coding: of the body as it is sent, in place of a Content-Length.
   func send(
     _ method: String, _ path: String, _ headers: [String: String] = [:], body: [UInt8] = [],
-    sendOnly: Int? = nil
+    coding: String? = nil, sendOnly: Int? = nil
   ) async throws -> Reply? {
     var head = "\(method) \(path) HTTP/1.1\r\nHost: depot\r\nConnection: close\r\n"
-    if !body.isEmpty || method != "GET" { head += "Content-Length: \(body.count)\r\n" }
+    if let coding {
+      head += "Transfer-Encoding: \(coding)\r\n"
+    } else if !body.isEmpty || method != "GET" {
+      head += "Content-Length: \(body.count)\r\n"
+    }
     if let token { head += "Authorization: Bearer \(token)\r\n" }
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
     let bytes = Array((head + "\r\n").utf8) + body.prefix(sendOnly ?? body.count)

@@ -56,6 +56,16 @@ import Testing
     }
   }
 
+  /// A body whose transfer coding can't be read is the client's fault.
+  @Test(arguments: [("chunked", "zz\r\n"), ("chunked", "-1\r\n{}\r\n"), ("xchunked", "0\r\n\r\n")])
+  func unreadableBody(coding: String, body: String) async throws {
+    try await Fixture.run { (fixture) async throws in
+      let reply = try await fixture.client.send(
+        "POST", "/uploads/sessions", body: Array(body.utf8), coding: coding)
+      #expect(reply?.status == 400 && reply?.field("code") == "BAD_REQUEST")
+    }
+  }
+
   @Test func emptyFile() async throws {
     try await Fixture.run { (fixture) async throws in
       let id = try await fixture.create("empty", [], chunk: 10)
