@@ -131,6 +131,15 @@ struct S3RefusalTests {
     ] {
       #expect(message(one).0 == .forbidden && message(one).1.contains("`region: eu-west-1`"))
     }
+    let served = message(
+      try response(301, error("PermanentRedirect", "<Endpoint>bkt.s3-eu-west-1.amazonaws.com</Endpoint>")))
+    #expect(served.0 == .forbidden && served.1.contains("served at `bkt.s3-eu-west-1.amazonaws.com`"))
+    #expect(!served.1.contains("`region: "))
+    // A new bucket, whose name is on its way: but not where another region is told.
+    #expect(message(try response(307, error("TemporaryRedirect"))).0 == .serverError)
+    #expect(message(try response(307, "", ["x-amz-request-id": "1"])).0 == .serverError)
+    let elsewhere: HeaderList = ["x-amz-bucket-region": "eu-west-1"]
+    #expect(message(try response(307, error("TemporaryRedirect"), elsewhere)).0 == .forbidden)
     let date: HeaderList = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT"]
     let late = message(try response(403, "", date), now: 784_111_777 + 3600)
     #expect(late.0 == .unauthorized && late.1.contains("60 minutes ahead of"))

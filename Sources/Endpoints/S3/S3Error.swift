@@ -70,17 +70,25 @@ enum S3Error {
       said.append(text.truncated(to: 300))
     }
     var hint = code == "NotImplemented" ? lacking(settings) : code.flatMap { advice[$0] }
-    switch code.flatMap({ senses[$0] }) ?? silent(response, region: region, settings, now) {
+    var sense: Sense? = code.flatMap({ senses[$0] }) ?? silent(response, region: region, settings, now)
+    // A new bucket's name may lead to another region for some minutes.
+    let isTemporary =
+      code == "TemporaryRedirect" || response.status == 307 && response.headers["x-amz-request-id"] != nil
+    if isTemporary, region == nil || region == settings.region { sense = Sense.code(.serverError) }
+    switch sense {
     case .code(let known)?: failure.code = known
     case .credential?:
       failure.code = .unauthorized
       hint = skew(response, now) ?? hint
     case .region?:
       failure.code = .forbidden
-      let place = region ?? error?["Endpoint"]
-      hint =
-        "the bucket `\(settings.bucket)` is in another region than `\(settings.region)`"
-        + (place.map { ": write `region: \($0)`, and that region's `url`" } ?? "")
+      var advice = "the bucket `\(settings.bucket)` is in another region than `\(settings.region)`"
+      if let region {
+        advice += ": write `region: \(region)`, and that region's `url`"
+      } else if let endpoint = error?["Endpoint"] {
+        advice += ": it is served at `\(endpoint)`; write that region's `region` and `url`"
+      }
+      hint = advice
     case nil: break
     }
     failure.message =
