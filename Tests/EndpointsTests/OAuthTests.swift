@@ -52,6 +52,7 @@ struct OAuthTests {
       (503, "busy", .serverError, "503"),
       (503, #"{"error":"temporarily_unavailable"}"#, .serverError, "temporarily"),
       (200, "{}", .unauthorized, "no `access_token`"), (200, "<html>", .unauthorized, "no `access_token`"),
+      (200, #"{"error":"incorrect_client_credentials"}"#, .unauthorized, "`incorrect_client_credentials`"),
       (200, #"{"access_token":"a b"}"#, .unauthorized, "no header can carry"),
       (200, #"{"access_token":"a","token_type":"mac"}"#, .unauthorized, "mac"),
       (302, "", .unauthorized, "redirects"), (404, "", .unauthorized, "404"),

@@ -15,7 +15,9 @@ package struct TokenResponse: Sendable, Hashable {
     TokenResponse, Failure
   > {
     let members = response.object
-    guard (200...299).contains(response.status) else {
+    // GitHub refuses with 200.
+    let isRefused = members?["access_token"].string == nil && members?["error"].string?.isEmpty == false
+    guard (200...299).contains(response.status), !isRefused else {
       return .failure(refused(response, members, grant, now))
     }
     func violation(_ what: String) -> Result<TokenResponse, Failure> {
