@@ -33,6 +33,7 @@ struct RetryPolicyTests {
     }
     #expect(Failure(.unauthorized, "", httpStatus: 401).class == .denied)
     #expect(Failure(.unauthorized, "", httpStatus: 400).class == .credentialExpired)
+    #expect(Failure(.protocolViolation, "", httpStatus: 303).class == .permanent)
     #expect(Failure(.protocolViolation, "", httpStatus: 400).class == .permanent)
     #expect(Failure(.protocolViolation, "", httpStatus: 501).class == .transient)
     #expect(Failure(.integrityMismatch, "", chunk: 3).class == .damaged(chunk: 3))

@@ -11,7 +11,7 @@ struct DownloadRefusalTests: DownloadCase {
       (500, .serverError, 3),
       (503, .serverError, 3), (429, .rateLimited, 3), (400, .protocolViolation, 1),
       (204, .protocolViolation, 3),
-      (304, .protocolViolation, 3), (416, .rangeInvalid, nil),
+      (304, .protocolViolation, 1), (416, .rangeInvalid, nil),
     ] as [(Int, ErrorCode, Int?)] {
       let rig = try Rig(.download)
       let outcome = try await run(rig, server()) { _ in .status(status) }

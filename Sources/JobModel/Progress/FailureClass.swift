@@ -27,8 +27,8 @@ package enum FailureClass: Sendable, Hashable {
     self =
       switch code {
       case .networkUnreachable, .timeout, .serverError, .rateLimited, .rangeInvalid: .transient
-      // What a client got wrong does not come right by repetition.
-      case .protocolViolation: (400..<500).contains(httpStatus ?? 0) ? .permanent : .transient
+      // What a client got wrong, or a redirect that leads nowhere, does not come right by repetition.
+      case .protocolViolation: (300..<500).contains(httpStatus ?? 0) ? .permanent : .transient
       case .diskFull, .secretUnavailable: .deferred
       // A 401 has had its renewal by the time that it is a failure.
       case .unauthorized: httpStatus == 401 ? .denied : .credentialExpired
