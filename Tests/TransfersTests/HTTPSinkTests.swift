@@ -33,6 +33,25 @@ struct HTTPSinkTests {
     #expect(bench.sink.place == "http://h/api/a.txt" && bench.sink.origin == "http://h")
   }
 
+  /// A server whose ids are UUIDs, for instance, refuses a name as it likes: the file is looked for by the id that it gave.
+  @Test(
+    arguments: [
+      (400, [:], "nothing", "object of 6"), (405, [:], "nothing", "object of 6"),
+      (422, [:], "nothing", "object of 6"), (404, [:], "nothing", "object of 6"),
+      (403, [:], "hidden 403", "hidden 403"),
+      (400, ["Server": "depot/1"], "failed 400", "failed 400"),
+    ] as [(Int, HeaderList, String, String)])
+  func lookingByNameWhereIDsAreKnown(
+    _ status: Int, _ headers: HeaderList, _ byName: String, _ byID: String
+  ) async throws {
+    let bench = try UploadBench { sent in
+      sent.path == "/api/files/id-1/meta"
+        ? .status(200, [:], #"{"size":6}"#) : .status(status, headers)
+    }
+    #expect(name(try await bench.sink.look(.retried)) == byName)
+    #expect(name(try await bench.sink.look(for: UploadedFile(remoteID: "id-1"))) == byID)
+  }
+
   @Test func onlyARetriedLookIsRetried() async throws {
     for (effort, requests) in [(LookEffort.once, 1), (.retried, 2)] {
       let bench = try UploadBench(HTTPDriver()) { _ in .broken() }

@@ -48,8 +48,8 @@ final class HTTPSink: RemoteSink {
   nonisolated(nonsending) func look(_ effort: LookEffort) async throws -> FoundFile? {
     guard let request = remote.look() else { return nil }
     switch effort {
-    case .once: return found(try await requester.once(request))
-    case .retried: return found(try await requester.call(request))
+    case .once: return foundByName(try await requester.once(request))
+    case .retried: return foundByName(try await requester.call(request))
     }
   }
 
@@ -59,7 +59,7 @@ final class HTTPSink: RemoteSink {
     let named = try await together {
       let response = try await requester.call(request, asksWhy: true)
       answer = response
-      return found(response)
+      return foundByName(response)
     }
     guard case .nothing = named, let answer, remote.mayKnowIDsAlone(answer), let byID = remote.inspect(file)
     else { return named }
@@ -135,6 +135,14 @@ final class HTTPSink: RemoteSink {
       if let object = told?.object { return .object(object) }
       return try await alone()
     }
+  }
+
+  /// What is there by that name. Who knows files by their ids alone may refuse a name as an id that can't be one.
+  private func foundByName(_ response: Response) -> FoundFile {
+    guard remote.mayKnowIDsAlone(response), (400..<500).contains(response.status),
+      ![401, 403, 407, 408, 425, 429].contains(response.status)
+    else { return found(response) }
+    return .nothing
   }
 
   private func found(_ response: Response) -> FoundFile {
