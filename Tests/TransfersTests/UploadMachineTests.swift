@@ -458,6 +458,12 @@ struct UploadMachineTests {
     run.tell([Self.pass(Self.session), Self.holds(0, 1, 2), .takenOver(all, expiresAt: nil)])
     #expect(run.actions == ["requireProof", "drop [1]", "laidOut", "save", "send in s by 1"])
     #expect(run.machine.nextChunk(at: 1000)?.index == 1)
+    // It lacked some, says not which, and has all: closed once more.
+    let late = Failure(.integrityMismatch, "CHUNKS_MISSING", httpStatus: 409)
+    run = Run(Self.closing + [Self.failed(late), .compared(lost: [], isIncomplete: false)])
+    #expect(run.actions == ["drop []", "check"])
+    run.tell([Self.pass(Self.session), Self.holds(0, 1, 2), .takenOver(all, expiresAt: nil)])
+    #expect(run.actions == ["requireProof", "laidOut", "save", "judgeReceipts"])
     // Where that is nothing, or can't be told, all goes again, in smaller chunks.
     #expect(Run(damaged + [.compared(lost: [], isIncomplete: false)]).actions == ["drop []"] + smaller)
     #expect(Run(damaged + [.compared(lost: nil, isIncomplete: false)]).actions == smaller)

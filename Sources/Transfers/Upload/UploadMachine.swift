@@ -510,7 +510,9 @@ struct UploadMachine {
     held.remove(lost ?? [])
     let drops = lost.map { [Action.drop($0)] } ?? []
     missing = Set(failure.missingChunks)
-    guard let lost, isIncomplete || !lost.isEmpty || !missing.isEmpty else {
+    // A server that lacked chunks at the end, and has them all now, is asked to close once more.
+    let mayClose = failure.code == .integrityMismatch && failure.httpStatus == 409
+    guard let lost, isIncomplete || mayClose || !lost.isEmpty || !missing.isEmpty else {
       return drops + startSmaller(after: failure)
     }
     return drops + go(.checking(lost: nil), .check)
