@@ -7,7 +7,8 @@ import Testing
 /// Which heads are a detour, and which the real sink sees.
 struct RedirectSinkTests {
   private func sink(
-    _ method: String = "GET", renew: Bool = false, renewURL: Bool = false, follows: Bool = true
+    _ method: String = "GET", renew: Bool = false, renewURL: Bool = false, follows: Bool = true,
+    patience: Duration = .seconds(600)
   ) throws -> (RedirectWriter, ResponseBuffer) {
     let inner = ResponseBuffer()
     let url = try #require(WebURL("https://h/a/b?x=1"))
@@ -15,7 +16,7 @@ struct RedirectSinkTests {
       RedirectWriter(
         origin: url, method: method, canRenew: renew, canRenewURL: renewURL,
         followsRedirect: { _ in follows },
-        inner: inner), inner
+        inner: inner, patience: patience), inner
     )
   }
 
@@ -27,6 +28,20 @@ struct RedirectSinkTests {
     #expect("\(target)" == "https://h/c" && inner.responseHead == nil && sink.status == status)
     try [1, 2].withUnsafeBytes { try sink.body($0) }
     #expect(inner.bytes.isEmpty, "a redirect's page is not the file")
+  }
+
+  /// A page or a refusal that comes a byte at a time is not waited for; a file is.
+  @Test func slowRefusals() throws {
+    for (status, isCut) in [(302, true), (403, true), (200, false)] {
+      let (sink, _) = try sink(patience: .zero)
+      try sink.head(ResponseHead(status: status, headers: ["Location": "/c"]))
+      let body = { try [1, 2].withUnsafeBytes { try sink.body($0) } }
+      if isCut {
+        #expect(throws: RedirectWriter.Enough.self) { try body() }
+      } else {
+        try body()
+      }
+    }
   }
 
   @Test(arguments: [

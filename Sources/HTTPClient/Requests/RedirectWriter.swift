@@ -23,16 +23,19 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   private let canRenewURL: Bool
   private let followsRedirect: (Int) -> Bool
   private let inner: any BodyWriter
+  /// How long a refusal's text is waited for from its head on: a server may send it a few bytes at a time.
+  private let patience: Duration
   private(set) var detour: Detour?
   private(set) var status: Int?
   private var refused = 0
+  private var answeredAt: ContinuousClock.Instant?
   /// The server's clock, in seconds since 1970.
   private(set) var date: Double?
 
   init(
     origin: WebURL, method: String, canRenew: Bool, canRenewURL: Bool,
     followsRedirect: @escaping (Int) -> Bool,
-    inner: any BodyWriter
+    inner: any BodyWriter, patience: Duration = .seconds(30)
   ) {
     self.origin = origin
     self.method = method
@@ -40,10 +43,12 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
     self.canRenewURL = canRenewURL
     self.followsRedirect = followsRedirect
     self.inner = inner
+    self.patience = patience
   }
 
   func head(_ head: ResponseHead) throws {
     status = head.status
+    answeredAt = ContinuousClock.now
     if head.status >= 400 { date = head.headers["Date"].flatMap(HTTPDate.seconds) }
     switch head.status {
     case 301, 302, 303, 307, 308:
@@ -72,7 +77,8 @@ final class RedirectWriter: BodyWriter, @unchecked Sendable {
   func body(_ bytes: UnsafeRawBufferPointer) throws {
     if let status, status >= 300 {
       refused += bytes.count
-      guard refused <= Self.longestRefusal else { throw Enough() }
+      let isInTime = answeredAt.map { $0.duration(to: .now) < patience } ?? true
+      guard refused <= Self.longestRefusal, isInTime else { throw Enough() }
     }
     if detour == nil { try inner.body(bytes) }
   }
