@@ -407,6 +407,25 @@ struct S3DownloadTests {
     #expect(page.entries == [.init(path: "a", size: 3, etag: etag, modified: 784_111_777.5)])
   }
 
+  /// A gateway's error is not the object; an object may be XML.
+  @Test func anErrorThatIsAnsweredWith200() throws {
+    let download = S3Download(
+      address: S3Address(base: try url("http://h:1"), settings: settings()), settings: settings(), key: "k")
+    func judge(_ headers: HeaderList) -> RangeResponse {
+      let head = ResponseHead(status: 200, headers: headers)
+      let seen = download.facts(head, now: 0)
+      return download.judge(head, wanted: 0..<10, object: RemoteObject(), seen: seen, now: 0)
+    }
+    guard case .refused(let failure) = judge(["Content-Type": "application/xml"]) else {
+      throw CancellationError()
+    }
+    #expect(failure.code == .serverError && failure.httpStatus == 200)
+    guard case .whole = judge(["Content-Type": "application/xml", "ETag": "\"a\""]) else {
+      throw CancellationError()
+    }
+    guard case .whole = judge(["Content-Type": "text/plain"]) else { throw CancellationError() }
+  }
+
   /// A range that is all of the object comes with the object's checksum, and an empty object has no first byte.
   @Test func theFirstRangeTellsAll() throws {
     let download = S3Download(

@@ -99,12 +99,23 @@ package struct S3Download: DownloadProtocol {
     // A name that was deleted has its versions still.
     if head.status == 404, pinned(object) != nil { return .changed(RemoteObject()) }
     switch head.status {
+    case 200 where Self.isErrorDocument(head):
+      return .refused(
+        Failure(
+          .serverError, "\(url) answered 200 with XML that has no `ETag`: an error, not an object",
+          httpStatus: 200))
     // Only an empty object has no first byte, and not every store tells its size then.
     case 416 where wanted?.lowerBound == 0 && seen.size == nil && object.size == nil: return .nothing(size: 0)
     case 200, 206, 412, 416:
       return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: url, now: now)
     default: return .refused(refusal(Response(head: head, url: url), doing: "download", now: now))
     }
+  }
+
+  /// Some gateways send an `<Error>` with 200: an object has an ETag.
+  private static func isErrorDocument(_ head: ResponseHead) -> Bool {
+    head.headers["ETag"] == nil && head.headers["Last-Modified"] == nil
+      && head.headers["Content-Type"]?.lowercased().contains("xml") == true
   }
 
   package func refuses(_ response: Response) -> Bool { response.status >= 300 }
