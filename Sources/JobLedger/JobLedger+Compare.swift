@@ -45,11 +45,11 @@ extension JobLedger {
       let rows = try String.fetchCursor(db, sql: "SELECT destination FROM transfer WHERE live = 1")
       var last: ByteText?
       while let text = try rows.next() {
-        let folder = text.utf8.lastIndex(of: 0x2F).map { text[...$0] } ?? ""
+        let folder = RelativePath.folder(text)
         // Most rows share their folder with the one before.
         if let last, last.text.utf8.elementsEqual(folder.utf8) { continue }
-        last = ByteText(String(folder))
-        if Place(text).isLocal, isHeld(String(folder)) { return true }
+        last = ByteText(folder)
+        if Place(text).isLocal, isHeld(folder) { return true }
       }
       return false
     }

@@ -124,11 +124,7 @@ struct PlaceRule {
   func confine(_ destination: PlaceTemplate) {
     guard case .local = destination.kind else { return }
     let text = destination.text.text
-    var fixed = text.literalPrefix
-    if text.literal == nil {
-      guard let slash = fixed.lastIndex(of: "/") else { return }
-      fixed = String(fixed[...slash])
-    }
+    let fixed = text.literal ?? RelativePath.folder(text.literalPrefix)
     guard RelativePath.escapes(RelativePath.relative(fixed, to: scope.directory)) else { return }
     scope.faults.error(
       "the destination `\(text.written)` lies outside of the manifest's folder",

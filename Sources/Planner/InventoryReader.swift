@@ -55,15 +55,15 @@ final class InventoryReader: RowReader {
 
   private func open(_ entry: InventoryManifest.File) throws(RowFault) -> CSVReader {
     let places = InventoryManifest.places(of: entry.key)
-    guard let place = places.first(where: { Files.isRegular(Self.folder(path) + $0) }) else {
+    guard let place = places.first(where: { Files.isRegular(RelativePath.folder(path) + $0) }) else {
       throw fault(
         "the inventory's file `\(entry.key)` is not there",
         hint: "copy it beside the manifest, or into a folder `data` beside it", isUnreadable: true)
     }
     do {
-      file = Self.folder(shown) + place
+      file = RelativePath.folder(shown) + place
       let buffer = RowBuffer(
-        try InventoryFile(Self.folder(path) + place, md5: entry.md5), kind: .csv)
+        try InventoryFile(RelativePath.folder(path) + place, md5: entry.md5), kind: .csv)
       if let error = buffer.readError {
         throw self.fault("the inventory's file `\(entry.key)` can't be read: \(error)", isUnreadable: true)
       }
@@ -77,10 +77,6 @@ final class InventoryReader: RowReader {
         "the inventory's file `\(entry.key)` can't be read: \(UnreadableFile.reason(error))",
         isUnreadable: true)
     }
-  }
-
-  private static func folder(_ path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
   }
 
   /// A version that was replaced, or the mark of a deletion, is no object.

@@ -92,8 +92,7 @@ final class PlanContext {
 
   /// Whether a local destination lies in a folder of haul's own state; a folder's path ends in `/`.
   func liesInState(_ path: String) -> Bool {
-    guard let state else { return false }
-    return state.holds(path.utf8.lastIndex(of: 0x2F).map { String(path[...$0]) } ?? "")
+    state?.holds(RelativePath.folder(path)) ?? false
   }
 
   /// A local path as the file system takes it.
@@ -103,8 +102,7 @@ final class PlanContext {
 
   /// A local path as a diagnostic names it: beside the manifest, as that was given.
   func shown(_ path: String) -> String {
-    guard !path.hasPrefix("/"), let slash = job.manifestPath.lastIndex(of: "/") else { return path }
-    return String(job.manifestPath[...slash]) + path
+    RelativePath.isAbsolute(path) ? path : RelativePath.folder(job.manifestPath) + path
   }
 }
 

@@ -228,10 +228,8 @@ final class TemplateExpansion {
       !(template.settings.values.contains(where: \.allowsOutside))
     else { return true }
     let text = RelativePath.relative(template.destination.text.text.literalPrefix, to: context.job.directory)
-    guard let slash = text.lastIndex(of: "/") else { return true }
-    guard let link = Confinement.escapingLink(in: String(text[..<slash]), below: context.job.directory) else {
-      return true
-    }
+    let folder = RelativePath.folder(text)
+    guard let link = Confinement.escapingLink(in: folder, below: context.job.directory) else { return true }
     faults.error(
       "the destination leaves the manifest's folder: `\(link)` is a symbolic link out of it",
       at: TextPlace(template.destination.text), hint: "write `allow_outside: true` if this is meant")
@@ -240,11 +238,10 @@ final class TemplateExpansion {
 
   /// Nor may it be one of haul's own state.
   private func liesOutsideState() -> Bool {
-    let prefix = template.destination.text.text.literalPrefix
-    guard template.direction == .download, case .local = template.destination.kind,
-      let slash = prefix.utf8.lastIndex(of: 0x2F)
+    let fixed = RelativePath.folder(template.destination.text.text.literalPrefix)
+    guard template.direction == .download, case .local = template.destination.kind, !fixed.isEmpty
     else { return true }
-    let folder = RelativePath.relative(String(prefix[...slash]), to: context.job.directory)
+    let folder = RelativePath.relative(fixed, to: context.job.directory)
     guard context.liesInState(folder) else { return true }
     let (message, hint) = StateFolders.refusal(folder)
     faults.error(message, at: TextPlace(template.destination.text), hint: hint)

@@ -45,6 +45,7 @@ struct WebDAVTests {
     #expect(request.method == "PROPFIND" && request.headers["Depth"] == "1")
     #expect(request.url.text == "https://h/dav/in/")
     #expect(WebDAVUpload(path: "x", root: root).lookAtFolder()?.url.text == "https://h/dav/")
+    #expect(WebDAVUpload(path: "in/\u{301}x", root: root).lookAtFolder()?.url.text == "https://h/dav/in/")
     let answer = try Self.multi(
       Self.item("/dav/in/", folder: true), Self.item("/dav/in/a%20b.bin", size: 3, etag: "W/&quot;t&quot;"),
       Self.item("/dav/in/sub/", folder: true), Self.item("/dav/in/hidden", status: "403 Forbidden"))

@@ -35,6 +35,20 @@ struct RelativePathTests {
     #expect(RelativePath.relative("/wa", to: "/w") == "/wa")
   }
 
+  @Test(arguments: [
+    ("a/\u{301}b", "a/", "\u{301}b"), ("a/b/", "a/b/", ""), ("a", "", "a"), ("/a", "/", "a"), ("", "", ""),
+  ])
+  func folderAndName(path: String, folder: String, name: String) {
+    #expect(Array(RelativePath.folder(path).utf8) == Array(folder.utf8))
+    #expect(Array(RelativePath.baseName(path).utf8) == Array(name.utf8))
+  }
+
+  @Test func filtersKeepToSlashes() throws {
+    #expect(try GlobPattern("a/\u{301}*").fixedPart == "a/")
+    #expect(try EntryFilter(include: [GlobPattern("\u{301}b")]).admits("a/\u{301}b"))
+    #expect(try EntryFilter(exclude: [GlobPattern("a/\u{301}b")]).admits("x/a/\u{301}b"))
+  }
+
   @Test func globsKeepToSlashes() throws {
     #expect(try GlobPattern("a/*").matches("a/\u{301}b"))
     #expect(try !GlobPattern("*").matches("a/\u{301}b"))

@@ -38,6 +38,12 @@ import Testing
     #expect(names == ["report.json"])
   }
 
+  /// To Swift, the slash and the combining mark behind it are one character.
+  @Test func `a name may begin with a combining mark`() throws {
+    try ReportFile.write(folder + "/\u{301}r") { sink in try sink(Array("1".utf8)) }
+    #expect(names.map { Array($0.utf8) } == [Array("\u{301}r".utf8)])
+  }
+
   @Test func `a link stays a link`() throws {
     try ReportFile.write(folder + "/real") { sink in try sink(Array("1".utf8)) }
     try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "real")

@@ -64,7 +64,7 @@ package struct PresignedUpload: UploadProtocol {
         ))
     }
     guard !key.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }),
-      !key.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
+      !key.utf8.split(separator: 0x2F).map(Substring.init).contains(where: { $0 == "." || $0 == ".." })
     else { return .failure(violation("\(response.url) gave a key that no URL can carry", response)) }
     return .success(RemoteSession(id: id, chunkSize: size, facts: ["key": key]))
   }

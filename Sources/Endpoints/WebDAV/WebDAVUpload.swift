@@ -35,7 +35,7 @@ package struct WebDAVUpload: UploadProtocol {
   /// The path's folder, with its slash, and its last name.
   private var names: (folder: Substring, own: Substring) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path[...]) }
-    return (path[...slash], path[path.utf8.index(after: slash)...])
+    return (Substring(path.utf8[...slash]), path[path.utf8.index(after: slash)...])
   }
 
   /// Names below the endpoint's URL.

@@ -13,7 +13,9 @@ struct HTTPSource: RemoteSource {
 
   var place: String { "\(remote.url)" }
   var origin: String { "\(remote.url.origin)" }
-  var name: String { WebURL.decode(remote.url.path.split(separator: "/").last ?? "") }
+  var name: String {
+    remote.url.path.utf8.split(separator: 0x2F).last.map { WebURL.decode(Substring($0)) } ?? ""
+  }
   var promisedDigests: Set<DigestAlgorithm> { remote.promisedDigests }
   var firstRangeDescribes: Bool { remote.firstRangeDescribes }
   var promisesRanges: Bool { remote.promisesRanges }

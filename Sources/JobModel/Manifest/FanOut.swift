@@ -44,9 +44,8 @@ package struct EntryFilter: Sendable, Hashable {
   }
 
   private static func matches(_ pattern: GlobPattern, _ path: String) -> Bool {
-    if pattern.matches(path) { return true }
-    guard !pattern.text.contains("/"), let slash = path.lastIndex(of: "/") else { return false }
-    return pattern.matches(String(path[path.index(after: slash)...]))
+    pattern.matches(path)
+      || (!pattern.text.utf8.contains(0x2F) && pattern.matches(RelativePath.baseName(path)))
   }
 }
 

@@ -143,7 +143,6 @@ package struct GlobPattern: Sendable, Hashable {
 
   private static func fixedPart(of text: String) -> String {
     let head = text[..<(special(in: text) ?? text.endIndex)]
-    guard let slash = head.utf8.lastIndex(of: 0x2F) else { return "" }
-    return unescape(String(head[...slash]))
+    return unescape(RelativePath.folder(String(head)))
   }
 }

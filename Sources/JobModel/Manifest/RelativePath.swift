@@ -53,6 +53,12 @@ package enum RelativePath {
     return !isPlain && leavesFolder(Substring(path.utf8.dropFirst(fixed)), isEncoded)
   }
 
+  /// All up to the last slash, and that too; empty where there is none.
+  package static func folder(_ path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: 0x2F) else { return "" }
+    return String(Substring(path.utf8[...slash]))
+  }
+
   package static func baseName(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: 0x2F) else { return path }
     return String(path[path.utf8.index(after: slash)...])

@@ -1,4 +1,5 @@
 import Glibc
+import JobModel
 
 /// Why a report, or an events file, can't be written.
 package struct OutputFileError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -47,9 +48,8 @@ package enum ReportFile {
       defer { close(descriptor) }
       return try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
     }
-    let slash = target.lastIndex(of: "/")
-    let folder = slash.map { String(target[...$0]) } ?? "./"
-    let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
+    let folder = RelativePath.folder(target)
+    let name = RelativePath.baseName(target)
     // 64 random bits: two writers never share a name; 200 bytes of the name leave room for the rest.
     let tag = String(UInt64.random(in: .min ... .max), radix: 36)
     let temporary = folder + "." + String(decoding: name.utf8.prefix(200), as: UTF8.self) + "." + tag + ".tmp"
@@ -65,7 +65,7 @@ package enum ReportFile {
       unlink(temporary)
       throw error
     }
-    syncFolder(folder)
+    syncFolder(folder.isEmpty ? "." : folder)
   }
 
   /// Gives a file's bytes to the sink, in blocks.
