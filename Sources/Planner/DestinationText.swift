@@ -29,10 +29,10 @@ struct DestinationText {
     switch kind {
     case .local: return RelativePath.relative(text, to: context.job.directory)
     case .remote(let name): return "\(name):\(text)"
-    case .url: return String(text.prefix { $0 != "?" })
+    case .url: return Places.withoutQuery(.url(text))
     case .undecided:
       let isURL = PlaceTemplate.kind(of: text, isWhole: true) == .url
-      return isURL ? String(text.prefix { $0 != "?" }) : text
+      return isURL ? Places.withoutQuery(.url(text)) : text
     }
   }
 
@@ -62,8 +62,7 @@ struct DestinationText {
       }
       return (.remote(endpoint: name, path: path + kept(source, below)), false)
     case .url(let url):
-      let bytes = url.prefix { $0 != "?" }
-      if url.utf8.count > fixedBytes { try refuseClimbing(String(bytes), isURL: true) }
+      if url.utf8.count > fixedBytes { try refuseClimbing(Places.withoutQuery(place), isURL: true) }
       guard url.hasSuffix("/") else { return (place, false) }
       return (.url(url + PercentEncoding.encode(kept(source, below), keeping: Self.isPathByte)), false)
     }

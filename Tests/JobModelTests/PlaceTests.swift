@@ -16,6 +16,15 @@ struct PlaceTests {
     }
   }
 
+  /// A query may be a signature, whatever character it begins with.
+  @Test(arguments: [
+    ("https://h/a?s=1", "https://h/a?s=2", false), ("https://h/a?\u{301}1", "https://h/a", false),
+    ("https://h/a", "https://h/b", true), ("https://h/\u{e9}", "https://h/e\u{301}", true),
+  ])
+  func movesWithoutItsQuery(_ one: String, _ other: String, _ isElsewhere: Bool) {
+    #expect(Place(one).isElsewhere(than: Place(other)) == isElsewhere)
+  }
+
   @Test func textRoundTrips() {
     for place in [
       .local("a/b"), .local("/a:b"), .local("files:x"), .local("http"), .local("./files:x"), .local("ü"),

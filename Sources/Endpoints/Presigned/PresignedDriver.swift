@@ -49,7 +49,7 @@ package struct PresignedDriver: EndpointDriver {
     var record: [String: String] = [:]
     record["store"] = StoreIdentity.digest(self, at: url)
     if settings.start != PresignedSettings().start {
-      record["start"] = String(settings.start.prefix { $0 != "?" })
+      record["start"] = String(Substring(settings.start.utf8.prefix { $0 != 0x3F }))
     }
     return record
   }

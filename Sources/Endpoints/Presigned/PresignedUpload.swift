@@ -180,8 +180,8 @@ package struct PresignedUpload: UploadProtocol {
     if let absolute = WebURL(path) { return absolute }
     var url = base.appending(path)
     // A path may bring its own query, as in `/upload?step=start`.
-    if let mark = url.path.firstIndex(of: "?") {
-      url.query = String(url.path[url.path.index(after: mark)...])
+    if let mark = url.path.utf8.firstIndex(of: 0x3F) {
+      url.query = String(url.path[url.path.utf8.index(after: mark)...])
       url.path = String(url.path[..<mark])
     }
     return url

@@ -23,7 +23,7 @@ package enum Place: Sendable, Hashable {
     switch (self, other) {
     case (.remote(_, let path), .remote(_, let otherPath)): ByteText(path) != ByteText(otherPath)
     case (.url(let url), .url(let otherURL)):
-      ByteText(String(url.prefix { $0 != "?" })) != ByteText(String(otherURL.prefix { $0 != "?" }))
+      !url.utf8.prefix { $0 != 0x3F }.elementsEqual(otherURL.utf8.prefix { $0 != 0x3F })
     case (.local, _), (.remote, _), (.url, _): self != other
     }
   }
