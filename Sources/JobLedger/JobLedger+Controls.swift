@@ -143,10 +143,10 @@ extension JobLedger {
   package func matching(_ ids: [String], after seq: Int64, limit: Int) throws -> (
     page: [LedgerTransfer], next: Int64?
   ) {
-    let patterns = ids.map(Wanted.init)
+    let patterns = try ids.map { try IDPattern($0) }
     let page = try page(after: seq, onlyTouched: false, limit: limit)
     let wanted = page.filter { transfer in
-      patterns.isEmpty || patterns.contains { $0.means(transfer.id) }
+      patterns.isEmpty || patterns.contains { $0.includes(transfer.id) }
     }
     return (wanted, page.count == limit ? page.last?.seq : nil)
   }
@@ -155,25 +155,10 @@ extension JobLedger {
   package func unknown(_ ids: [String]) throws -> [String] {
     guard !ids.isEmpty else { return [] }
     return try read { db in
-      var open = ids.map(Wanted.init)
+      var open = try ids.map { try IDPattern($0) }
       let rows = try String.fetchCursor(db, sql: "SELECT id FROM transfer WHERE live = 1")
-      while !open.isEmpty, let id = try rows.next() { open.removeAll { $0.means(id) } }
+      while !open.isEmpty, let id = try rows.next() { open.removeAll { $0.includes(id) } }
       return open.map(\.text)
-    }
-  }
-
-  /// An id, or a glob of ids; a plain id also means what lies below it.
-  private struct Wanted {
-    let text: String
-    private let pattern: GlobPattern?
-
-    init(_ text: String) {
-      self.text = text
-      pattern = try? GlobPattern(text)
-    }
-
-    func means(_ id: String) -> Bool {
-      text == id || pattern?.matches(id) == true || (pattern?.isLiteral == true && id.hasPrefix(text + "/"))
     }
   }
 }
