@@ -21,7 +21,7 @@ enum NetworkRule {
         "addresses", as: "network.addresses",
         [
           .list("deny", \.deniedAddresses, of: addressSchema) { text throws(ValueFault) in
-            try AddressRange.check(text)
+            try AddressBlock(text).text
           }
         ]),
       .choice("ip", \.ip),

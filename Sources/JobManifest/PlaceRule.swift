@@ -25,7 +25,7 @@ struct PlaceRule {
       }
       return PlaceTemplate(kind: kind, text: text)
     case .url:
-      if text.text.literal != nil { checkURL(text, key: key) }
+      if let url = text.text.literal { checkURL(url, at: text.mark) }
       return PlaceTemplate(kind: kind, text: text)
     case .remote(let name):
       if !endpoints.isDeclared(name) { undeclared(name, text: prefix, at: text.mark) }
@@ -49,11 +49,11 @@ struct PlaceRule {
     }
   }
 
-  private func checkURL(_ text: MarkedText, key: String) {
+  private func checkURL(_ url: String, at mark: SourceMark) {
     do {
-      _ = try URLRule.absolute(text.text.literal ?? "")
+      _ = try URLRule.absolute(url)
     } catch {
-      scope.faults.error(error, at: text.mark)
+      scope.faults.error(error, at: mark)
     }
   }
 

@@ -3,9 +3,7 @@ package import YAML
 
 /// A secret is a reference: `{ env: NAME }`, `{ file: PATH }` or `{ command: [argv…] }`.
 package enum SecretRule {
-  private static func shape(_ key: String) -> KeyShape {
-    KeyShape(name: "a secret", keys: ["env", "file", "command"])
-  }
+  private static let shape = KeyShape(name: "a secret", keys: ["env", "file", "command"])
 
   package static func read(_ key: String, in parent: Fields) -> SecretReference? {
     guard let node = parent.node(key) else { return nil }
@@ -18,7 +16,7 @@ package enum SecretRule {
       scope.faults.secretError("a secret is never written in the manifest", at: node.mark, hint: form)
       return nil
     }
-    let keys = shape(key).keys
+    let keys = shape.keys
     if let other = node.mapping?.first(where: { !keys.contains($0.key) && !$0.key.hasPrefix("x-") }) {
       // The key, or what it has, may be the secret itself.
       let near = NearMiss.of(other.key, among: keys)
@@ -27,7 +25,7 @@ package enum SecretRule {
         hint: near.map { "did you mean `\($0)`?" } ?? form)
       return nil
     }
-    guard let fields = Fields(node, shape: shape(key), path: path, scope: scope) else { return nil }
+    guard let fields = Fields(node, shape: shape, path: path, scope: scope) else { return nil }
     let forms = keys.filter(fields.has)
     guard forms.count == 1 else {
       scope.faults.error("a secret has exactly one of `env`, `file` and `command`", at: node.mark)

@@ -14,7 +14,7 @@ package protocol SSHReceiver: AnyObject, Sendable {
 /// A connection to a server's subsystem, on a thread of its own: bytes out, bytes in.
 ///
 /// libssh2's sessions are used on one thread only. It is asked never to block: the thread waits in poll(2) alone, where each
-/// `send` and `close` wakes it.
+/// `send` wakes it, and the end of the link.
 package final class SSHLink: Sendable {
   private let wake: Wake
   private let outbox = Locked(Outbox())
@@ -70,8 +70,6 @@ package final class SSHLink: Sendable {
     outbox.withLock { $0.parts.append(bytes) }
     wake.signal()
   }
-
-  package func close() { wake.stop() }
 }
 
 /// What waits to be sent.

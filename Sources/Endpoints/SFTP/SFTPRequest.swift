@@ -10,7 +10,6 @@ package enum SFTPRequest: Sendable, Hashable {
     package static let read = Opening(rawValue: 1)
     package static let write = Opening(rawValue: 2)
     package static let create = Opening(rawValue: 8)
-    package static let truncate = Opening(rawValue: 0x10)
     /// Fails where there is a file already.
     package static let exclusive = Opening(rawValue: 0x20)
   }
@@ -29,7 +28,6 @@ package enum SFTPRequest: Sendable, Hashable {
   case readFolder(Handle)
   case remove(String)
   case makeFolder(String)
-  case realPath(String)
   /// Fails where the new name is taken (6.5).
   case rename(String, to: String)
   /// Replaces a file of the new name (`posix-rename@openssh.com`).
@@ -76,7 +74,6 @@ package enum SFTPRequest: Sendable, Hashable {
     case .readFolder: 12
     case .remove: 13
     case .makeFolder: 14
-    case .realPath: 16
     case .stat: 17
     case .rename: 18
     case .replacingRename, .sync, .limits, .room: 200
@@ -98,7 +95,7 @@ package enum SFTPRequest: Sendable, Hashable {
       body.string(handle)
       body.uint64(UInt64(clamping: offset))
       body.string(bytes)
-    case .stat(let path), .linkStat(let path), .openFolder(let path), .remove(let path), .realPath(let path):
+    case .stat(let path), .linkStat(let path), .openFolder(let path), .remove(let path):
       body.string(path)
     case .setStat(let path, let attributes):
       body.string(path)

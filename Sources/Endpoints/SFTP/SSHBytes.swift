@@ -6,7 +6,6 @@ package struct SSHBytes: Sendable {
   package init(_ bytes: ArraySlice<UInt8>) { (self.bytes, position) = (bytes, bytes.startIndex) }
   package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-  package var isAtEnd: Bool { position == bytes.endIndex }
   package var rest: ArraySlice<UInt8> { bytes[position...] }
 
   package mutating func byte() -> UInt8? {

@@ -19,7 +19,6 @@ package enum HTTPFailure {
     case 416: .rangeInvalid
     case 429: .rateLimited
     case 501, 505: .protocolViolation
-    case 507: .serverError
     case 500...599: .serverError
     default: .protocolViolation
     }
