@@ -26,6 +26,20 @@ package enum Hex {
     return high == nil ? bytes : nil
   }
 
+  /// A UUID of 16 bytes, but for the bits that tell its version and variant (RFC 9562, 4).
+  package static func uuid(_ bytes: [UInt8], version: UInt8) -> String {
+    var bytes = Array(bytes.prefix(16))
+    bytes[6] = bytes[6] & 0x0F | version << 4
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    var rest = encode(bytes)[...]
+    var groups: [Substring] = []
+    for length in [8, 4, 4, 4, 12] {
+      groups.append(rest.prefix(length))
+      rest = rest.dropFirst(length)
+    }
+    return groups.joined(separator: "-")
+  }
+
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }

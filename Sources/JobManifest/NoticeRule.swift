@@ -31,33 +31,11 @@ struct NoticeRule {
       return nil
     }
     switch forms[0] {
-    case "command": return command().map { .command($0) }
+    case "command":
+      return fields.command(allowed: Self.values, hint: "command: [mail, -s, done, me]").map { .command($0) }
     case "ping": return address("ping", in: fields).map { .ping($0) }
     default: return hook()
     }
-  }
-
-  private func command() -> [InterpolatedText]? {
-    guard let node = fields.node("command") else { return nil }
-    guard let items = node.sequence else {
-      fields.error(
-        "`command` is a list: a program and its arguments", at: "command",
-        hint: "command: [mail, -s, done, me]")
-      return nil
-    }
-    let words = items.compactMap { item -> InterpolatedText? in
-      guard let scalar = item.scalar, !scalar.isMissing else {
-        scope.faults.error(Fields.wrongType(item, wanted: "text", key: "command"), at: item.mark)
-        return nil
-      }
-      return scope.interpolate(scalar.text, at: item.mark, allowed: Self.values, key: "command")
-    }
-    guard words.count == items.count else { return nil }
-    guard let program = words.first, !program.parts.isEmpty else {
-      fields.error("`command` names no program", at: "command", hint: "command: [mail, -s, done, me]")
-      return nil
-    }
-    return words
   }
 
   private func hook() -> NoticeTemplate.Action? {

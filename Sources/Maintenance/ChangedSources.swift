@@ -25,7 +25,7 @@ package enum ChangedSources {
 
   private static func isChanged(_ transfer: LedgerTransfer, _ folder: Folder) -> Bool {
     guard let recorded = transfer.progress.source, let path = transfer.source.localPath,
-      let file = try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path),
+      let file = try? OpenFile.reading(RelativePath.absolute(path, in: folder.path)),
       var now = try? file.facts()
     else { return false }
     now.fingerprint = try? Fingerprint(size: now.size) { try file.bytes(at: $0, count: $1) }.description

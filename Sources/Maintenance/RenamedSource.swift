@@ -35,7 +35,7 @@ enum RenamedSource {
   }
 
   private static func absolute(_ path: String, _ context: MaintenanceContext) -> String {
-    RelativePath.isAbsolute(path) ? path : context.local.folder.path + "/" + path
+    RelativePath.absolute(path, in: context.local.folder.path)
   }
 
   private static func exists(_ path: String, _ context: MaintenanceContext) -> Bool {

@@ -43,26 +43,8 @@ package enum SecretRule {
 
   /// A program and its arguments, never a shell line.
   package static func command(_ fields: Fields) -> [String]? {
-    guard let node = fields.node("command") else { return nil }
-    guard let items = node.sequence else {
-      fields.error(
-        "`command` is a list: a program and its arguments", at: "command",
-        hint: "command: [pass, show, depot]")
-      return nil
-    }
-    let words = items.compactMap { item -> String? in
-      guard let scalar = item.scalar, !scalar.isMissing else {
-        fields.scope.faults.error(Fields.wrongType(item, wanted: "text", key: "command"), at: item.mark)
-        return nil
-      }
-      return fields.scope.interpolate(scalar.text, at: item.mark, allowed: [], key: "command")?.literal
-    }
-    guard words.count == items.count else { return nil }
-    guard let program = words.first, !program.isEmpty else {
-      fields.error("`command` names no program", at: "command", hint: "command: [pass, show, depot]")
-      return nil
-    }
-    return words
+    let words = fields.command(allowed: [], hint: "command: [pass, show, depot]")
+    return words.map { $0.compactMap(\.literal) }
   }
 
   private static func environmentName(_ text: String) throws(ValueFault) -> String {

@@ -97,7 +97,7 @@ final class PlanContext {
 
   /// A local path as the file system takes it.
   func absolute(_ path: String) -> String {
-    RelativePath.isAbsolute(path) ? path : job.directory + "/" + path
+    RelativePath.absolute(path, in: job.directory)
   }
 
   /// A local path as a diagnostic names it: beside the manifest, as that was given.

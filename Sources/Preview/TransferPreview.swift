@@ -231,7 +231,7 @@ package struct TransferPreview: Sendable, Hashable {
 
   private static func facts(_ place: Place, _ folder: Folder) -> FileFacts? {
     guard let path = place.localPath else { return nil }
-    return try? OpenFile.reading(RelativePath.isAbsolute(path) ? path : folder.path + "/" + path).facts()
+    return try? OpenFile.reading(RelativePath.absolute(path, in: folder.path)).facts()
   }
 }
 

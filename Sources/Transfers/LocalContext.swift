@@ -34,6 +34,6 @@ package struct LocalContext: Sendable {
 
   /// - Parameter path: as the manifest has it.
   func fullPath(_ path: String) -> String {
-    RelativePath.isAbsolute(path) ? path : folder.path + "/" + path
+    RelativePath.absolute(path, in: folder.path)
   }
 }

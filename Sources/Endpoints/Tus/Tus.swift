@@ -38,11 +38,4 @@ package enum Tus {
     }
     return failure
   }
-
-  /// The bytes of lower-case hex.
-  static func bytes(hex: String) -> [UInt8]? {
-    let digits = hex.utf8.map { UInt8(ascii: "a") <= $0 ? $0 - 87 : $0 - 48 }
-    guard digits.count.isMultiple(of: 2), digits.allSatisfy({ $0 < 16 }) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-  }
 }

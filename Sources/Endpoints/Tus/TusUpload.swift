@@ -1,3 +1,4 @@
+import Digests
 package import JobModel
 
 /// Uploads over tus 1.0.0 (tus.io, protocol 1.0.0: core, creation, checksum, expiration, termination).
@@ -157,7 +158,7 @@ package struct TusUpload: UploadProtocol {
       "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(chunk.range.lowerBound),
     ]
     if let algorithm = Tus.checksum(session), let digest = chunk.digests[algorithm.digest],
-      let bytes = Tus.bytes(hex: digest)
+      let bytes = Hex.decode(digest)
     {
       headers.append("Upload-Checksum", "\(algorithm.name) \(Base64.encode(bytes))")
     }

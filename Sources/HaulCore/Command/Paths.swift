@@ -6,7 +6,7 @@ import Posix
 /// Paths as the command line gives them, made absolute.
 package enum Paths {
   package static func absolute(_ path: String) -> String {
-    path.hasPrefix("/") ? path : Files.workingFolder + "/" + path
+    RelativePath.absolute(path, in: Files.workingFolder)
   }
 
   /// Absolute, with links left as they are: below the shell's idea of where it is (`pwd -L`), where that is right.

@@ -158,16 +158,7 @@ enum PlanCompiler {
 
   /// A UUID that is fixed for a transfer (RFC 9562, version 8: our own digest).
   static func uuid(_ job: String, _ id: String) -> String {
-    guard var bytes = try? Digest.bytes(of: Array("\(job)\0\(id)".utf8), .sha256) else { return id }
-    bytes[6] = bytes[6] & 0x0f | 0x80
-    bytes[8] = bytes[8] & 0x3f | 0x80
-    let hex = Hex.encode(bytes.prefix(16))
-    var groups: [Substring] = []
-    var rest = hex[...]
-    for length in [8, 4, 4, 4, 12] {
-      groups.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
-    }
-    return groups.joined(separator: "-")
+    guard let bytes = try? Digest.bytes(of: Array("\(job)\0\(id)".utf8), .sha256) else { return id }
+    return Hex.uuid(bytes, version: 8)
   }
 }

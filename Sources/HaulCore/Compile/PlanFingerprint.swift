@@ -41,7 +41,7 @@ struct PlanFingerprint {
       case .single: break
       case .glob, .prefix: return nil
       case .rows(let source, _):
-        let path = source.path.hasPrefix("/") ? source.path : folder + "/" + source.path
+        let path = RelativePath.absolute(source.path, in: folder)
         parts.append(path)
         if let rows = identity(path, settled: true) { files?.append(rows) } else { files = nil }
         if source.filter.bounds?.countsBack == true { parts.append("\(run.startedAt)") }

@@ -48,8 +48,7 @@ actor RowSources {
   private var files: [String?] {
     job.templates.map { template in
       guard case .rows(let source, _) = template.fanOut else { return nil }
-      return PlanFingerprint.identity(
-        source.path.hasPrefix("/") ? source.path : job.directory + "/" + source.path)
+      return PlanFingerprint.identity(RelativePath.absolute(source.path, in: job.directory))
     }
   }
 

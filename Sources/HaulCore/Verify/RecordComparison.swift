@@ -78,7 +78,6 @@ struct RecordComparison {
   /// Whether two entity tags are the same but for their strength; nil where one is missing.
   private func tags(_ one: String?, _ other: String?) -> Bool? {
     guard let one, let other else { return nil }
-    func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
-    return opaque(one) == opaque(other)
+    return ETag.bare(one) == ETag.bare(other)
   }
 }

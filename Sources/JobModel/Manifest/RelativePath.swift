@@ -114,5 +114,10 @@ package enum RelativePath {
       hint: "write an absolute path, or `${env.HOME}`; a file of that name is `./\(path)`")
   }
 
+  /// A path as the system takes it: one that is not absolute lies below the folder.
+  package static func absolute(_ path: String, in folder: String) -> String {
+    isAbsolute(path) ? path : folder + "/" + path
+  }
+
   package static func isAbsolute(_ path: String) -> Bool { path.utf8.first == 0x2F }
 }

@@ -45,25 +45,17 @@ package struct RemoteObject: Sendable, Hashable {
     for (algorithm, digest) in digests {
       if let theirs = other.digests[algorithm], theirs != digest { return false }
     }
-    if let mine = etag, let theirs = other.etag { return Self.opaque(mine) == Self.opaque(theirs) }
+    if let mine = etag, let theirs = other.etag { return ETag.bare(mine) == ETag.bare(theirs) }
     if let mine = lastModified, let theirs = other.lastModified { return mine == theirs }
     return true
   }
 
   /// Whether the strongest mark that both have is one: tag, version, time. Nil where they have none in common.
   package func hasMark(of other: RemoteObject) -> Bool? {
-    if let mine = etag, let theirs = other.etag { return Self.opaque(mine) == Self.opaque(theirs) }
+    if let mine = etag, let theirs = other.etag { return ETag.bare(mine) == ETag.bare(theirs) }
     if let mine = version, let theirs = other.version { return mine == theirs }
     if let mine = lastModified, let theirs = other.lastModified { return mine == theirs }
     return nil
-  }
-
-  /// A tag's weak comparison (RFC 9110, 8.8.3.2): Apache's are weak in an object's first second. Some servers leave the
-  /// quotes out.
-  private static func opaque(_ tag: String) -> Substring {
-    let tag = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
-    let isQuoted = tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"")
-    return isQuoted ? tag.dropFirst().dropLast() : tag
   }
 
   /// Something tells this version from another.

@@ -138,16 +138,7 @@ struct AttachStep {
 
   /// A random UUID (RFC 9562, version 4).
   static func newKey() -> String {
-    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    var rest = Hex.encode(bytes)[...]
-    var groups: [Substring] = []
-    for length in [8, 4, 4, 4, 12] {
-      groups.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
-    }
-    return groups.joined(separator: "-")
+    Hex.uuid((0..<16).map { _ in UInt8.random(in: .min ... .max) }, version: 4)
   }
 
   private func missing(_ template: AttachTemplate) -> Set<DigestAlgorithm> {
