@@ -20,7 +20,7 @@ final class CommitTally: Sendable {
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try Files.read(path) } catch {
       if error.number == ENOENT { return nil }
-      throw LedgerError.unreadable(path: path, detail: "permission denied")
+      throw LedgerError.unreadable(path: path, detail: "\(error)")
     }
     let text = String(decoding: bytes, as: UTF8.self).trimmed(\.isWhitespace)
     // Made, but not yet written: the process ended in between.

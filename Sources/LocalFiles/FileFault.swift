@@ -18,7 +18,16 @@ package enum FileFault {
     default: code = .ioError
     }
     // strerror(3) does not say what to do.
-    let advice = number == ENAMETOOLONG ? " for this file system: choose a shorter `to`" : ""
+    let advice =
+      switch number {
+      case ENAMETOOLONG: " for this file system: choose a shorter `to`"
+      case EROFS: ": mount it for writing, or choose another place"
+      case EMFILE, ENFILE: ": raise the limit of open files (`ulimit -n`)"
+      case ENOTDIR: ": a file stands where a folder is needed; move it away"
+      case ELOOP: ": put what the symbolic link leads to in its place"
+      case ESTALE: ": mount the file system again"
+      default: ""
+      }
     return Failure(code, "can't \(what): \(reason)\(advice)")
   }
 }

@@ -80,7 +80,7 @@ package final class PartFile: Sendable {
   package func checkSpace(for size: Int64, leaving minimum: Int64) throws(Failure) {
     var space = statvfs()
     guard fstatvfs(file.descriptor, &space) == 0 else {
-      throw FileFault.failure(errno, "ask for the space left")
+      throw FileFault.failure(errno, "ask for the space left for `\(file.path)`")
     }
     let free = Int64(clamping: space.f_bavail).multiplied(clamping: Int64(clamping: space.f_frsize))
     if free - size >= minimum { return }

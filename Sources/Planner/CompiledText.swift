@@ -73,4 +73,10 @@ struct EntryFault: Error {
   var isEmptyCell = false
   /// What it is where a listing's name is at fault, and not the manifest.
   var obstacle: PlacementObstacle?
+
+  static func undeclared(_ endpoint: String, at place: Place) -> EntryFault {
+    EntryFault(
+      message: "the endpoint `\(endpoint)` is not declared",
+      hint: "declare it under `endpoints`; a file of that name is written with `./` before it", place: place)
+  }
 }

@@ -105,7 +105,7 @@ final class EntryPlanner {
     _ obstacle: PlacementObstacle, _ endpoint: String, _ path: String, _ below: String, _ values: EntryValues
   ) throws(EntryFault) -> PlannedTransfer {
     guard var settings = template.settings(ofSource: endpoint) else {
-      throw EntryFault(message: "the endpoint `\(endpoint)` is not declared", place: .row)
+      throw EntryFault.undeclared(endpoint, at: .row)
     }
     settings.obstacle = obstacle
     // No text that is stored may end at its first NUL.
@@ -214,12 +214,12 @@ final class EntryPlanner {
     let names = template.direction == .copy ? "\(remote)\0\(source)" : remote
     if let last, last.remote == names { return (last.settings, last.group) }
     guard var settings = template.settings[remote] else {
-      throw EntryFault(message: "the endpoint `\(remote)` is not declared", place: .row)
+      throw EntryFault.undeclared(remote, at: .row)
     }
     var group = groups[remote]
     if template.direction == .copy {
       guard let own = template.sourceSettings[source] else {
-        throw EntryFault(message: "the endpoint `\(source)` is not declared", place: .row)
+        throw EntryFault.undeclared(source, at: .row)
       }
       settings.sourceHeaders = own.headers
       settings.sourcePolicy = own.policy == settings.policy ? nil : own.policy

@@ -22,10 +22,7 @@ enum Places {
             place: place)
         }
         guard context.job.endpoints[name] != nil else {
-          throw EntryFault(
-            message: "the endpoint `\(name)` is not declared",
-            hint: "declare it under `endpoints`; a file of that name is written with `./` before it",
-            place: place)
+          throw EntryFault.undeclared(name, at: place)
         }
         rest = String(text.dropFirst(name.utf8.count + 1))
       }

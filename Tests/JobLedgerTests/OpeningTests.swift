@@ -141,6 +141,14 @@ struct OpeningTests {
     }
   }
 
+  @Test func whatCanNotBeReadIsToldWithItsReason() throws {
+    let folder = TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/plan.commits", withIntermediateDirectories: false)
+    let error = #expect(throws: LedgerError.self) { try folder.ledger() }
+    #expect(error?.description.contains("Is a directory") == true)
+  }
+
   @Test func aFolderThatIsNotThereCanNotBeWritten() {
     #expect(throws: LedgerError.self) { try JobLedger(folder: "/nowhere/at/all", mayMigrate: true) }
   }

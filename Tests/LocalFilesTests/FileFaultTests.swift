@@ -17,6 +17,15 @@ struct FileFaultTests {
     #expect(failure.message.contains("shorter") == (number == ENAMETOOLONG))
   }
 
+  @Test(arguments: [
+    (EROFS, "mount it for writing"), (EMFILE, "ulimit -n"),
+    (ENOTDIR, "a file stands where a folder is needed"),
+    (ELOOP, "symbolic link"), (ESTALE, "mount the file system again"),
+  ])
+  func advice(_ number: Int32, _ words: String) {
+    #expect(FileFault.failure(number, "write `a`").message.contains(words))
+  }
+
   /// What says nothing of the file decides nothing about it.
   @Test(arguments: [
     (EMFILE, true), (ENFILE, true), (ENOMEM, true), (EINTR, true), (EIO, false), (ENOENT, false),

@@ -12,11 +12,16 @@ package struct RemotePlace: Sendable {
   package init(_ place: Place, endpoints: [String: Endpoint]) throws(Failure) {
     switch place {
     case .url(let text):
-      guard let url = WebURL(text) else { throw Failure(.internal, "the URL can't be read") }
+      guard let url = WebURL(text) else {
+        throw Failure(.internal, "the URL `\(Masked.text(text))` can't be read")
+      }
       (self.endpoint, self.url, path) = (nil, url, nil)
     case .remote(let name, let path):
       guard let endpoint = endpoints[name], let url = WebURL(endpoint: endpoint.url) else {
-        throw Failure(.internal, "the endpoint `\(name)` is not in the manifest")
+        throw Failure(
+          .internal,
+          "the endpoint `\(name)` is not in the manifest any more: declare it again, or take the transfer out"
+        )
       }
       (self.endpoint, self.url, self.path) = (endpoint, url, path)
     case .local(let path): throw Failure(.internal, "`\(path)` is not a remote place")

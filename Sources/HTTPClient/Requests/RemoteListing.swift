@@ -40,7 +40,9 @@ package actor RemoteListing {
   private func access(
     _ endpoint: Endpoint, _ settings: TransferSettings
   ) throws -> (ListingAccess, Requester) {
-    guard let url = WebURL(endpoint: endpoint.url) else { throw Failure(.internal, "the URL can't be read") }
+    guard let url = WebURL(endpoint: endpoint.url) else {
+      throw Failure(.internal, "the endpoint's URL `\(Masked.text(endpoint.url))` can't be read")
+    }
     let remote = try endpoint.driver.listingAccess(at: url)
     let requester = Requester(
       context, endpoint: endpoint, remote: remote.refusals, settings: settings,

@@ -71,6 +71,7 @@ extension Failure {
       switch error {
       case let failure as Failure: failure
       case let fault as TransportError: fault.failure
+      case is CancellationError: Failure(.timeout, "the run was stopped first")
       default: Failure(.internal, "\(error)")
       }
   }

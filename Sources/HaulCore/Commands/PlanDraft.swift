@@ -22,7 +22,7 @@ final class PlanDraft: Sendable {
     try home.make(name)
     folder = home.folder(name)
     guard let lock = try RunLock.take(folder, waiting: false) else {
-      throw End(.cannotCreate, "`\(folder)` is locked by somebody else")
+      throw End(.cannotCreate, "`\(folder)` is locked by somebody else", hint: "run the same command again")
     }
     self.lock = lock
     // First of all: what is left may be what fills the disk.

@@ -22,8 +22,9 @@ package struct ManifestFile: Sendable {
     guard path != "-" else {
       let folder = root.map(Paths.absolute) ?? Files.workingFolder
       guard Files.isFolder(folder) else { throw End(.noInput, "the folder `\(folder)` does not exist") }
-      guard let read = try? Files.readToEnd(STDIN_FILENO) else {
-        throw End(.noInput, "standard input can't be read")
+      let read: [UInt8]
+      do throws(SystemError) { read = try Files.readToEnd(STDIN_FILENO) } catch {
+        throw End(.noInput, "standard input can't be read: \(error)")
       }
       try self.init(standardInput: read, directory: Paths.real(folder), environment)
       return
@@ -32,8 +33,11 @@ package struct ManifestFile: Sendable {
       throw End(.usage, "`--root` is the folder of a manifest that comes by standard input, `-`")
     }
     guard Files.exists(path) else { throw End(.noInput, "the manifest `\(path)` does not exist") }
-    guard let read = try? Files.read(path) else {
-      throw End(.noInput, "the manifest `\(path)` can't be read")
+    let read: [UInt8]
+    do throws(SystemError) { read = try Files.read(path) } catch {
+      throw End(
+        .noInput, "the manifest `\(path)` can't be read: \(error)",
+        hint: error.number == EACCES ? "give the user that runs haul the right to read it" : nil)
     }
     try self.init(read, path: path, environment)
   }

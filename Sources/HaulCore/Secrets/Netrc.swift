@@ -17,8 +17,9 @@ enum Netrc {
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "`\(path)` can be read by others: `chmod 600` it")
     }
-    guard let bytes = try? Files.read(path) else {
-      throw Failure(.secretUnavailable, "`\(path)` can't be read")
+    let bytes: [UInt8]
+    do throws(SystemError) { bytes = try Files.read(path) } catch {
+      throw Failure(.secretUnavailable, "`\(path)` can't be read: \(error)")
     }
     guard let entry = NetrcFile(String(decoding: bytes, as: UTF8.self)).entry(for: host) else {
       throw Failure(.secretUnavailable, "`\(path)` has no entry `machine \(host)`")

@@ -48,8 +48,9 @@ struct Secrets: Sendable {
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can be read by others: `chmod 600` it")
     }
-    guard let bytes = try? Files.read(path) else {
-      throw Failure(.secretUnavailable, "the secret file `\(path)` can't be read")
+    let bytes: [UInt8]
+    do throws(SystemError) { bytes = try Files.read(path) } catch {
+      throw Failure(.secretUnavailable, "the secret file `\(path)` can't be read: \(error)")
     }
     return try secret(bytes, from: "the secret file `\(path)`")
   }

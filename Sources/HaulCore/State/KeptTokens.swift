@@ -60,6 +60,9 @@ enum KeptTokens {
   }
 
   private static func fault(_ what: String, _ path: String) -> Failure {
-    Failure(.ioError, "\(what) `\(path)`: \(SystemError())")
+    Failure(
+      .ioError,
+      "can't \(what) `\(path)`: \(SystemError()); the server has exchanged the refresh token, and the new one is not kept: put another one at its reference"
+    )
   }
 }

@@ -92,7 +92,7 @@ package enum ShardChoice {
   private static func number(_ name: String, _ environment: ProcessEnvironment) throws -> Int {
     let text = environment[name] ?? ""
     guard let number = Shard.number(text.utf8) else {
-      throw End(.usage, "`--shard auto`: `\(name)` is `\(text.prefix(40))`, which is no number", hint: nil)
+      throw End(.usage, "`--shard auto`: `\(name)` must be a number, and is `\(text.prefix(40))`", hint: nil)
     }
     return number
   }

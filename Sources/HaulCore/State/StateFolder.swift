@@ -30,7 +30,8 @@ package struct StateFolder: Sendable {
     guard Files.exists(path) else { return self }
     do { _ = try Files.names(in: path) } catch {
       throw End(
-        .cannotCreate, "the state folder `\(path)` can't be read", hint: "give a folder with --state-dir")
+        .cannotCreate, "the state folder `\(path)` can't be read: \(error)",
+        hint: "give a folder with --state-dir")
     }
     return self
   }
@@ -197,7 +198,7 @@ package struct StateFolder: Sendable {
     guard let bytes = try? Files.read(argument) else {
       let known = try checked().everyJob
       throw End(
-        .noInput, "there is no job and no manifest `\(argument)`",
+        .noInput, "`\(argument)` names neither a job nor a manifest",
         hint: known.isEmpty
           ? "no job has run with this state folder yet" : "known jobs: \(known.joined(separator: ", "))")
     }

@@ -27,7 +27,12 @@ final class AttachRoute {
     var endpoint: Endpoint?
     if let name = template.endpoint {
       endpoint = endpoints[name]
-      guard endpoint != nil else { throw Failure(.internal, "the endpoint `\(name)` is not in the manifest") }
+      guard endpoint != nil else {
+        throw Failure(
+          .internal,
+          "the endpoint `\(name)` of `then` is not in the manifest any more: declare it again, or take the transfer out"
+        )
+      }
     }
     return AttachRoute(template: template, endpoint: endpoint, requester: requester(endpoint, own))
   }

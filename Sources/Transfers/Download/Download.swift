@@ -257,7 +257,7 @@ actor Download {
     let plan = attributes.plan(object)
     record.note(.attributes(plan.kept))
     if attributes.hasUnreadableTime(plan, object) {
-      record.warn("the Last-Modified of \(source.place) is no date: the file has the present time")
+      record.warn("the Last-Modified of \(source.place) can't be read: the file has the present time")
     }
     return try await Promotion(
       record: record, destination: try intake.requireDestination(), staged: intake.staged, own: own,
