@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import NIOHTTP1
 
@@ -35,7 +36,7 @@ struct Problem: Error, Encodable {
       self = problem
     } else if error is HTTPParserError {
       self.init(400, "BAD_REQUEST", "the request's body can't be read: \(error)")
-    } else if let error = error as? SystemError, error.code == 28 || error.code == 122 {
+    } else if let error = error as? SystemError, [ENOSPC, EDQUOT].contains(error.code) {
       self.init(507, "INSUFFICIENT_STORAGE", "\(error)")
     } else {
       self.init(500, "INTERNAL", "\(error)")

@@ -140,6 +140,7 @@ extension JobLedger {
     try write { db in try db.execute(sql: "DELETE FROM listing WHERE number = ?", arguments: [number]) }
   }
 
+  /// Forgets what was listed: the next run lists anew.
   package func forgetListings() throws { try write { db in try Self.forgetListings(db) } }
 
   static func forgetListings(_ db: Database) throws { try db.execute(sql: "DELETE FROM listing") }

@@ -153,11 +153,13 @@ extension LedgerError {
 }
 
 extension JobLedger {
+  /// A fact of the job by its name; nil where it was never set.
   package func meta(_ name: String) throws -> String? {
     try read { db in try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
     }
   }
 
+  /// Sets a fact of the job, over an older one.
   package func setMeta(_ name: String, _ value: String) throws {
     try write { db in
       try db.execute(

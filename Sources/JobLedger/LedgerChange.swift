@@ -3,6 +3,7 @@ package import JobModel
 /// One thing to be recorded. Changes are handed on from queue to queue: what is larger than the record of a chunk is kept
 /// apart.
 package enum LedgerChange: Sendable {
+  /// A transfer is in this state now.
   case state(seq: Int64, TransferState)
   /// - Parameter isWhole: false where the facts in it are on record already (`TransferProgress.hasFacts`).
   indirect case progress(seq: Int64, TransferProgress, isWhole: Bool = true)
@@ -25,6 +26,7 @@ package enum LedgerChange: Sendable {
   indirect case intent(seq: Int64, SessionIntent)
   /// What was asked for is on record, or the server was asked what it opened.
   indirect case answered(seq: Int64, SessionIntent)
+  /// Removes a transfer and all that belongs to it.
   case removed(seq: Int64)
   /// Nobody goes on with this session of a transfer; it stays on record, apart from the transfer, until it is ended.
   case abandoned(seq: Int64, RemoteSession)

@@ -32,6 +32,7 @@ package struct RunRecord: Sendable, Hashable {
   package func isContinued(by next: Selection?) -> Bool { !isOver && (selection == nil || selection == next) }
 }
 
+/// One process that worked on a run. Times are seconds since 1970.
 package struct AttemptRecord: Sendable, Hashable {
   package var number: Int
   package var startedAt: Double
@@ -382,6 +383,7 @@ extension JobLedger {
   }
 }
 
+/// A warning or an error of a run, as the ledger keeps it.
 package struct RecordedDiagnostic: Sendable, Hashable {
   package var severity: String
   package var message: String
@@ -389,6 +391,7 @@ package struct RecordedDiagnostic: Sendable, Hashable {
   package var hint: String?
 }
 
+/// Bytes, requests and retries of all transfers together.
 package struct TransferSums: Sendable, Hashable {
   package var planned: Int64
   package var transferred: Int64

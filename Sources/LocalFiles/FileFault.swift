@@ -32,7 +32,7 @@ package enum FileFault {
   }
 }
 
-/// It may go well in a moment, and nothing is decided by it.
+/// Transient; the caller retries and records nothing.
 package struct PassingFault: Error, CustomStringConvertible {
   package let description: String
 }

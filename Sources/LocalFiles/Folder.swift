@@ -79,6 +79,7 @@ package final class Folder: Sendable {
     }
   }
 
+  /// A file system, by what a plan must know of it.
   package struct FileSystem {
     /// What tells it from others, also after it was mounted again.
     package let id: Int64

@@ -24,7 +24,7 @@ package final class IncrementalDigest: Sendable {
     var result: Result<[DigestKind: String], any Error>?
   }
 
-  /// As many blocks wait before the writer is to wait too, and so few before it may go on.
+  /// High and low watermarks of queued blocks: the writer pauses above the first and resumes below the second.
   private static let manyBlocks = 8
   private static let fewBlocks = 4
   /// Bytes that are hashed before others in the pool have their turn: an upload's first chunk is not to wait until all

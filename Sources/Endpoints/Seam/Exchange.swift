@@ -8,6 +8,7 @@ package protocol Exchange: Sendable {
   mutating func next(after response: Response?, now: Double) throws(Failure) -> ExchangeStep
 }
 
+/// What an exchange does next.
 package enum ExchangeStep: Sendable, Hashable {
   case send(Request)
   /// The answer that counts for the whole.

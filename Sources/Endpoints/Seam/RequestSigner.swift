@@ -10,5 +10,8 @@ package protocol RequestSigner: Sendable {
   ) throws(Failure)
   /// Asks for the keys of a role; signed with the keys that may assume it.
   func request(for role: AWSRole, signedWith keys: AWSKeys, at time: Double) throws(Failure) -> Request
+  /// The role's keys, by the answer to that.
+  ///
+  /// - Parameter now: seconds since 1970.
   func keys(of role: AWSRole, in response: Response, now: Double) -> Result<AWSKeys, Failure>
 }

@@ -18,15 +18,19 @@ package protocol UploadProtocol: RemoteProtocol, UploadTraits {
   /// Asks which sessions are open for the destination, whoever opened them; nil where a session is found again by its key,
   /// or not at all.
   func listSessions() -> Request?
+  /// The sessions that it tells of.
   func listedSessions(_ response: Response, now: Double) -> Result<[OpenSession], Failure>
   /// Asks what the session holds, or the next page of that; nil where the server can't say.
   func query(_ session: RemoteSession, after page: SessionHoldings?) -> Request?
+  /// What the session holds, by that answer.
   func queried(_ response: Response, session: RemoteSession, source: UploadSource, now: Double)
     -> Result<SessionHoldings, Failure>
   /// Asks for the URLs that these chunks go to; nil where they follow from the session.
   func partURLs(for chunks: [Int], session: RemoteSession) -> Request?
   func handedOut(_ response: Response, session: RemoteSession, now: Double) -> Result<[Int: WebURL], Failure>
+  /// Sends a chunk; without a session, the whole file.
   func put(_ chunk: UploadChunk, session: RemoteSession?, source: UploadSource) -> Request
+  /// What the server took of it; a failure where it did not take it.
   func accepted(_ response: Response, chunk: UploadChunk, now: Double) -> Result<ChunkReceipt, Failure>
   /// A request that was cut may have left part of the file at its destination, which the next one has to replace.
   var mayLeaveTornFile: Bool { get }

@@ -41,6 +41,7 @@ package struct HeldChunk: Sendable, Hashable {
   }
 }
 
+/// What the server said of a chunk that it took.
 package struct ChunkReceipt: Sendable, Hashable {
   package var token: String?
   /// The version that a file has got which this chunk was all of.
@@ -63,6 +64,7 @@ package struct ChunkReceipt: Sendable, Hashable {
   }
 }
 
+/// What the server said of a finished file.
 package struct UploadedFile: Sendable, Hashable {
   package var remoteID: String?
   package var version: String?

@@ -42,6 +42,7 @@ package struct UploadSource: Sendable, Hashable {
   }
 }
 
+/// A range of the source, sent by one request.
 package struct UploadChunk: Sendable, Hashable {
   package var index: Int
   package var range: Range<Int64>

@@ -6,6 +6,7 @@ package import JobModel
 ///
 /// Belongs to one transfer's actor.
 package final class Requester {
+  /// What was sent since the last count.
   package struct Tally {
     package var requests = 0
     package var retries = 0

@@ -2,7 +2,8 @@ import Admission
 import Endpoints
 import JobModel
 
-/// How small is kept what lies between a rate limit and its server: bytes in the sockets' buffers count as sent there.
+/// Sizes of reads and socket buffers under a rate limit. The server counts bytes in socket buffers as sent, so they are kept
+/// small.
 struct ReceiveWindow {
   /// Bytes that are read at once.
   let step: Int

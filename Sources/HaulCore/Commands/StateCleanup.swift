@@ -24,6 +24,7 @@ package struct StateCleanup: Sendable {
     }
   }
 
+  /// What was removed, and what could not be.
   package struct Result: Sendable {
     package var items: [Item] = []
     /// What could not be removed.

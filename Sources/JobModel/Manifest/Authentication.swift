@@ -38,12 +38,14 @@ package enum AWSCredentials: Sendable, Hashable {
   case command([String])
 }
 
+/// Where access tokens come from (RFC 6749).
 package struct OAuth2: Sendable, Hashable {
   package enum Grant: String, Sendable, Hashable, CaseIterable {
     case clientCredentials = "client_credentials"
     case refreshToken = "refresh_token"
     case jwtBearer = "jwt_bearer"
   }
+  /// The claims of an assertion, and the key that signs it (RFC 7523).
   package struct JWT: Sendable, Hashable {
     package var issuer: String
     package var subject: String

@@ -54,7 +54,11 @@ package enum Rate: Sendable, Hashable, Comparable {
   case bytesPerSecond(Int64)
   case unlimited
 }
+
+/// `retry.jitter`: whether delays are spread at random.
 package enum Jitter: String, Sendable, Hashable, CaseIterable { case full, none }
+
+/// `network.metered`: what a run does on a metered connection.
 package enum Metered: String, Sendable, Hashable, CaseIterable { case pause, allow }
 package enum IPFamily: String, Sendable, Hashable, CaseIterable {
   case any
@@ -94,6 +98,7 @@ package struct TimeWindow: Sendable, Hashable {
   }
 }
 
+/// Rates that hold within a window.
 package struct ScheduleEntry: Sendable, Hashable {
   package var window: TimeWindow
   /// Nil: the policy's `bandwidth`.
@@ -106,6 +111,7 @@ package struct ScheduleEntry: Sendable, Hashable {
   }
 }
 
+/// `budget`: bytes that may be moved in a calendar period.
 package struct Budget: Sendable, Hashable {
   package enum Period: String, Sendable, Hashable, CaseIterable { case day, week, month }
   package var bytes: Int64

@@ -82,6 +82,8 @@ package enum Verb: String, Sendable, Hashable, CaseIterable {
 
 /// Which way bytes go, seen from here.
 package enum Direction: String, Sendable, Hashable, CaseIterable { case download, upload }
+
+/// `chunk_size`: bytes, or chosen by size and rate when the first chunk begins.
 package enum ChunkSize: Sendable, Hashable {
   case bytes(Int64)
   case auto
@@ -103,9 +105,17 @@ package enum ChunkSize: Sendable, Hashable {
     }
   }
 }
+
+/// `verify`: what must prove the bytes.
 package enum VerifyLevel: String, Sendable, Hashable, CaseIterable {
   case available, required, readback, size
 }
+
+/// `refresh`: when what has completed is transferred again.
 package enum RefreshRule: String, Sendable, Hashable, CaseIterable { case changed, always, never }
+
+/// `if_exists`: what becomes of a destination that this job did not write.
 package enum ExistsRule: String, Sendable, Hashable, CaseIterable { case replace, keep, fail }
+
+/// `snapshot`: whether an upload reads a copy of its source.
 package enum SnapshotRule: String, Sendable, Hashable, CaseIterable { case none, reflink, copy }

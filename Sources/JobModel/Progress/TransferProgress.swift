@@ -120,6 +120,7 @@ package enum CopiedBy: String, Sendable, Hashable, CaseIterable {
   case service
 }
 
+/// Where a remote session stands, by what is on record.
 package enum SessionState: String, Sendable, Hashable, CaseIterable { case none, open, finalizing, closed }
 
 /// What identifies a local file's content cheaply: any difference means it changed.
@@ -143,6 +144,7 @@ package struct FileFacts: Sendable, Hashable {
 
 /// One check of a transfer's bytes and how it came out.
 package struct Verification: Sendable, Hashable {
+  /// Whose word the bytes were compared with.
   package enum Against: String, Sendable, Hashable, CaseIterable { case manifest, server, local }
   package enum Result: String, Sendable, Hashable, CaseIterable { case match, mismatch, unavailable }
   package var check: String

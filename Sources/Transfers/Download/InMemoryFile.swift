@@ -6,7 +6,7 @@ import LocalFiles
 ///
 /// Used by one thread at a time, hence sendable: by the ledger's while the download waits for it, else by the transport's.
 final class InMemoryFile: @unchecked Sendable {
-  /// As many as a run works on at once (384, `TransferEngine`) hold 6 MiB at most.
+  /// As many as a run works on at once (288, `TransferEngine.room`) hold 4.5 MiB at most.
   static let limit: Int64 = 16 << 10
 
   private(set) var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 import Endpoints
 import JobModel
 
-/// What one answer said of the bytes that it carries, and the chunks of it that wait to be proved by that.
+/// The digest that a response declares for its range, and the chunks not yet checked against it.
 ///
 /// Used on the transport's executor alone, hence sendable to it.
 final class RangeDigestCheck: @unchecked Sendable {
