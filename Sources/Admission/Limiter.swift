@@ -284,10 +284,10 @@ package struct Limiter: Sendable {
       let own =
         status == 429 && policy.connectionsPerHost != .auto
         ? Backoff(policy).delay(afterAttempt: 1, retryAfter: nil, random: random()) : nil
-      if let wish = retryAfter ?? own {
+      if let seconds = retryAfter ?? own {
         let failure = Failure(
-          .rateLimited, "the host asked for a cool-down of \(Int(clamping: wish)) s", retryAfter: wish)
-        cooldowns.note(.origin(name), until: now + wish, failure)
+          .rateLimited, "the host asked for a cool-down of \(Int(clamping: seconds)) s", retryAfter: seconds)
+        cooldowns.note(.origin(name), until: now + seconds, failure)
       }
       rest = cooldowns.current(.origin(name), now: now).map { $0.until - now } ?? 0
     }

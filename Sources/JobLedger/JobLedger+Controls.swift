@@ -18,7 +18,7 @@ package enum ControlState: Sendable, Hashable {
 extension JobLedger {
   /// Sets the job's limit, and tells the running job of it.
   ///
-  /// - Returns: the wish's number, to ask `controlState` for.
+  /// - Returns: the request's number, to ask `controlState` for.
   package func request(limit: Bandwidth?, at now: Double) throws -> Int64 {
     try setLimit(limit)
     return try write { db in
@@ -28,7 +28,7 @@ extension JobLedger {
     }
   }
 
-  /// Numbers of the wishes that say the limit is another one and are not applied.
+  /// Numbers of the requests that say the limit is another one and are not applied.
   package func pendingLimits() throws -> [Int64] {
     try read { db in
       try Int64.fetchAll(
@@ -36,7 +36,7 @@ extension JobLedger {
     }
   }
 
-  /// Leaves a wish for the running job.
+  /// Leaves a request for the running job.
   ///
   /// - Returns: its number, to ask `controlState` for.
   package func request(_ control: Control, at now: Double) throws -> Int64 {
@@ -139,7 +139,7 @@ extension JobLedger {
     }
   }
 
-  /// A page of the transfers that a wish speaks of.
+  /// A page of the transfers that a request speaks of.
   package func matching(_ ids: [String], after seq: Int64, limit: Int) throws -> (
     page: [LedgerTransfer], next: Int64?
   ) {

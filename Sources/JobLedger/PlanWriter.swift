@@ -447,7 +447,7 @@ private final class PlanWriter {
 }
 
 extension TransferState {
-  /// A user's wish, which outlives what is on record.
+  /// A user's request, which outlives what is on record.
   fileprivate var isUsers: Bool {
     switch self {
     case .paused(.user), .canceled: true

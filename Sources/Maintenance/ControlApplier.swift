@@ -2,9 +2,9 @@ package import JobLedger
 package import JobModel
 import Transfers
 
-/// Applies a user's wish to a transfer that nobody works on: state, and what is left of its progress.
+/// Applies a user's request to a transfer that nobody works on: state, and what is left of its progress.
 package enum ControlApplier {
-  /// - Returns: whether the wish changed anything.
+  /// - Returns: whether the request changed anything.
   package nonisolated(nonsending) static func apply(
     _ control: Control, to transfer: LedgerTransfer, context: MaintenanceContext
   ) async throws -> Bool {
@@ -30,7 +30,7 @@ package enum ControlApplier {
     return true
   }
 
-  /// Applies a wish while no run is under way.
+  /// Applies a request while no run is under way.
   ///
   /// - Returns: how many transfers it changed.
   package static func applyAtRest(_ control: Control, context: MaintenanceContext) async throws -> Int {

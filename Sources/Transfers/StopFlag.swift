@@ -3,10 +3,10 @@ import Locks
 
 /// What a transfer is to become when its task is cancelled.
 package final class StopFlag: Sendable {
-  private let wish = Locked<TransferEvent?>(nil)
+  private let requested = Locked<TransferEvent?>(nil)
 
-  var event: TransferEvent { wish.withLock { $0 ?? .hold(.interrupted) } }
+  var event: TransferEvent { requested.withLock { $0 ?? .hold(.interrupted) } }
   package init() {}
 
-  package func set(_ event: TransferEvent) { wish.withLock { $0 = event } }
+  package func set(_ event: TransferEvent) { requested.withLock { $0 = event } }
 }

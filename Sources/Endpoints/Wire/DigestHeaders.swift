@@ -34,7 +34,7 @@ package enum DigestHeaders {
   }
 
   /// The request header that asks for it (RFC 9530, 4).
-  package static let contentWish = (name: "Want-Content-Digest", value: "sha-256=10")
+  package static let wantContent = (name: "Want-Content-Digest", value: "sha-256=10")
 
   /// - Parameter wrapped: the values are structured fields' byte sequences, between colons.
   private static func read(_ field: String?, wrapped: Bool) -> [DigestAlgorithm: String] {

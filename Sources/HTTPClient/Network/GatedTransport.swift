@@ -97,12 +97,12 @@ private final class Watch: BodyWriter, ByteReader, @unchecked Sendable {
 
   func head(_ head: ResponseHead) throws {
     status = head.status
-    let wish = HTTPFailure.retryAfter(head.headers, now: wallClock())
+    let retryAfter = HTTPFailure.retryAfter(head.headers, now: wallClock())
     // A refusal or a redirect is short, and other answers than a GET's follow bodies that have their permit.
     let needsPermit = head.status < 300 && request.method == "GET" && !request.isShort
     let (permit, status) = (permit, head.status)
     let mayMove = admission.assumeIsolated {
-      $0.answered(permit, status: status, retryAfter: wish)
+      $0.answered(permit, status: status, retryAfter: retryAfter)
       return !needsPermit || $0.mayMove(permit)
     }
     guard mayMove else { throw PermitLost() }

@@ -107,7 +107,7 @@ struct HTTPSource: RemoteSource {
   private func get(_ range: Range<Int64>?, of object: RemoteObject, wantsDigest: Bool) -> Request {
     var request = remote.get(range, of: object)
     if wantsDigest, range != nil {
-      request.headers.append(DigestHeaders.contentWish.name, DigestHeaders.contentWish.value)
+      request.headers.append(DigestHeaders.wantContent.name, DigestHeaders.wantContent.value)
     }
     return request
   }

@@ -287,9 +287,9 @@ package final class Requester {
 
   /// Records what a server asked for, so that a run that is started again keeps to it.
   private func noteCooldown(_ failure: Failure) {
-    guard let wish = failure.retryAfter, wish >= 1, !origin.isEmpty else { return }
+    guard let seconds = failure.retryAfter, seconds >= 1, !origin.isEmpty else { return }
     let now = context.clock.now()
-    context.noteCooldown(origin, now + wish, now)
+    context.noteCooldown(origin, now + seconds, now)
   }
 
   /// The failure in an error; rethrows a cancellation.

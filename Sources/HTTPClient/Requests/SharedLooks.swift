@@ -4,7 +4,7 @@ import Locks
 /// Lets uploads that look at files of one folder at the same time ask once for all of them.
 ///
 /// Who asks first asks for its own file. Those who come while its answer is on the way wait for it to end; then one of them asks for
-/// all, so that no answer is older than the wish for it.
+/// all, so that no answer is older than the request for it.
 final class SharedLooks: Sendable {
   struct Key: Sendable, Hashable {
     let endpoint: String

@@ -45,9 +45,9 @@ package struct RetryPolicy: Sendable, Hashable {
   /// As `next`, for what is known to be worth another try.
   package func again(after failure: Failure, tries: Int, random: Double) -> Step {
     guard tries < attempts else { return .giveUp }
-    let wish = isCleanup ? nil : failure.retryAfter
-    if let wish, wish > backoff.longestRest { return .coolDown(wish) }
-    return .repeatRequest(after: backoff.delay(afterAttempt: tries, retryAfter: wish, random: random))
+    let retryAfter = isCleanup ? nil : failure.retryAfter
+    if let retryAfter, retryAfter > backoff.longestRest { return .coolDown(retryAfter) }
+    return .repeatRequest(after: backoff.delay(afterAttempt: tries, retryAfter: retryAfter, random: random))
   }
 
   /// Whether another try may mend the failure.
