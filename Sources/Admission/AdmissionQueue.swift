@@ -33,7 +33,7 @@ package actor AdmissionQueue {
   /// Seconds without an answer after which a host's first request leaves its transfer's permit to others.
   private static let patience = 0.5
   /// A transfer that has not asked yet: places in the plan are positive.
-  private static let newcomer: Int64 = 0
+  private static let anyTransfer: Int64 = 0
 
   /// - Parameters:
   ///   - now: seconds of a clock that never goes back.
@@ -153,7 +153,7 @@ package actor AdmissionQueue {
   /// Changes what is known of a request's host. Whoever was told that it is shut may hear something else then.
   private func change(_ request: AdmissionRequest, _ change: (inout Limiter) -> Void) {
     let before = limiter.hostDecision(
-      request.host, request.policy, requester: Self.newcomer, now: now())
+      request.host, request.policy, requester: Self.anyTransfer, now: now())
     change(&limiter)
     if case .waitForHost = before { update(mayBegin: true) } else { update() }
   }
@@ -269,7 +269,7 @@ package actor AdmissionQueue {
     guard limiter.permits.hasRoom(group, limiter.limit(policy, host: host)) else { return .full }
     guard let host,
       case .waitForHost(let until) = limiter.hostDecision(
-        host, policy, requester: Self.newcomer, now: now())
+        host, policy, requester: Self.anyTransfer, now: now())
     else { return .free }
     // One that has not asked yet finds out better than those that did in vain.
     if limiter.isOpen(host), !waiters.contains(where: { $0.request.host == host && !hasFailed($0) }) {
