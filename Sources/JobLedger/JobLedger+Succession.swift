@@ -16,7 +16,7 @@ extension JobLedger {
       try Row.fetchAll(
         db,
         sql: """
-          SELECT o.seq AS old, n.seq AS heir, o.destination AS destination, f.endpoint AS endpoint
+          SELECT o.seq AS old, n.seq AS successor, o.destination AS destination, f.endpoint AS endpoint
           FROM transfer o JOIN profile x ON x.id = o.profile
           JOIN progress p ON p.transfer = o.seq AND p.completed_at IS NOT NULL AND p.session IS NULL
           JOIN transfer n ON n.destination = o.destination AND n.live = 1 AND n.profile IN
@@ -29,7 +29,7 @@ extension JobLedger {
           """, arguments: [seq, limit]
       ).map {
         Succession(
-          old: $0["old"], successor: $0["heir"], destination: Place($0["destination"] as String),
+          old: $0["old"], successor: $0["successor"], destination: Place($0["destination"] as String),
           endpoint: $0["endpoint"])
       }
     }

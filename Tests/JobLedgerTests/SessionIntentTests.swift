@@ -66,8 +66,8 @@ struct SessionIntentTests {
     withExtendedLifetime(folder) {}
   }
 
-  /// One asking for each key: the heir's own stays.
-  @Test func whatAnHeirAskedForStays() async throws {
+  /// One asking for each key: the successor's own stays.
+  @Test func whatASuccessorAskedForStays() async throws {
     let (folder, ledger, writer) = try open()
     writer.submit(.intent(seq: 1, intent("old", at: nil)))
     writer.submit(.intent(seq: 2, intent("own", at: nil)))
