@@ -139,7 +139,7 @@ struct SFTPDoor: Sendable {
   private func judge(_ key: [UInt8], by known: KnownHosts) throws {
     let (seen, type) = (try SSHFingerprint.of(key), SSHFingerprint.type(key))
     let path = knownHostsPath.map { "`\($0)`" } ?? "a `known_hosts` file"
-    switch try known.verdict(on: key, of: host, port: url.port) {
+    switch try known.match(key, of: host, port: url.port) {
     case .known: return
     case .unknown:
       throw Failure(

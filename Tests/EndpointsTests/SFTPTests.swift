@@ -105,8 +105,8 @@ struct SFTPTests {
     let salt = [UInt8](1...20)
     let hash = try HMAC.sha1(Array("[h.example]:2222".utf8), key: salt)
     let hashed = "|1|\(Base64.encode(salt))|\(Base64.encode(hash))"
-    let changed = KnownHosts.Verdict.changed([try SSHFingerprint.of(Self.other)])
-    let cases: [(text: String, host: String, port: Int, KnownHosts.Verdict)] = [
+    let changed = KnownHosts.Match.changed([try SSHFingerprint.of(Self.other)])
+    let cases: [(text: String, host: String, port: Int, KnownHosts.Match)] = [
       ("h.example \(Self.line)", "h.example", 22, .known),
       ("H.Example,other \(Self.line) words behind", "h.example", 22, .known),
       ("h.example \(Self.line)", "h.example", 2222, .unknown),
@@ -125,7 +125,7 @@ struct SFTPTests {
     ]
     for one in cases {
       #expect(
-        try KnownHosts(one.text).verdict(on: Self.key, of: one.host, port: one.port) == one.3, "\(one.text)")
+        try KnownHosts(one.text).match(Self.key, of: one.host, port: one.port) == one.3, "\(one.text)")
     }
     let both = KnownHosts("h \(Self.otherLine)\nh \(Self.line)\n@revoked h ecdsa-sha2-nistp256 AAAA")
     #expect(try both.types(of: "h", port: 22) == ["ssh-rsa", "ssh-ed25519"])

@@ -13,7 +13,7 @@ package struct KnownHosts: Sendable {
   private let lines: [Line]
 
   /// What is known of a host's key.
-  package enum Verdict: Sendable, Hashable {
+  package enum Match: Sendable, Hashable {
     case known
     /// Nothing is on record for the host.
     case unknown
@@ -45,8 +45,10 @@ package struct KnownHosts: Sendable {
     return Line(marker: marker, hosts: String(parts[0]), type: String(parts[1]), key: key)
   }
 
+  /// What is known of the key that a host shows.
+  ///
   /// - Parameter key: as the server shows it (RFC 4253, 6.6).
-  package func verdict(on key: [UInt8], of host: String, port: Int) throws(DigestError) -> Verdict {
+  package func match(_ key: [UInt8], of host: String, port: Int) throws(DigestError) -> Match {
     var others: [String] = []
     var isKnown = false
     for line in lines where line.marker != .authority {
