@@ -29,6 +29,7 @@ package final class LedgerWriter: Sendable {
     var hasEnded = false
     var error: (any Error)?
     var isBusy: @Sendable (_ recently: Double) -> Bool = { _ in true }
+    var companions: [@Sendable () -> LedgerChange?] = []
   }
 
   /// Seconds that what nobody waits for waits for company at most, and their share of the time since the beginning.
@@ -65,6 +66,13 @@ package final class LedgerWriter: Sendable {
   /// - Parameter isBusy: whether they are, or were some seconds ago.
   package func gathers(while isBusy: @escaping @Sendable (_ recently: Double) -> Bool) {
     state.withLock { $0.isBusy = isBusy }
+  }
+
+  /// Has each group carry one more change, which is made as the group is taken: what led to the others is on record with them.
+  ///
+  /// - Parameter make: called on the ledger's thread; nil where there is nothing to record.
+  package func alongside(_ make: @escaping @Sendable () -> LedgerChange?) {
+    state.withLock { $0.companions.append(make) }
   }
 
   package func submit(_ change: LedgerChange) {
@@ -142,7 +150,7 @@ package final class LedgerWriter: Sendable {
       while wake.wait(timeout: .now()) == .success {}
       let (made, waiters) = make(takeWaiters())
       // With what was submitted while files were made.
-      let (changes, isClosing) = state.withLock { state in
+      let (changes, companions, isClosing) = state.withLock { state in
         var changes = Self.lasting(state.pending)
         state.pending = []
         if !waiters.isEmpty, !waiters.contains(where: \.isWhole), !state.isClosing, kept < Self.mostKept {
@@ -150,10 +158,11 @@ package final class LedgerWriter: Sendable {
           changes.removeAll(where: \.isStart)
         }
         kept = state.pending.isEmpty ? 0 : kept + 1
-        return (changes, state.isClosing)
+        return (changes, state.companions, state.isClosing)
       }
       if kept > 0 { wake.signal() }
-      cost = commit(changes + made, waiters)
+      let besides = changes.isEmpty && made.isEmpty ? [] : companions.compactMap { $0() }
+      cost = commit(changes + made + besides, waiters)
       if !changes.isEmpty || !made.isEmpty { crowd = waiters.count }
       // Closing waits for what was submitted while the last group was written.
       let isDone = state.withLock { state in

@@ -93,15 +93,15 @@ final class PolicyGroup {
     self.network = network
     let zone = context.client.clock.zone(policy.timezone)
     hours = PolicyHours(policy, zone: zone)
-    budgets = [budget, caps.budget].compactMap(\.self)
+    let budgets: [LedgerBudget] = [budget, caps.budget].compactMap(\.self)
+    self.budgets = budgets
     let now = context.client.clock.now()
     bandwidth = hours.bandwidth(at: now)
     (down, up) = (RateLimit(bandwidth.download), RateLimit(bandwidth.upload))
-    let spendings = budgets.map(\.spending)
     throttle = Throttle(
       down: [caps.down, down], up: [caps.up, up],
-      moved: { bytes in for spending in spendings { spending.count(bytes) } },
-      spent: { spendings.contains { $0.spentUntil != nil } })
+      moved: { bytes in for budget in budgets { budget.count(bytes) } },
+      spent: { budgets.contains { $0.spending.spentUntil != nil } })
     look(now: now, overrides: nil)
   }
 

@@ -2,7 +2,7 @@
 /// done until then, and at most a second.
 ///
 /// Moments are shared: what several connections bring is recorded in one commit group.
-struct RecordPace: Equatable {
+package struct RecordPace: Equatable, Sendable {
   private static let shortest = 1.0 / 32
   private static let longest = 1.0
   /// Of the time since the beginning.
@@ -13,13 +13,13 @@ struct RecordPace: Equatable {
   private var last: Double
 
   /// - Parameter last: when something was recorded last.
-  init(began: Double, last: Double) {
+  package init(began: Double, last: Double) {
     self.began = began
     self.last = last
   }
 
   /// Whether it is time; if so, it counts as recorded now.
-  mutating func isDue(at now: Double) -> Bool {
+  package mutating func isDue(at now: Double) -> Bool {
     let interval = Self.interval(after: now - began)
     // A clock that is set back makes it due as well.
     guard (now / interval).rounded(.down) != (last / interval).rounded(.down) else { return false }

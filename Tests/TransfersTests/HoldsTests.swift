@@ -100,6 +100,20 @@ struct HoldsTests {
     #expect(try bench.ledger.spent(policy: "p", period: day) == 10, "on record for the next run")
   }
 
+  /// Wherever in a second the run is killed.
+  @Test func whatIsSpentIsOnRecordWithWhatItBrought() async throws {
+    let (bench, holds) = try await holds { $0.budget = Budget(bytes: 10, period: .day) }
+    let day = BudgetPeriod(.day, at: bench.now, zone: .utc).name
+    let throttle = try holds.groups.group(of: bench.transfer(1)).group.throttle
+    throttle.count(4)
+    try await bench.record(.chunk(seq: 1, ChunkRecord(offset: 0, length: 4, digest: "00000000")))
+    #expect(try bench.ledger.spent(policy: "p", period: day) == 4)
+    bench.pass(1)
+    throttle.count(1)
+    try await bench.record()
+    #expect(try bench.ledger.spent(policy: "p", period: day) == 5, "no chunk says it, and none may ever do")
+  }
+
   @Test func aWindowOpens() async throws {
     // It is 22:13.
     let (bench, holds) = try await holds { $0.window = [TimeWindow(from: 23 * 60, to: 23 * 60 + 30)] }
