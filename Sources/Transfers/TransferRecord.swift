@@ -51,6 +51,11 @@ final class TransferRecord {
     return isCompletedInThisRun ? .finished : .settled(reason)
   }
 
+  /// Nothing but the last step is left of an earlier attempt: an earlier run's bytes are there already.
+  func noteWhole() {
+    if !isCompletedInThisRun, let size = progress.size { note(.reused(size)) }
+  }
+
   /// What stands at the destination is complete, or intended, by a record that the disk may not bear out: another
   /// boot's, or of a file that was moved away before it was synced and may be back.
   var isUnverified: Bool {

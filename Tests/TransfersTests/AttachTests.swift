@@ -105,6 +105,7 @@ struct AttachTests: DownloadCase {
       #expect(next.sent.first?.headers["Idempotency-Key"] == sent.first?.headers["Idempotency-Key"])
       #expect(next.sent.first?.body == sent.first?.body)
       #expect(next.state == .completed && next.progress.transferred == 0 && next.progress.failure == nil)
+      #expect(next.progress.reused == bytes.map { Int64($0.count) }, "all of it was there")
       #expect(next.progress.attach?.state == .attached && next.progress.attach?.tries == tries + 1)
     }
   }

@@ -123,6 +123,7 @@ actor Download {
     if attach.isOnlyLeft, let present = try intake.requireDestination().present(),
       present.isSame(as: record.progress.destination), present.size == record.progress.size
     {
+      record.noteWhole()
       return .finished
     }
     var settlement = Settlement(

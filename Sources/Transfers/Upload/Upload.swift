@@ -83,7 +83,10 @@ actor Upload {
 
   /// Brings the file to where the server has confirmed it.
   private func proved() async -> TransferEnd {
-    if attach.isOnlyLeft, origin != nil || SourceFile.isAsSent(record) { return .finished }
+    if attach.isOnlyLeft, origin != nil || SourceFile.isAsSent(record) {
+      record.noteWhole()
+      return .finished
+    }
     let end = await attempt()
     // What the manifest says of the source is looked at before the service is asked.
     guard scope.copiedBy == .service, source != nil, case .failed(let failure) = end,
