@@ -184,6 +184,37 @@ struct LedgerFaultsTests {
     withExtendedLifetime(mount) {}
   }
 
+  /// The run's end is on record by then: what its report says is how the command ends.
+  @Test(.enabled(if: Mount.isAllowed, "needs root to mount")) func stateDiskFillsBehindTheEnd() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    let mount = try Mount.small(32 << 20, at: bench.state)
+    try bench.serve("a.bin", size: 10, seed: 43)
+    let lines = (0..<500).map { "  - { id: a\($0), download: \"depot:a.bin\", to: out/a\($0) }" }
+    try bench.writeJob(
+      """
+      version: 1
+      job: ledger
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+      \(lines.joined(separator: "\n"))
+
+      """)
+    // The report waits in its pipe, which is too small for it, until the disk is full.
+    let run =
+      "\(quoted(Programs.haul)) run job.yaml --json --no-progress --state-dir \(quoted(bench.state)) 2>errors"
+    let fill = "cat /dev/zero >\(quoted(bench.state + "/filler")) 2>/dev/null"
+    let report = try JSON.parse(
+      try Sums.shell("{ \(run); echo $? >status; } | { head -c 1; \(fill); cat; }", in: bench.job))
+    let errors = try Sums.shell("cat errors", in: bench.job)
+    #expect(try Sums.shell("cat status", in: bench.job) == "0\n", "\(errors)")
+    #expect(report["run"]["exit_code"].int == 0 && report["totals"]["completed"].int == 500)
+    _ = try Sums.shell("rm filler", in: bench.state)
+    let again = try await bench.run()
+    #expect(again.status == 0 && again.transferred == 0, "\(again.errors)")
+    withExtendedLifetime(mount) {}
+  }
+
   @Test func stateIsLostInMidRun() async throws {
     let (bench, _) = try await slowBench()
     let (events, metrics) = (bench.scratch.path + "/events.jsonl", bench.scratch.path + "/haul.prom")
