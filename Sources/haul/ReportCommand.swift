@@ -75,7 +75,8 @@ struct ReportCommand: AsyncParsableCommand {
       throw End(.usage, "`haul report merge` merges nothing", hint: "name the reports of all shards")
     }
     try RunRecords(name, state).writeReport(
-      number, to: target(else: .text), includesAll: all, isOfRest: failed, console: CurrentProcess.console)
+      number, of: job, to: target(else: .text), includesAll: all, isOfRest: failed,
+      console: CurrentProcess.console)
     await common.sendOwedNotices(of: [JobState(name, in: state)])
   }
 

@@ -51,6 +51,19 @@ struct RunOptionsTests {
       #expect(end.status == 64 && end.errors.contains(words), "\(options): \(end.errors)")
     }
     #expect(try Sums.shell("sha256sum plan.sqlite", in: bench.state + "/options") == kept)
+    try bench.writeJob("{}", as: "part.json")
+    for (options, words) in [
+      (["options", "--output", plan], "state"), (["options", "--output", "./job.yaml"], "the manifest"),
+      (["job.yaml", "--output", bench.state + "/options/reports/x.json"], "state"),
+      (["merge", "part.json", "--output", plan], "state"),
+      (["merge", "part.json", "--output", "./part.json"], "one of the reports to merge"),
+    ] {
+      let end = try await bench.haul(["report"] + options)
+      #expect(end.status == 64 && end.errors.contains(words), "\(options): \(end.errors)")
+    }
+    #expect(try Sums.shell("sha256sum plan.sqlite", in: bench.state + "/options") == kept)
+    #expect(try await bench.haul(["report", "options", "--output", "options"]).status == 0)
+    #expect(try await bench.haul(["report", "options", "--output", "options"]).status == 0)
     let beside = ["--report", bench.state + "/options/last.json", "--events", "/dev/null"]
     #expect(try await bench.haul(["run", "job.yaml", "--metrics", "/dev/null"] + beside).status == 0)
   }

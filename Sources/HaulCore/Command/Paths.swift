@@ -25,4 +25,7 @@ package enum Paths {
     defer { free(resolved) }
     return String(cString: resolved)
   }
+
+  /// As `real`, and of a file that is not there yet one name as well.
+  static func tidied(_ path: String) -> String { RelativePath.tidy(real(path)) }
 }

@@ -1,3 +1,4 @@
+import JobModel
 package import Reporting
 
 /// A file that gets a report, in the form that its name asks for.
@@ -17,6 +18,21 @@ package struct ReportTarget: Sendable, Hashable {
 
   /// What can be written once only: standard output, a pipe, a device.
   var isStream: Bool { path == "-" || ReportFile.isSpecial(path) }
+
+  /// Refuses a path whose file a report, or events, would take the place of.
+  ///
+  /// - Parameters:
+  ///   - inputs: files that are read; `-` is none.
+  ///   - words: what they are.
+  /// - Throws: `End` with 64 for one of them, and for a file of a job's state.
+  static func check(_ path: String, apartFrom inputs: [String], _ words: String) throws {
+    guard path != "-", !path.isEmpty else { return }
+    let real = Paths.tidied(path)
+    let isInput = inputs.contains { $0 != "-" && Paths.tidied($0) == real }
+    guard isInput || StateFolder.isOwnFile(real) else { return }
+    let owner = isInput ? words : "a file of a job's state"
+    throw End(.usage, "`\(path)` is \(owner): a report or events would be written over it")
+  }
 
   func write(_ report: any Report, to console: Console) throws {
     guard path != "-" else { return try form.write(report) { console.out($0) } }

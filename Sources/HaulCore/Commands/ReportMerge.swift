@@ -8,11 +8,13 @@ package enum ReportMerge {
   ///   - isPartial: parts may be missing.
   ///   - isOfRest: only transfers that did not complete.
   ///   - includesAll: every transfer of a very long plan, too, as far as the parts' reports have it.
-  /// - Throws: `End`: with 66 for what is no report, with 65 for reports that do not belong together.
+  /// - Throws: `End`: with 66 for what is no report, with 65 for reports that do not belong together, with 64 where the
+  ///   target is one of them.
   package static func write(
     _ paths: [String], isPartial: Bool, isOfRest: Bool, includesAll: Bool, to target: ReportTarget,
     _ console: Console
   ) throws {
+    try ReportTarget.check(target.path, apartFrom: paths, "one of the reports to merge")
     do {
       var merged = try MergedReport(paths, isPartial: isPartial, toolVersion: ToolVersion.current)
       if includesAll { merged.scopeLimit = .max }

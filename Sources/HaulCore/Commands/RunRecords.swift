@@ -34,12 +34,16 @@ package struct RunRecords {
 
   /// - Parameters:
   ///   - number: nil for the last run.
+  ///   - job: as the command line names it: a manifest's path, or the job's name.
   ///   - includesAll: every transfer of however long a plan.
   ///   - isOfRest: only transfers that did not complete.
   package func writeReport(
-    _ number: Int?, to target: ReportTarget, includesAll: Bool, isOfRest: Bool, console: Console
+    _ number: Int?, of job: String, to target: ReportTarget, includesAll: Bool, isOfRest: Bool,
+    console: Console
   ) throws {
     do {
+      let manifests = try [ledger.meta("manifest"), job == name ? nil : job].compactMap(\.self)
+      try ReportTarget.check(target.path, apartFrom: manifests, "the manifest")
       let whole = try report(number, includesAll: includesAll, needsStored: target.form != .text)
       let report: any Report = isOfRest ? IncompleteReport(whole) : whole
       if target.path == "-", target.form == .text {

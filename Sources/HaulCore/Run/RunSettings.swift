@@ -38,16 +38,11 @@ package struct RunSettings: Sendable {
 
   /// A slip of the shell's completion would replace the manifest, a job's state or the events by a report.
   func checkApart(from manifest: String) throws {
-    func place(_ path: String) -> String { RelativePath.tidy(Paths.real(path)) }
-    for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" && !path.isEmpty {
-      let real = place(path)
-      let owner: String? =
-        manifest != "-" && real == place(manifest)
-        ? "the manifest" : StateFolder.isOwnFile(real) ? "a file of a job's state" : nil
-      if let owner { throw End(.usage, "`\(path)` is \(owner): a report or events would be written over it") }
+    for path in reports.map(\.path) + [events].compactMap(\.self) {
+      try ReportTarget.check(path, apartFrom: [manifest], "the manifest")
     }
     guard let events, !events.isEmpty, events != "-", !ReportFile.isSpecial(events) else { return }
-    if reports.contains(where: { $0.path != "-" && place($0.path) == place(events) }) {
+    if reports.contains(where: { $0.path != "-" && Paths.tidied($0.path) == Paths.tidied(events) }) {
       throw End(.usage, "`\(events)` is to get events and a report: the report would take their place")
     }
   }
