@@ -253,6 +253,20 @@ struct NoticesTests {
     #expect(try hooks.requests().map(\.path) == ["/a/start", "/a", "/a/65"])
   }
 
+  /// A secret that only an older manifest names may never be there: what comes later does not wait for it.
+  @Test func aMissingSecretHoldsUpNoOther() async throws {
+    let bench = try Bench()
+    let hooks = try await ReceivingServer.ofNotices(bench)
+    func signed(by name: String) -> String {
+      job("end: [ { webhook: { url: \"\(hooks.url)/a\", sign: { env: \(name) } } } ]")
+    }
+    let misspelled = try await bench.run(signed(by: "NOTICE_KEX"))
+    #expect(misspelled.status == 0 && states(misspelled) == ["end owed"], "\(misspelled.errors)")
+    let mended = try await bench.run(signed(by: "NOTICE_KEY"), environment: ["NOTICE_KEY": "k-e-y"])
+    #expect(mended.status == 0 && states(mended) == ["end delivered"], "\(mended.errors)")
+    #expect(try hooks.requests().count == 1)
+  }
+
   /// What a command runs ends at signals and broken pipes, as it would in a shell.
   @Test func commandsIgnoreNoSignal() async throws {
     let bench = try Bench()

@@ -34,7 +34,7 @@ struct NoticeCourier: Sendable {
   }
 
   /// Sends all: those of one receiver one after the other, others beside them. What a cancellation meets stays owed, and so
-  /// do those for a URL behind one that does.
+  /// do those for a URL behind one that does, unless a secret of that one is missing.
   ///
   /// - Parameter settled: called with what came of each that had its turn.
   func deliver(_ notices: [OwedNotice], settled: @escaping @Sendable (NoticeRecord) -> Void) async {
@@ -51,20 +51,23 @@ struct NoticeCourier: Sendable {
       for line in lines.values {
         group.addTask {
           for notice in line where !Task.isCancelled {
-            let record = await send(notice, transport)
+            let (record, lacksSecret) = await send(notice, transport)
             settled(record)
-            // A start that comes after its end would raise an alarm. Commands of one name need not be of one meaning.
-            guard record.state != .owed || notice.message.kind == "command" else { return }
+            // A start that comes after its end would raise an alarm. Commands of one name need not be of one meaning, and
+            // a secret that only an older manifest names may never be there.
+            guard record.state != .owed || lacksSecret || notice.message.kind == "command" else { return }
           }
         }
       }
     }
   }
 
+  /// - Returns: what came of it, and whether it could not be made as a secret of it is not there.
   private func send(
     _ notice: OwedNotice, _ transport: Result<CurlTransport, any Error>
-  ) async -> NoticeRecord {
+  ) async -> (record: NoticeRecord, lacksSecret: Bool) {
     var record = NoticeRecord(notice)
+    var lacksSecret = false
     do {
       switch notice.message {
       case .command(let words, let variables, let folder):
@@ -77,13 +80,14 @@ struct NoticeCourier: Sendable {
     } catch let failure as Failure {
       record.state = [.transient, .deferred].contains(failure.class) ? .owed : .failed
       record.error = mask.masked(failure.message)
+      lacksSecret = failure.code == .secretUnavailable
     } catch is CancellationError {
       record.error = "interrupted"
     } catch {
       record.error = mask.masked("\(error)")
     }
     if record.state == .owed, SystemClock.now - notice.owedAt > Self.longest { record.state = .failed }
-    return record
+    return (record, lacksSecret)
   }
 
   // MARK: Commands
