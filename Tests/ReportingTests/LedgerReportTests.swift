@@ -138,6 +138,26 @@ import Testing
     }
   }
 
+  /// Most uploads have a session, which is closed once they are complete: 20,000 of them are not to take twice the room.
+  @Test func `an upload is as ordinary once its session is closed`() async throws {
+    for (session, isOrdinary) in [(SessionState.closed, true), (.finalizing, false)] {
+      let job = try await SampleJob()
+      var progress = TransferProgress()
+      progress.size = 300
+      progress.sessionState = session
+      (progress.chunksTotal, progress.chunksCompleted, progress.contiguousBytes) = (1, 1, 300)
+      (progress.attempts, progress.requests, progress.maxChunkAttempts) = (1, 3, 1)
+      try await job.settle("done", .completed, progress)
+      let bytes = try report(job.head, job.ledger).bytes
+      #expect(try Schemas.faults("report", [bytes]) == "")
+      let done = try #require(Document(bytes)["transfers"].array.first { $0["id"].text == "done" })
+      #expect(done["session"].text == session.rawValue && done["size"].int == 300)
+      for name in ["chunks", "chunk_size", "attempts", "contiguous_bytes", "reason"] {
+        #expect(done.keys.contains(name) != isOrdinary, "\(name)")
+      }
+    }
+  }
+
   @Test func `what goes along is said of what is complete`() async throws {
     for (state, completedAt) in [(TransferState.completed, SampleJob.start), (.paused(.retries), nil)]
       as [(TransferState, Double?)]

@@ -57,9 +57,13 @@ struct TransferJSON {
     case .completed, .upToDate: break
     case .queued, .running, .paused, .failed, .canceled, .skipped: return false
     }
+    switch progress.sessionState {
+    case .none, .closed: break
+    case .open, .finalizing: return false
+    }
     return transfer.settings.needs.isEmpty && progress.chunksTotal <= 1 && progress.retries == 0
       && progress.attempts <= 1
-      && progress.discarded == 0 && progress.maxChunkAttempts <= 1 && progress.sessionState == .none
+      && progress.discarded == 0 && progress.maxChunkAttempts <= 1
       && transfer.standingFailure == nil && (200...206).contains(progress.lastHTTPStatus ?? 200)
   }
 
@@ -90,8 +94,8 @@ struct TransferJSON {
     if let time = resumesAt(transfer.state, transfer.settings.policy) {
       add("resumes_at", CommonJSON.time(time))
     }
-    let session = progress.isAttaching ? "attaching" : progress.sessionState.rawValue
-    add("session", progress.isAttaching ? .string(session) : told(.string(session)))
+    let session = JSON.string(progress.isAttaching ? "attaching" : progress.sessionState.rawValue)
+    add("session", session == "none" ? told(session) : session)
     add("source", .string(source))
     add("destination", .string(destination))
     let isSaid =
@@ -105,8 +109,7 @@ struct TransferJSON {
     let isKnownByDigest = isReplaced && !progress.digests.isEmpty
     add("etag", isKnownByDigest ? told(.text(progress.remote.etag)) : .text(progress.remote.etag))
     let type = contentType(transfer)
-    let isPlain = transfer.settings.direction == .download && type == "application/octet-stream"
-    add("content_type", isPlain ? told(.text(type)) : .text(type))
+    add("content_type", type == "application/octet-stream" ? told(.text(type)) : .text(type))
     add("size", .int(progress.size ?? transfer.knownSize))
     add("chunk_size", told(.int(chunkSize(transfer))))
     add("chunks", told(chunks(progress)))
