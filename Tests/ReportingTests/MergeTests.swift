@@ -123,6 +123,30 @@ struct MergeTests {
     #expect(report["capabilities"] == ["c1": ["protocol": "s3"], "c2": ["protocol": "http"]])
   }
 
+  /// What an ordinary transfer has without saying so stands in the merged report, and means the same there.
+  @Test func capabilitiesThatNobodyNamesAreKept() throws {
+    func ordinary(_ ordinal: Int, _ id: String, capabilities: String? = nil) -> JSON {
+      let left = ["attempts", capabilities == nil ? "capabilities" : ""]
+      let members = ShardSamples.transfer(ordinal, id, capabilities: capabilities ?? "").members ?? []
+      return .object(
+        members.filter { !left.contains($0.name) }
+          + [.init("protocol", "http"), .init("direction", "download")])
+    }
+    func ability(_ isResumable: Bool) -> JSON {
+      ["protocol": "http", "direction": "download", "url": .null, "resumable": .bool(isResumable)]
+    }
+    let report = try merged([
+      ShardSamples.report(
+        1, of: 2, [ordinary(1, "a"), ordinary(4, "d", capabilities: "c2")],
+        capabilities: ["c1": ability(true), "c2": ability(false)]),
+      ShardSamples.report(
+        2, of: 2, [ordinary(2, "b"), ordinary(3, "c", capabilities: "c2")],
+        capabilities: ["c1": ability(false), "c2": ability(true)]),
+    ])
+    #expect(report["capabilities"] == ["c1": ability(true), "c2": ability(false)])
+    #expect(report["transfers"].array?.map { $0["capabilities"].string } == [nil, "c2", nil, "c2"])
+  }
+
   /// One machine's report of a long plan lists what changed; the parts' reports may be short enough to list all.
   @Test func aLongPlanIsReportedByWhatChanged() throws {
     let reports = [

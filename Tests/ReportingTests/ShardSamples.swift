@@ -28,7 +28,7 @@ final class ShardSamples {
     [
       "id": .string(id), "ordinal": .int(ordinal), "state": .string(state), "reason": reason,
       "url": .string("http://host.example/\(id)"), "policy": ["ref": .string(policy)],
-      "capabilities": .string(capabilities), "error": error,
+      "capabilities": .string(capabilities), "attempts": .int(1), "error": error,
     ]
   }
 

@@ -9,6 +9,8 @@ package struct MergedReport: Report {
     var shard: Shard
     var policies: [String: Int]
     var abilities: [String: Int]
+    /// By protocol and direction: the first capabilities of them. An ordinary transfer that names none has these.
+    var firstAbilities: [String: Int]
   }
 
   private let parts: [Part]
@@ -35,14 +37,24 @@ package struct MergedReport: Report {
       let report = try ShardReport(ReopenedFile(path), blockSize: blockSize) { causes.add($0, $1) }
       guard try shards.admit(report) else { continue }
       head.add(report)
+      let names = abilities.add(report.head["capabilities"])
+      var first: [String: Int] = [:]
+      for member in report.head["capabilities"].members ?? [] where first[Self.kind(member.value)] == nil {
+        first[Self.kind(member.value)] = names[member.name]
+      }
       parts.append(
         Part(
           file: report.file, shard: report.shard, policies: policies.add(report.head["policies"]),
-          abilities: abilities.add(report.head["capabilities"])))
+          abilities: names, firstAbilities: first))
     }
     try shards.check()
     (self.head, self.causes, self.policies, self.abilities) = (head, causes, policies, abilities)
     (self.shards, self.parts) = (shards, parts)
+  }
+
+  /// The protocol and the direction of a transfer, or of capabilities.
+  private static func kind(_ value: JSON) -> String {
+    (value["protocol"].string ?? "") + " " + (value["direction"].string ?? "")
   }
 
   /// Blocks of all files together take 8 MiB at the most, unless there are very many.
@@ -79,25 +91,37 @@ package struct MergedReport: Report {
     let pattern = only.flatMap { try? IDPattern($0) }
     let listsChanges = extent == .listed && head.scope(limit: scopeLimit) == "changed"
     var (policyNames, abilityNames) = (SharedValues<Int>("p"), SharedValues<Int>("c"))
+    var firstAbilities: [String: Int] = [:]
     try inOrder { transfer, part in
       guard pattern?.includes(transfer["id"].string ?? "") ?? true else { return }
       // As `TransferState.isNews`.
       if listsChanges, transfer["state"] == "up_to_date", transfer["reason"] == .null { return }
-      try body(
-        .object(
-          (transfer.members ?? []).compactMap { member in
-            switch member.name {
-            case "ordinal": return nil
-            case "policy":
-              let number = member.value["ref"].string.flatMap { part.policies[$0] }
-              guard let number else { return member }
-              return .init("policy", member.value.replacing("ref", by: .string(policyNames.name(number))))
-            case "capabilities":
-              guard let number = member.value.string.flatMap({ part.abilities[$0] }) else { return member }
-              return .init("capabilities", .string(abilityNames.name(number)))
-            default: return member
-            }
-          }))
+      var members = (transfer.members ?? []).filter { $0.name != "ordinal" && $0.name != "capabilities" }
+      if let place = members.firstIndex(where: { $0.name == "policy" }),
+        let number = members[place].value["ref"].string.flatMap({ part.policies[$0] })
+      {
+        let ref = JSON.string(policyNames.name(number))
+        members[place].value = members[place].value.replacing("ref", by: ref)
+      }
+      let told = transfer.members?.first { $0.name == "capabilities" }?.value
+      let number =
+        told == nil
+        ? part.firstAbilities[Self.kind(transfer)] : told?.string.flatMap { part.abilities[$0] }
+      if let number {
+        let name = abilityNames.name(number)
+        let kind = Self.kind(abilities.values[number])
+        let first = firstAbilities[kind] ?? number
+        firstAbilities[kind] = first
+        // As `TransferJSON`: an ordinary transfer, which leaves its attempts out, does not name the first.
+        let isOrdinary = !members.contains { $0.name == "attempts" }
+        if !isOrdinary || first != number || abilities.values[number]["url"] != .null {
+          let place = members.firstIndex { $0.name == "policy" } ?? members.endIndex - 1
+          members.insert(.init("capabilities", .string(name)), at: place + 1)
+        }
+      } else if let told {
+        members.append(.init("capabilities", told))
+      }
+      try body(.object(members))
     }
     return [
       .init("policies", policyNames.json(policies.json)),

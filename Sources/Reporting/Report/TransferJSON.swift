@@ -25,6 +25,8 @@ struct TransferJSON {
   private var asked: [String: Set<String>] = [:]
   private(set) var policies = SharedValues<EffectivePolicy>("p")
   private(set) var abilities = SharedValues<Capabilities>("c")
+  /// By protocol and direction: the first capabilities of them. An ordinary transfer that names none has these.
+  private var firstAbilities: [String: String] = [:]
   /// By profile: hashing a policy costs more than finding a number.
   private var policyNames: [Int64: String] = [:]
 
@@ -127,9 +129,9 @@ struct TransferJSON {
     if let attach = progress.attach { add("attached", Self.attached(attach)) }
     add("moved_because", .text(progress.movedBecause?.rawValue))
     add("policy", policy(transfer, wire.url))
-    // Its protocol's; the URL's beginning is all that another transfer of it may have of its own.
-    let reference = JSON.text(ability.map { abilities.name($0) })
-    add("capabilities", ability?.url == nil ? told(reference) : reference)
+    let reference = ability.map { name($0) }
+    let isSaidByAbsence = reference?.isFirst == true && ability?.url == nil
+    add("capabilities", isSaidByAbsence ? told(.text(reference?.name)) : .text(reference?.name))
     add("attempts", told(.int(progress.attempts)))
     add("retries", .int(progress.retries))
     add("requests", .int(progress.requests))
@@ -159,6 +161,14 @@ struct TransferJSON {
       if isOrdinary { url = nil }
     }
     return ability
+  }
+
+  private mutating func name(_ ability: Capabilities) -> (name: String, isFirst: Bool) {
+    let name = abilities.name(ability)
+    let kind = ability.protocolName + " " + ability.direction.rawValue
+    if let first = firstAbilities[kind] { return (name, first == name) }
+    firstAbilities[kind] = name
+    return (name, true)
   }
 
   /// What the server said, the manifest asks for, or haul chose by the source's extension.
