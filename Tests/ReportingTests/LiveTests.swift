@@ -232,6 +232,25 @@ import Testing
     #expect(stage.take() == "")
   }
 
+  @Test func `the total keeps what has landed until the plan is counted again`() {
+    let stage = Stage()
+    let view = stage.view(live)
+    let transfer = LiveTransfer(seq: 1, id: "deck", direction: .download)
+    stage.board.enter(transfer)
+    view.tick(now: 0)
+    transfer.add(500)
+    view.tick(now: 0.3)
+    stage.board.leave(1)
+    for now in [0.6, 0.9] {
+      _ = stage.take()
+      view.tick(now: now)
+      #expect(stage.take().contains("0/2 done  500 B"))
+    }
+    // From here on the plan's standing has it.
+    view.tick(now: 1.2)
+    #expect(!stage.take().contains("500 B"))
+  }
+
   @Test func `a terminal made narrower is redrawn from the right row`() {
     let stage = Stage()
     let view = stage.view(live)

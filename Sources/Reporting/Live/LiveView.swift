@@ -11,6 +11,10 @@ package final class LiveView: Sendable {
     var total = RateMeter()
     var moved: Int64 = 0
     var standing = PlanStanding()
+    /// Bytes of each transfer in flight, by its place in the plan.
+    var inFlight: [Int64: Int64] = [:]
+    /// Bytes of those that have left since the standing was asked for, which it does not count.
+    var landed: Int64 = 0
     var nextStanding = 0.0
     var nextDraw = 0.0
     /// Columns of each line that is on the screen now.
@@ -106,7 +110,7 @@ package final class LiveView: Sendable {
     guard now >= state.nextStanding || !state.hasStarted else { return }
     let clock = ContinuousClock()
     let begin = clock.now
-    if let fresh = standing() { state.standing = fresh }
+    if let fresh = standing() { (state.standing, state.inFlight, state.landed) = (fresh, [:], 0) }
     let spent = begin.duration(to: clock.now) / .seconds(1)
     // A plan of a million rows takes its time: at most a twentieth of ours.
     state.nextStanding = now + max(1, spent * 20)
@@ -130,8 +134,14 @@ package final class LiveView: Sendable {
       return line
     }
     state.meters = meters
+    for (seq, bytes) in state.inFlight where meters[seq] == nil {
+      state.landed = state.landed.adding(clamping: bytes)
+    }
+    state.inFlight = Dictionary(zip(running.map(\.seq), lines.map(\.done))) { $1 }
+    var standing = state.standing
+    standing.doneBytes = standing.doneBytes.adding(clamping: state.landed)
     var live = LiveState(
-      running: lines, standing: state.standing, rate: state.total.rate, holds: board.holds,
+      running: lines, standing: standing, rate: state.total.rate, holds: board.holds,
       limit: board.limit)
     live.causes = state.failures.all.sorted { $0.count > $1.count }
     live.elapsed = now - state.startedAt
