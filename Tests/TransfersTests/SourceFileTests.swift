@@ -91,6 +91,16 @@ struct SourceFileTests {
     #expect(!FileManager.default.fileExists(atPath: copy))
   }
 
+  /// A copy would be another file than the one that the session was opened of.
+  @Test func whatBeganWithoutACopyGoesOnWithoutOne() async throws {
+    let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
+    bench.record.note(.source(try SourceFile(.reading(bench.source)).facts))
+    bench.record.note(.session(.init(id: "s", chunkSize: 1)))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).file.path == bench.source)
+    try bench.write(pattern(999))
+    #expect(try await SourceFile.open(bench.source, for: bench.record).file.path != bench.source)
+  }
+
   @Test func whatMayNotBeSentIsNotCopied() async throws {
     let bench = try UploadBench(source: pattern(1000), change: { $0.snapshot = .copy })
     bench.record.note(.source(try OpenFile.reading(bench.source).facts()))

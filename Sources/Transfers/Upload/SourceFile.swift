@@ -42,6 +42,11 @@ struct SourceFile: SendingFile {
     // Also where the manifest asks for none by now.
     if progress.session != nil, let kept = try? OpenFile.reading(copy) { return try SourceFile(kept) }
     guard rule != .none else { return try SourceFile(.reading(path)) }
+    if progress.session != nil, let recorded = progress.source {
+      // Of an upload that began without `snapshot`: a copy would be another file than its session was opened of.
+      let begun = try SourceFile(.reading(path))
+      if recorded.inode == begun.facts.inode, recorded.isSameContent(as: begun.facts) { return begun }
+    }
     let source = try OpenFile.reading(path)
     let original = try source.facts()
     if progress.completedAt != nil, let recorded = progress.source, original.size == recorded.size,
