@@ -46,6 +46,8 @@ import Testing
     ("  password: a, b # c", "  password: ********"),
     ("basic: { user: u, password: 'x, y: z' }", "basic: { user: u, password: ********* }"),
     ("header: { name: X-Y, value: a,b, more: c }", "header: { name: X-Y, value: ***, more: c }"),
+    ("basic: { user: u, pasword: LIT }", "basic: { user: u, pasword: *** }"),
+    ("  credental: LIT", "  credental: ***"), ("auth: { bearer: [LIT, b] }", "auth: { bearer: ******** }"),
     ("\"X-Api-Key\": \"k\"", "\"X-Api-Key\": ***"), ("auth: none", "auth: none"),
     ("token_url: https://h/t", "token_url: https://h/t"), ("secret_access_key:abc", "secret_access_key:***"),
     ("to: a.bin", "to: a.bin"), ("key: \"${each.path}\"", "key: \"${each.path}\""),

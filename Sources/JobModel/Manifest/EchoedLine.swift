@@ -11,6 +11,8 @@ struct EchoedLine {
   private static let words = [
     "auth", "bearer", "basic", "password", "passwd", "secret", "token", "cookie", "credential", "key",
   ]
+  /// A key that is nearly one of these is that one, misspelled.
+  private static let misspelled = ["bearer", "password", "secret", "credential"]
   private static let whole: Set<String> = ["value", "header"]
   /// They name what is none.
   private static let harmless: Set<String> = ["token_url", "client_key", "pinned_keys", "for_each"]
@@ -18,7 +20,7 @@ struct EchoedLine {
 
   private var shown: [Unicode.Scalar]
 
-  /// Hides the values of such keys; a mapping or a list is looked into instead.
+  /// Hides the values of such keys; a mapping is looked into instead.
   private mutating func hideValues() {
     var position = 0
     while position < shown.count {
@@ -26,7 +28,7 @@ struct EchoedLine {
       guard shown[position] == ":", let key = key(before: position), Self.takesSecret(key) else { continue }
       var start = position + 1
       while start < shown.count, shown[start].properties.isWhitespace { start += 1 }
-      guard start < shown.count, !"{[|>".unicodeScalars.contains(shown[start]), !isReference(start) else {
+      guard start < shown.count, !"{|>".unicodeScalars.contains(shown[start]), !isReference(start) else {
         continue
       }
       let end = end(of: start)
@@ -43,7 +45,9 @@ struct EchoedLine {
   }
 
   private static func takesSecret(_ key: String) -> Bool {
-    !harmless.contains(key) && (whole.contains(key) || words.contains { key.contains($0) })
+    guard !harmless.contains(key) else { return false }
+    return whole.contains(key) || words.contains { key.contains($0) }
+      || NearMiss.of(key, among: misspelled) != nil
   }
 
   /// The word before a colon, in lower case.
