@@ -41,6 +41,9 @@ struct StateFolderTests {
     let (state, beside) = (fixture.state.path + "/~/x", fixture.state.path + "/~x/a~")
     let end = #expect(throws: End.self) { try StateFolder(path: state).make("a") }
     #expect(end?.status == .usage && !FileManager.default.fileExists(atPath: state))
+    // What only reads it says so as well: no job of that folder is known for another reason.
+    let reading = #expect(throws: End.self) { _ = try StateFolder(path: state).checked() }
+    #expect(reading?.status == .usage)
     try StateFolder(path: beside).make("a")
     try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
     try StateFolder(path: state).make("a")

@@ -25,8 +25,10 @@ package struct StateFolder: Sendable {
 
   /// The state folder, where it can be told which jobs it has.
   ///
-  /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read.
+  /// - Throws: `End` with 73 where something else than a folder has its name, or it can't be read; with 64 where its path
+  ///   has a `~` that no shell has replaced.
   package func checked() throws -> StateFolder {
+    try refuseTilde()
     guard Files.exists(path) else { return self }
     do { _ = try Files.names(in: path) } catch {
       throw End(
@@ -75,12 +77,7 @@ package struct StateFolder: Sendable {
   ///
   /// - Throws: `End` with 73 where it can't be made; with 64 where the path has a `~` that no shell has replaced.
   func make(_ job: String) throws {
-    // As `--state-dir=~/x`, or in a crontab: each working folder would have a state of its own.
-    guard !path.split(separator: "/").contains("~") || Files.exists(path) else {
-      throw End(
-        .usage, "the state folder `\(path)` has a `~` that no shell has replaced",
-        hint: "write the path of the home folder in its place")
-    }
+    try refuseTilde()
     var tries = Self.makingTries
     while true {
       do throws(SystemError) { return try Files.makeFolders(folder(job) + "/reports") } catch {
@@ -92,6 +89,14 @@ package struct StateFolder: Sendable {
           hint: "choose another one with --state-dir")
       }
     }
+  }
+
+  /// As `--state-dir=~/x`, or in a crontab: each working folder would have a state of its own.
+  private func refuseTilde() throws {
+    guard path.split(separator: "/").contains("~"), !Files.exists(path) else { return }
+    throw End(
+      .usage, "the state folder `\(path)` has a `~` that no shell has replaced",
+      hint: "write the path of the home folder in its place")
   }
 
   /// How often a folder is made anew whose parents other parts remove.
