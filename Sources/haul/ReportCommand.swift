@@ -58,6 +58,9 @@ struct ReportCommand: AsyncParsableCommand {
     if !files.isEmpty, number != nil || part.shard != nil {
       throw ValidationError("`--run` and `--shard` are of a job's report, not of `merge`")
     }
+    if ids, let other = common.json ? "--json" : format.map({ "--format \($0.rawValue)" }), format != .ids {
+      throw ValidationError("`--ids` and `\(other)` are two forms: give one of them")
+    }
     if partial, files.isEmpty { throw ValidationError("`--partial` is of `haul report merge FILE …`") }
   }
 

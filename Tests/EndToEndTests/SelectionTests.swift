@@ -24,6 +24,8 @@ struct SelectionRunTests {
     for name in ["a", "b", "d"] { try bench.serve(name + ".bin", size: 100) }
     let first = try await bench.run(Self.job(depot))
     #expect(first.status == 1 && first.state("c") == "failed NOT_FOUND")
+    let twice = try await bench.haul(["report", "some", "--failed", "--ids", "--json"])
+    #expect(twice.status == 64 && twice.errors.contains("two forms"), "\(twice.errors)")
     let left = try await bench.haul(["report", "some", "--failed", "--ids"])
     #expect(left.output == "c\nd\n" && left.status == 0)
     let rest = try JSON.parse(
