@@ -36,11 +36,13 @@ struct ConsoleTests {
     #expect(members["level"] == "error" && members["message"] == "bad" && members["hint"] == "good")
   }
 
-  @Test func manyDiagnosticsAreCounted() throws {
+  /// The planner's own count of what it left out is the 101st.
+  @Test(arguments: [(100, "error: no 99"), (101, "error: no 100"), (103, "… and 3 more")])
+  func manyDiagnosticsAreCounted(_ count: Int, _ last: String) throws {
     let fixture = try CoreFixture()
-    try fixture.console().print((0..<103).map { Diagnostic(.error, "no \($0)") })
+    try fixture.console().print((0..<count).map { Diagnostic(.error, "no \($0)") })
     let lines = try fixture.printed("errors").split(separator: "\n")
-    #expect(lines.count == 101 && lines.last == "… and 3 more")
+    #expect(lines.count == min(count, 101) && lines.last.map(String.init) == last)
   }
 
   @Test func outputThatCantBeWrittenIsRemembered() throws {

@@ -9,8 +9,9 @@ extension Console {
 
   package func print(_ diagnostics: [Diagnostic]) {
     let shown = style.isQuiet ? diagnostics.filter { $0.severity == .error } : diagnostics
+    // What is one too many may be the planner's own count of those that it has left out.
+    guard shown.count > Self.limit + 1 else { return shown.forEach { print($0) } }
     for diagnostic in shown.prefix(Self.limit) { print(diagnostic) }
-    guard shown.count > Self.limit else { return }
     let more = "… and \(shown.count - Self.limit) more"
     if style.isRecords { record("info", more) } else { emit(more + "\n") }
   }
