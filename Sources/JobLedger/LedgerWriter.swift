@@ -328,11 +328,16 @@ package final class LedgerWriter: Sendable {
       for offset in offsets { try statement.execute(arguments: [seq, offset]) }
     case .synced(let completions):
       for one in completions {
+        // The kernel tells once that the disk refused a file: a later sync that succeeds proves nothing.
         try db.run(
-          "UPDATE progress SET synced = 1, boot_id = NULL WHERE transfer = ? AND completed_at = ?"
+          """
+          UPDATE progress SET synced = 1, boot_id = NULL
+          WHERE transfer = ? AND completed_at = ? AND boot_id IS NOT ?
+          """
         ) { row in
           row.add(one.seq)
           row.add(one.completedAt)
+          row.add(TransferProgress.noBoot)
         }
       }
     case .gone(let one):

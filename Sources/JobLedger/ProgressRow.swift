@@ -98,7 +98,8 @@ enum ProgressRow {
   {
     try db.run(
       """
-      UPDATE progress SET boot_id = ?, failure = ?, failed_at = ? WHERE transfer = ? AND completed_at = ?
+      UPDATE progress SET synced = 0, boot_id = ?, failure = ?, failed_at = ?
+      WHERE transfer = ? AND completed_at = ?
       """
     ) { row in
       row.add(TransferProgress.noBoot)

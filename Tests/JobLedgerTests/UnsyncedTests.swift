@@ -89,6 +89,19 @@ struct UnsyncedTests {
     try writer.close()
   }
 
+  /// Whichever of two syncs is recorded first.
+  @Test(arguments: [true, false]) func whatOneSyncLostNoOtherSyncProves(_ isLostFirst: Bool) async throws {
+    let folder = TemporaryFolder()
+    let (ledger, writer) = try await ledger(folder)
+    let found = try ledger.unsynced(boot: "now", limit: 10)
+    let lost = LedgerChange.unsyncable(found[0], .failed, Failure(.ioError, "no"), at: 10)
+    for change in isLostFirst ? [lost, .synced(found)] : [.synced(found), lost] { writer.submit(change) }
+    try writer.close()
+    let transfer = try #require(try ledger.transfer(1))
+    #expect(transfer.state == .failed && transfer.progress.bootID == TransferProgress.noBoot)
+    #expect(try ledger.transfer(2)?.progress.isSynced == true && !transfer.progress.isSynced)
+  }
+
   @Test func whatCanNotBeSyncedKeepsItsRecordAndLosesItsBoot() async throws {
     let folder = TemporaryFolder()
     let (ledger, writer) = try await ledger(folder)
