@@ -36,7 +36,7 @@ package struct PlanOutput {
 
   private func write(_ preview: PlanPreview, probes: Bool, showsAll: Bool, json: Bool) async throws {
     let setUp = probes ? try setUp(preview) : nil
-    defer { setUp?.shutDown() }
+    defer { setUp?.close() }
     let prober = setUp.map { Prober($0.client, endpoints: preview.job.endpoints) }
     let console = context.console
     console.print(preview.diagnostics)

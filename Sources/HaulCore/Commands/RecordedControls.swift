@@ -31,13 +31,13 @@ struct RecordedControls: Sendable {
     let setUp = try EngineSetUp(
       job: job, context, stateFolder: state.folder(job.name), root: state, ledger: ledger, writer: writer,
       run: try ledger.lastRun()?.number ?? 0, board: ProgressRegistry(), events: context.console.print)
-    defer { setUp.shutDown() }
+    defer { setUp.close() }
     for (number, control) in pending {
       // It may have been withdrawn meanwhile.
       guard try ledger.beginControl(number) else { continue }
       let changed = try await ControlApplier.applyAtRest(control, context: setUp.maintenance)
       try ledger.settleControl(number, changed: changed, at: SystemClock.now)
     }
-    try writer.close()
+    try await writer.barrier()
   }
 }

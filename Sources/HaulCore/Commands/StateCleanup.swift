@@ -137,9 +137,10 @@ package struct StateCleanup: Sendable {
     let setUp = try EngineSetUp(
       job: job, context, stateFolder: state.folder(job.name), root: state, ledger: ledger, writer: writer,
       run: 0, board: ProgressRegistry(), events: context.console.print)
-    defer { setUp.shutDown() }
+    // Also where it fails: the job's lock is let go behind it.
+    defer { setUp.close() }
     let orphans = try await Orphans.clear(setUp.maintenance, remove: !isDryRun)
-    try writer.close()
+    try await writer.barrier()
     return orphans
   }
 }

@@ -35,7 +35,7 @@ struct PrefixLister {
     self.ledger = ledger
   }
 
-  func shutDown() { setUp.shutDown() }
+  func shutDown() { setUp.close() }
 
   /// Lists every prefix that the job names.
   ///

@@ -112,4 +112,10 @@ struct EngineSetUp {
 
   /// Ends the network thread.
   func shutDown() { thread.shutdown() }
+
+  /// The same, for who gave it a writer of its own: what was submitted, such as a cool-down, is committed first.
+  func close() {
+    shutDown()
+    try? transfers.run.writer.close()
+  }
 }

@@ -64,7 +64,7 @@ package struct JobVerification: Sendable {
       job: job, context, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger,
       writer: writer, run: 0, board: ProgressRegistry(), events: console.print)
     var isLeftBehind = false
-    defer { if !isLeftBehind { setUp.shutDown() } }
+    defer { if !isLeftBehind { setUp.close() } }
     let rate = RateLimit(request.rate)
     let reads = OpenReads()
     let pass = VerificationPass(
