@@ -37,11 +37,10 @@ actor RowSources {
     let files = files
     guard files != read else { return }
     let (job, values, ledger) = (job, values, ledger)
-    let task = Task { (try? await DedicatedThread.run { try Self.record(job, values, ledger) }) ?? false }
+    let task = Task { (try? await DedicatedThread.run { try Self.record(job, values, ledger) }) != nil }
     reading = task
-    _ = await task.value
-    // What is written meanwhile has another identity next time.
-    read = files
+    // What is written meanwhile has another identity next time; what could not be read or recorded now is read again.
+    if await task.value { read = files }
     reading = nil
   }
 
@@ -52,10 +51,10 @@ actor RowSources {
     }
   }
 
-  /// - Returns: false where the rows are faulty: they may be in the midst of being written.
-  private static func record(_ job: Job, _ values: RunValues, _ ledger: JobLedger) throws -> Bool {
+  /// Leaves faulty rows alone: they may be in the midst of being written.
+  private static func record(_ job: Job, _ values: RunValues, _ ledger: JobLedger) throws {
     let faults = try JobPlanner.expand(job, run: values, uuid: { PlanCompiler.uuid(job.name, $0) }) { _ in }
-    guard !faults.contains(where: { $0.severity == .error }) else { return false }
+    guard !faults.contains(where: { $0.severity == .error }) else { return }
     var rows: [RenewedRow] = []
     _ = try JobPlanner.expand(job, run: values, uuid: { PlanCompiler.uuid(job.name, $0) }) { transfer in
       rows.append(
@@ -65,6 +64,5 @@ actor RowSources {
       rows = []
     }
     try ledger.renewURLs(rows)
-    return true
   }
 }
