@@ -55,6 +55,10 @@ struct SecretsTests {
     }
     chmod(path, 0o644)
     #expect(throws: Failure.self) { try Netrc.login(for: "a.example", environment) }
+    // A service may have no `HOME`: its user has one all the same.
+    try fixture.scratch.write(".netrc", "machine a.example login v password q\n", mode: 0o600)
+    let found = try Netrc.login(for: "a.example", ProcessEnvironment([:], userHome: fixture.scratch.path))
+    #expect(found.user == "v")
   }
 
   @Test func missingSecretsAreNamedOnce() throws {

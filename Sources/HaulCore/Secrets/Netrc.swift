@@ -7,9 +7,7 @@ import Posix
 /// The user's `.netrc`: `$NETRC`, else `~/.netrc`.
 enum Netrc {
   static func login(for host: String, _ environment: ProcessEnvironment) throws -> NetrcLogin {
-    guard let path = environment["NETRC"] ?? environment.variables["HOME"].map({ $0 + "/.netrc" }) else {
-      throw Failure(.secretUnavailable, "neither `NETRC` nor `HOME` is set: there is no `.netrc` to read")
-    }
+    let path = environment["NETRC"] ?? environment.home + "/.netrc"
     var status = stat()
     guard stat(path, &status) == 0 else {
       throw Failure(.secretUnavailable, "`\(path)`: \(SystemError())")
