@@ -59,7 +59,7 @@ enum SettingsRow {
     settings.policy = json.object("policy").map(PolicyJSON.read) ?? EffectivePolicy()
     settings.chunkSize = json.int64("chunk_size").map(ChunkSize.bytes) ?? .auto
     settings.policy.keepsChunksInFlight = json.bool("keeps_chunks_in_flight") ?? false
-    settings.mode = json.int("mode").map { UInt16($0) }
+    settings.mode = json.int("mode").flatMap { UInt16(exactly: $0) }
     settings.contentType = json.string("content_type")
     settings.obstacle = json.string("obstacle").flatMap(PlacementObstacle.init(rawValue:))
     if let words = json.strings("preserve"), let rule = try? PreserveRule(words) { settings.preserve = rule }

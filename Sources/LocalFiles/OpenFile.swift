@@ -50,6 +50,7 @@ package final class OpenFile: Sendable {
         if errno == EINTR { continue }
         throw FileFault.failure(errno, "write `\(path)`")
       }
+      guard count > 0 else { throw FileFault.failure(EIO, "write `\(path)`") }
       done += count
     }
   }

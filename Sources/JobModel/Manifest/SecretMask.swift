@@ -39,10 +39,10 @@ package final class SecretMask: Sendable {
 
   private func add(_ value: [UInt8]) {
     table.withLock { table in
-      guard !table.values.contains(value) else { return }
+      guard let first = value.first, !table.values.contains(value) else { return }
       let place = table.values.firstIndex { $0.count < value.count } ?? table.values.endIndex
       table.values.insert(value, at: place)
-      for byte in [value[0]] + Array("%\\+".utf8) { table.starts[Int(byte)] = true }
+      for byte in [first] + Array("%\\+".utf8) { table.starts[Int(byte)] = true }
     }
   }
 
