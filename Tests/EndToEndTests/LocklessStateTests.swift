@@ -74,6 +74,7 @@ struct LocklessStateTests {
       #expect(end.errors.contains("lock"), "\(end.errors)")
       #expect(end.errors.contains("--state-dir"), "\(end.errors)")
     }
+    #expect(!FileManager.default.fileExists(atPath: bench.state + "/.plans"), "a draft was left")
     #expect(!bench.exists("a.bin") && bench.parts().isEmpty)
     #expect(try await depot.log().isEmpty)
     // The same library, silent: the refusal was the lock's.

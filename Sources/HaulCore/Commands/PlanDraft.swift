@@ -21,10 +21,16 @@ final class PlanDraft: Sendable {
     let name = ULID.make(now: SystemClock.now)
     try home.make(name)
     folder = home.folder(name)
-    guard let lock = try RunLock.take(folder, waiting: false) else {
-      throw End(.cannotCreate, "`\(folder)` is locked by somebody else", hint: "run the same command again")
+    do {
+      guard let lock = try RunLock.take(folder, waiting: false) else {
+        throw End(
+          .cannotCreate, "`\(folder)` is locked by somebody else", hint: "run the same command again")
+      }
+      self.lock = lock
+    } catch {
+      Self.remove(folder, in: home, root)
+      throw error
     }
-    self.lock = lock
     // First of all: what is left may be what fills the disk.
     Self.sweep(home, besides: name, state)
     do {
