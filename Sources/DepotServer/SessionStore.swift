@@ -6,8 +6,6 @@ final class SessionStore: Sendable {
     var sessions: [String: UploadSession] = [:]
     /// Ids by the key that a session was created under.
     var keys: [String: String] = [:]
-    /// When all were last looked at for their expiry, in seconds since 1970.
-    var lastSweep = 0
 
     mutating func add(_ session: UploadSession) {
       sessions[session.id] = session
@@ -69,7 +67,6 @@ final class SessionStore: Sendable {
   func create(_ record: SessionRecord, resumeFrom: String?) throws -> (UploadSession, isNew: Bool) {
     if let known = table.withLock({ $0.known(record) }) { return (known, false) }
     let old = resumeFrom.flatMap { heir(of: $0) }
-    removeExpired(except: old?.id)
     let path = folder + "/" + record.id
     let session: UploadSession
     if let old, let taken = try old.handOver(to: record, folder: path, pool: pool) {
@@ -108,18 +105,5 @@ final class SessionStore: Sendable {
     }
     // One that is being finished is to become a file.
     for session in over where !session.isFinishing { table.withLock { $0.remove(session.id) }?.remove() }
-  }
-
-  /// Once a second: with ten thousand sessions a look at each would take longer than what it is made for.
-  private func removeExpired(except kept: String?) {
-    let expired = table.withLock { table -> [UploadSession] in
-      let now = HTTPDate.now
-      guard now != table.lastSweep else { return [] }
-      table.lastSweep = now
-      // One that is being finished is to become a file.
-      let expired = table.sessions.values.filter { $0.id != kept && $0.record.isExpired && !$0.isFinishing }
-      return expired.compactMap { table.remove($0.id) }
-    }
-    for session in expired { session.remove() }
   }
 }
