@@ -12,6 +12,7 @@ final class LedgerBudget: Sendable {
   private let period: Budget.Period
   private let zone: CivilZone
   private let name: String
+  private let ledger: JobLedger
   private let writer: LedgerWriter
   private let clock: EngineClock
   /// When bytes are recorded of which nothing else is yet: those of a chunk that is being sent.
@@ -24,12 +25,12 @@ final class LedgerBudget: Sendable {
     _ budget: Budget, name: String, zone: CivilZone, context: TransferContext,
     onSpent: @escaping @Sendable () -> Void
   ) throws {
-    (period, self.zone, self.name, writer) = (budget.period, zone, name, context.run.writer)
-    clock = context.client.clock
+    (period, self.zone, self.name) = (budget.period, zone, name)
+    (ledger, writer, clock) = (context.run.ledger, context.run.writer, context.client.clock)
     let now = clock.now()
     pace = Locked(RecordPace(began: now, last: now))
     let current = BudgetPeriod(period, at: now, zone: zone)
-    let before = try context.run.ledger.spent(policy: name, period: current.name)
+    let before = try ledger.spent(policy: name, period: current.name)
     spending = Spending(budget, period: current, spent: before, onSpent: onSpent)
     // No chunk is on record without its price, whenever the run is killed.
     writer.alongside { [spending] in
@@ -47,7 +48,10 @@ final class LedgerBudget: Sendable {
   /// Records what was spent, and begins the next period when its time has come.
   func look(now: Double) {
     save()
-    spending.begin(BudgetPeriod(period, at: now, zone: zone))
+    let current = BudgetPeriod(period, at: now, zone: zone)
+    guard current.name != spending.period else { return }
+    // A clock that was set back leads into a period that has bytes on record.
+    spending.begin(current, spent: (try? ledger.spent(policy: name, period: current.name)) ?? 0)
   }
 
   /// Records what was spent since the last call.

@@ -36,6 +36,9 @@ final class Spending: Sendable {
     state.withLock { $0.spent >= budget.bytes ? $0.period.end : nil }
   }
 
+  /// The current period's name.
+  var period: String { state.withLock { $0.period.name } }
+
   var end: Double { state.withLock { $0.period.end } }
 
   /// Takes what is not recorded yet.
@@ -47,11 +50,13 @@ final class Spending: Sendable {
     }
   }
 
-  /// Begins the next period with nothing spent; what is unsaved must have been taken.
-  func begin(_ period: BudgetPeriod) {
+  /// Begins another period; what is unsaved must have been taken.
+  ///
+  /// - Parameter spent: what is spent of it already: the clock may have been set back.
+  func begin(_ period: BudgetPeriod, spent: Int64) {
     state.withLock { state in
       guard state.period.name != period.name else { return }
-      state = State(period: period, spent: 0)
+      state = State(period: period, spent: spent, hasTold: spent >= budget.bytes)
     }
   }
 }

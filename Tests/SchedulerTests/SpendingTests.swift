@@ -18,11 +18,15 @@ struct SpendingTests {
     spending.count(1)
     spending.count(5)
     #expect(spending.spentUntil == day.end && told.load(ordering: .relaxed) == 1)
-    spending.begin(day)
+    spending.begin(day, spent: 0)
     #expect(spending.spentUntil == day.end, "the same period goes on")
-    spending.begin(next)
+    spending.begin(next, spent: 0)
     #expect(spending.spentUntil == nil && spending.end == next.end)
     spending.count(100)
+    #expect(told.load(ordering: .relaxed) == 2)
+    spending.begin(day, spent: 104)
+    #expect(spending.spentUntil == day.end && spending.period == day.name, "the clock was set back")
+    spending.count(1)
     #expect(told.load(ordering: .relaxed) == 2)
   }
 
