@@ -45,9 +45,9 @@ struct ShardChoiceTests {
       (["JOB_COMPLETION_INDEX": "0"], "`HAUL_SHARDS` is not set"),
       (["AWS_BATCH_JOB_ARRAY_INDEX": "0"], "`HAUL_SHARDS` is not set"),
       (["JOB_COMPLETION_INDEX": "16", "HAUL_SHARDS": "16"], "is 16"),
-      (["JOB_COMPLETION_INDEX": "-1", "HAUL_SHARDS": "16"], "no number"),
+      (["JOB_COMPLETION_INDEX": "-1", "HAUL_SHARDS": "16"], "must be a number, and is `-1`"),
       (["JOB_COMPLETION_INDEX": "0", "HAUL_SHARDS": "0"], "none of that number"),
-      (["JOB_COMPLETION_INDEX": "0", "HAUL_SHARDS": "1x"], "`HAUL_SHARDS` is `1x`"),
+      (["JOB_COMPLETION_INDEX": "0", "HAUL_SHARDS": "1x"], "`HAUL_SHARDS` must be a number, and is `1x`"),
       (["SLURM_ARRAY_TASK_ID": "1"], "`SLURM_ARRAY_TASK_MIN` is not"),
       (["SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_MIN": "1"], "`SLURM_ARRAY_TASK_COUNT` is not"),
       // `--array=1-31:2`, and `--array=3,7`.
