@@ -19,8 +19,8 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// A layer that little or nothing passes of what is done for each file, or only what is encrypted or asked for at far more cost:
-/// small instead of fast, so that haul stays below 25 MB.
+/// A layer that little or nothing passes of what is done for each file, or only what is encrypted, asked for, or done by the system
+/// at far more cost: small instead of fast, so that haul stays below 25 MB.
 func coldLayer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict + small)
 }
@@ -100,7 +100,7 @@ let package = Package(
 
     // The pure middle.
     layer("JobModel", ["Locks"]),
-    layer("Admission", ["JobModel", "Locks"]),
+    coldLayer("Admission", ["JobModel", "Locks"]),
     coldLayer("TimeZones", ["JobModel", "Locks", "Posix"]),
     coldLayer("ManifestFields", ["JobModel", "YAML"]),
     layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
@@ -109,7 +109,7 @@ let package = Package(
 
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
-    layer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
+    coldLayer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
     layer("HTTPClient", ["Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobModel", "Locks"]),
     // Beside HTTPClient, which knows it as the endpoints' `SFTPService` only.
     coldLayer("SFTPClient", ["Digests", "Endpoints", "JobModel", "Locks", "Posix", "SSH"]),
