@@ -40,7 +40,8 @@ struct SFTPTests {
     for transfer in run.transfers {
       #expect(transfer["protocol"].string == "sftp")
       // An ordinary one's is that of its capabilities, with its path.
-      let url = transfer["url"].string ?? run.report["capabilities"]["c1"]["url"].string
+      let shared = run.report["capabilities"][transfer["capabilities"].string ?? ""]["url"].string
+      let url = transfer["url"].string ?? shared
       #expect(url?.hasPrefix("sftp://127.0.0.1:\(server.port)") == true)
     }
     let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/in/new/plain.bin")
