@@ -13,9 +13,5 @@ package struct UnlistedFanOuts {
   var isEmpty: Bool { unheard.isEmpty && disabled.isEmpty }
 
   /// Whether an entry of the fan-out has this id.
-  static func holds(_ fanOut: String, _ id: String) -> Bool {
-    let (whole, beginning) = (id.utf8, fanOut.utf8)
-    return whole.count > beginning.count && whole.starts(with: beginning)
-      && whole[whole.index(whole.startIndex, offsetBy: beginning.count)] == UInt8(ascii: "/")
-  }
+  static func holds(_ fanOut: String, _ id: String) -> Bool { id.utf8.starts(with: (fanOut + "/").utf8) }
 }
