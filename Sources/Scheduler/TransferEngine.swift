@@ -29,12 +29,10 @@ package actor TransferEngine {
   private var queue: TurnQueue
   /// Every transfer that works on, with or without the network.
   private var active: [Int64: RunningTransfer] = [:]
-  /// What has needs may have its turn now, or may not any more: nobody has one before that is settled.
-  private var needsMayHaveChanged = false
-  /// What has needs may have its turn now, and has none before that is settled.
-  private var needsMayBeMet = false
-  /// When that is settled at the latest, seconds of uptime: where much waits, it takes at most a fifth of the time.
-  private var settlesNeedsAt = 0.0
+  /// What is known to be new for those that have needs.
+  private var needsNews = NeedsNews.none
+  /// Needs that may be met are not settled before that while others move, seconds of uptime: it takes at most a fifth of the time.
+  private var settlesNeedsFrom = 0.0
   private var needsTimer: Task<Void, Never>?
   /// Transfers that were held in this turn of the loop.
   private var heldInTurn = 0
@@ -101,9 +99,8 @@ package actor TransferEngine {
     var hasRequeued = false
     while stopped == nil {
       if let tickFault { throw tickFault }
-      if needsMayBeMet, active.isEmpty || SystemClock.uptime >= settlesNeedsAt { needsMayHaveChanged = true }
-      while needsMayHaveChanged { try await settleNeeds() }
-      if needsMayBeMet { wakeToSettleNeeds() }
+      while mustSettleNeeds { try await settleNeeds() }
+      if needsNews != .none { wakeToSettleNeeds() }
       try fill()
       if active.isEmpty, !isApplying {
         // Needs may have been met, or broken, by what ended last.
@@ -125,7 +122,7 @@ package actor TransferEngine {
           }
           guard isWaiting else {
             // Somebody may have come back while the needs were settled.
-            if needsMayHaveChanged || needsMayBeMet { continue }
+            if needsNews != .none { continue }
             break
           }
         }
@@ -302,7 +299,7 @@ package actor TransferEngine {
       if changed > 0 { try context.run.ledger.requeueSkippedForNeeds(telling: context.run.tell) }
     }
     holds.forget(atRest)
-    needsMayHaveChanged = true
+    needsNews = .mayHaveChanged
     queue.reset()
     return changed
   }
@@ -322,7 +319,7 @@ package actor TransferEngine {
 
   private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
     active[transfer.seq] = nil
-    if needs.waits(for: transfer.id) { needsMayBeMet = true }
+    if needs.waits(for: transfer.id) { needsNews = max(needsNews, .mayBeMet) }
     // Begun anew behind the queue's cursor.
     if case .queued = state { queue.reset() }
     context.board.leave(transfer.seq)
@@ -342,22 +339,30 @@ package actor TransferEngine {
     if group.count(state) || failFast && state == .failed { stop(.failFast) }
   }
 
+  private var mustSettleNeeds: Bool {
+    switch needsNews {
+    case .none: false
+    case .mayBeMet: active.isEmpty || SystemClock.uptime >= settlesNeedsFrom
+    case .mayHaveChanged: true
+    }
+  }
+
   /// - Returns: whether somebody may have a turn now who could not before.
   @discardableResult
   private func settleNeeds() async throws -> Bool {
-    (needsMayHaveChanged, needsMayBeMet) = (false, false)
+    needsNews = .none
     let begun = SystemClock.uptime
     try await context.run.writer.barrier()
     let outcome = try needs.settle(
       context.run.ledger, now: context.client.clock.now(), telling: context.run.tell)
-    settlesNeedsAt = SystemClock.uptime + 4 * (SystemClock.uptime - begun)
+    settlesNeedsFrom = SystemClock.uptime + 4 * (SystemClock.uptime - begun)
     if outcome.isNews { queue.reset() }
     return outcome.hasOpened
   }
 
   private func wakeToSettleNeeds() {
     guard needsTimer == nil else { return }
-    let pause = max(0, settlesNeedsAt - SystemClock.uptime)
+    let pause = max(0, settlesNeedsFrom - SystemClock.uptime)
     needsTimer = Task(executorPreference: executor) { await self.wake(after: pause) }
   }
 
@@ -416,7 +421,7 @@ package actor TransferEngine {
       try context.run.ledger.requeue(seqs, pausedFor: reason, telling: context.run.tell)
     } catch { tickFault = error }
     releasing -= 1
-    needsMayHaveChanged = true
+    needsNews = .mayHaveChanged
     queue.reset()
     signal.wake()
   }
