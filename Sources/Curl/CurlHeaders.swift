@@ -2,7 +2,7 @@
 package struct CurlHeaders: Sendable, RandomAccessCollection {
   package struct Field: Sendable, Hashable {
     package let name: String
-    package let value: String
+    package fileprivate(set) var value: String
   }
 
   private var fields: [Field] = []
@@ -44,9 +44,9 @@ package struct CurlHeaders: Sendable, RandomAccessCollection {
   /// A line that begins with a blank goes on with the one before it (RFC 9112, 5.2).
   mutating func add(line: UnsafeRawBufferPointer) {
     if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-      guard let field = fields.popLast() else { return }
-      let rest = String(decoding: Self.trimmed(line[...]), as: UTF8.self)
-      fields.append(Field(name: field.name, value: field.value + " " + rest))
+      guard !fields.isEmpty else { return }
+      // In place: an answer may have thousands of them.
+      fields[fields.count - 1].value += " " + String(decoding: Self.trimmed(line[...]), as: UTF8.self)
       return
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }

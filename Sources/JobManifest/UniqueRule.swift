@@ -1,16 +1,6 @@
 internal import JobModel
 internal import ManifestFields
 
-/// The destination of an entry that moves one file, whatever else is wrong with it.
-struct DestinationClaim {
-  var id: String
-  /// Of the entry.
-  var mark: SourceMark
-  var direction: Verb
-  var source: PlaceTemplate
-  var destination: PlaceTemplate
-}
-
 /// No two transfers with one id or one destination, as far as the manifest alone tells.
 enum UniqueRule {
   /// The templates without those that repeat an earlier one.
