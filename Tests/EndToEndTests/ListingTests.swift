@@ -64,6 +64,9 @@ struct ListingTests {
     for id in ["all", "too"] {
       #expect(down.errors.contains("`\(id)` could not be listed ("), "\(down.errors)")
     }
+    let plan = try await bench.haul(["plan", "job.yaml"])
+    #expect(
+      plan.status == (status == 75 ? 0 : status) && plan.output.contains("up to date"), "\(plan.errors)")
     // What waits for it can't go on without it.
     let needy = try await bench.run(job(server.url, needs: ", needs: [all]"))
     #expect(needy.status == status && needy.outcome == outcome && needy.transfers.isEmpty)

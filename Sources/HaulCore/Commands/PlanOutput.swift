@@ -1,6 +1,7 @@
 import Endpoints
 import HTTPClient
 import JobLedger
+import JobModel
 import Posix
 import Reporting
 import Transfers
@@ -59,6 +60,9 @@ package struct PlanOutput {
       try text.finish(gone: gone)
     }
     if !probes { try preview.keep(state) }
+    if let first = preview.refused.first {
+      throw End(.noInput, "what `\(first)` would bring is not in the plan, as it could not be listed")
+    }
   }
 
   private func setUp(_ preview: PlanPreview) throws -> EngineSetUp {

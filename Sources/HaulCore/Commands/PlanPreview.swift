@@ -24,6 +24,8 @@ struct PlanPreview: Sendable {
   let diagnostics: [Diagnostic]
   /// What the manifest no longer has.
   let gone: LeftManifest
+  /// Ids of fan-outs that may not be listed: what they would bring is not in the plan.
+  private(set) var refused: [String] = []
   /// Rows of the plan behind this one are new in it; the others are as they are on record, but for `adjusted`.
   private let lastKnown: Int64
   private let adjusted: RowSet
@@ -88,11 +90,13 @@ struct PlanPreview: Sendable {
         job, run: values, mark: mark, isKept: recorded == nil, former: former, into: draft.ledger,
         lister: lister, sparing: folders, part: state.shard.map { PartRule(job, $0) })
       if recorded == nil { try draft.ledger.forgetRetired() }
-      return PlanPreview(
+      var preview = PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
         diagnostics: read.diagnostics + compiled.diagnostics + remarks,
         gone: recorded == nil ? LeftManifest() : compiled.change.left, lastKnown: lastKnown,
         adjusted: compiled.change.adjustedRows, kept: nil)
+      preview.refused = compiled.unlisted.filter { !$0.value.code.isRetryable }.keys.sorted()
+      return preview
     } catch { throw try JobOpening.end(error, file, read, reports) }
   }
 

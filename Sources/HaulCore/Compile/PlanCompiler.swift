@@ -131,7 +131,7 @@ enum PlanCompiler {
       unlisted[template.id].map { failure in
         Diagnostic(
           .warning,
-          "`\(template.id)` could not be listed (\(failure.code.rawValue): \(failure.message)): what is on record of it is left as it is",
+          "`\(template.id)` could not be listed (\(failure.code.rawValue)), and what is on record of it is left as it is: \(failure.message)",
           at: template.mark, lineText: template.lineText,
           hint: failure.code.isRetryable ? "the next run lists it again" : failure.code.hint)
       }

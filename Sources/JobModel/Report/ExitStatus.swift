@@ -19,7 +19,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case .failedWithWorkLeft: "as 1, and other work is left that can go on"
     case .usage: "wrong command line"
     case .invalidManifest: "the manifest is invalid"
-    case .noInput: "the manifest, or another named input or job, can't be read or found"
+    case .noInput: "the manifest, or another named input, job or prefix, can't be read or found"
     case .software: "a defect in haul itself"
     case .cannotCreate: "the state, a report or an events file can't be written"
     case .incomplete: "nothing failed, and work is left that can go on: run the same command again"
