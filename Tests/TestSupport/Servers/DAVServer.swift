@@ -26,25 +26,29 @@ package final class DAVServer: Sendable {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // Apache gives up root.
     guard chmod(folder, 0o777) == 0, chmod(own, 0o777) == 0 else { throw TestFault("chmod: errno \(errno)") }
-    let port = try Loopback.freePort()
+    let port: Int
     switch make {
     case .apache:
       guard let program = Programs.find("apache2") else { throw TestFault("apache2 is not installed") }
-      try bench.scratch.write("\((own as NSString).lastPathComponent)/users", Self.users)
-      let file = try bench.scratch.write(
-        "\((own as NSString).lastPathComponent)/apache.conf", Self.config(own, folder, logPath, port: port))
-      process = try bench.serve(program, ["-X", "-f", file], folder: own)
+      let name = (own as NSString).lastPathComponent
+      try bench.scratch.write("\(name)/users", Self.users)
+      (port, process) = try await Loopback.serve { [folder, logPath] port in
+        let file = try bench.scratch.write(
+          "\(name)/apache.conf", Self.config(own, folder, logPath, port: port))
+        return try bench.serve(program, ["-X", "-f", file], folder: own)
+      }
     case .rclone:
       let program = try (Venv.python() as NSString).deletingLastPathComponent + "/rclone"
-      process = try bench.serve(
-        program,
-        [
-          "serve", "webdav", "--addr", "127.0.0.1:\(port)", "--user", Self.user, "--pass", Self.password,
-          "--dir-cache-time", "20ms", "--poll-interval", "0", folder,
-        ])
+      (port, process) = try await Loopback.serve { [folder] port in
+        try bench.serve(
+          program,
+          [
+            "serve", "webdav", "--addr", "127.0.0.1:\(port)", "--user", Self.user, "--pass", Self.password,
+            "--dir-cache-time", "20ms", "--poll-interval", "0", folder,
+          ])
+      }
     }
     url = "http://127.0.0.1:\(port)"
-    try await Loopback.ready(process, port: port)
   }
 
   /// Apache's requests: `method`, `path`, `status`, `bytes_in` with the head.

@@ -62,6 +62,24 @@ package enum Loopback {
     }
   }
 
+  /// Starts a server that listens on the port that it is told, and waits until it answers: on another port where
+  /// something else took that one before the server did.
+  static func serve(
+    accepts: (Int) -> Bool = Self.accepts, _ start: (_ port: Int) async throws -> Running
+  ) async throws -> (port: Int, process: Running) {
+    for _ in 0..<4 {
+      let port = try freePort()
+      let process = try await start(port)
+      do {
+        try await ready(process, port: port, accepts: accepts)
+        return (port, process)
+      } catch let fault as TestFault where fault.description.lowercased().contains("address already in use") {
+        continue
+      }
+    }
+    throw TestFault("four ports in turn were taken")
+  }
+
   /// Waits until the server that was started answers; says what it said where it ended instead.
   static func ready(_ process: Running, port: Int, accepts: (Int) -> Bool = Self.accepts) async throws {
     for _ in 0..<9000 {

@@ -9,12 +9,13 @@ package final class Moto: Sendable {
   ]
 
   package init(_ bench: Bench) async throws {
-    let port = try Loopback.freePort()
-    process = try bench.serve(
-      try Venv.python(), ["-m", "moto.server", "-H", "127.0.0.1", "-p", "\(port)"],
-      environment: Self.environment)
+    let python = try Venv.python()
+    let port: Int
+    (port, process) = try await Loopback.serve { port in
+      try bench.serve(
+        python, ["-m", "moto.server", "-H", "127.0.0.1", "-p", "\(port)"], environment: Self.environment)
+    }
     url = "http://127.0.0.1:\(port)"
-    try await Loopback.ready(process, port: port)
     _ = try await boto("s3.create_bucket(Bucket='bkt')")
   }
 

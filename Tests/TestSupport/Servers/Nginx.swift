@@ -34,7 +34,21 @@ package final class Nginx: Sendable {
     scratch = bench.scratch
     logPath = folder + "/access.log"
     bodies = folder + "/client_body"
-    let port = try Loopback.freePort()
+    let isV6 = setting.addresses[0].hasPrefix("[")
+    (port, process) = try await Loopback.serve(accepts: isV6 ? Loopback.acceptsOnV6 : Loopback.accepts) {
+      [setting, logPath] port in
+      let file = folder + "/nginx.conf"
+      let config = Self.config(setting, folder: folder, log: logPath, served: bench.served, port: port)
+      try Data(config.utf8).write(to: URL(fileURLWithPath: file))
+      return try bench.serve(
+        program, ["-e", folder + "/error.log", "-p", folder, "-c", file], folder: folder)
+    }
+    url = (setting.certificate == nil ? "http" : "https") + "://\(setting.addresses[0]):\(port)"
+  }
+
+  private static func config(
+    _ setting: Setting, folder: String, log: String, served: String, port: Int
+  ) -> String {
     let temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder)/\($0);" }
     let kind = (setting.certificate == nil ? "" : " ssl") + (setting.isHTTP2 ? " http2" : "")
     var lines = setting.addresses.map { "listen \($0):\(port)\(kind);" }
@@ -43,7 +57,7 @@ package final class Nginx: Sendable {
     }
     if let ca = setting.clientCA { lines.append("ssl_client_certificate \(ca); ssl_verify_client on;") }
     if let rate = setting.rate { lines.append("limit_rate \(rate);") }
-    let config = """
+    return """
       daemon off; master_process off; pid \(folder)/pid; error_log \(folder)/error.log;
       events { worker_connections 256; }
       http {
@@ -51,24 +65,16 @@ package final class Nginx: Sendable {
         log_format visits escape=json '{"method":"$request_method","path":"$uri","status":$status,'
           '"range":"$http_range","bytes_out":$body_bytes_sent,"bytes_in":"$content_length",'
           '"encoding":"$sent_http_content_encoding","version":"$server_protocol","to":"$server_addr"}';
-        access_log \(logPath) visits;
+        access_log \(log) visits;
         gzip on; gzip_types *; gzip_min_length 1;
         client_max_body_size 0;
         server {
           \(lines.joined(separator: " "))
-          root \(bench.served);
+          root \(served);
           dav_methods PUT; create_full_put_path on;
         }
       }
       """
-    let file = folder + "/nginx.conf"
-    try Data(config.utf8).write(to: URL(fileURLWithPath: file))
-    process = try bench.serve(
-      program, ["-e", folder + "/error.log", "-p", folder, "-c", file], folder: folder)
-    url = (setting.certificate == nil ? "http" : "https") + "://\(setting.addresses[0]):\(port)"
-    self.port = port
-    let isV6 = setting.addresses[0].hasPrefix("[")
-    try await Loopback.ready(process, port: port, accepts: isV6 ? Loopback.acceptsOnV6 : Loopback.accepts)
   }
 
   package func log() -> [JSON] { JSON.lines(logPath) }

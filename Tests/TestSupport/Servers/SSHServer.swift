@@ -28,7 +28,6 @@ package final class SSHServer: Sendable {
     own = try bench.scratch.folder("\(make)-\(UUID().uuidString.prefix(6))")
     folder = own + "/files"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    port = try Loopback.freePort()
     for name in ["host", "user"] { try Self.makeKey(own + "/" + name) }
     switch make {
     case .openssh:
@@ -37,19 +36,23 @@ package final class SSHServer: Sendable {
       try FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
       let file = own + "/sshd_config"
       let subsystem = try fault?.subsystem(own, marker: own + "/fault") ?? "internal-sftp"
-      try Data(Self.config(own, port: port, subsystem).utf8).write(to: URL(fileURLWithPath: file))
       try FileManager.default.copyItem(atPath: own + "/user.pub", toPath: own + "/authorized_keys")
-      process = try bench.serve(program, ["-D", "-e", "-f", file], folder: own)
+      (port, process) = try await Loopback.serve { [own] port in
+        try Data(Self.config(own, port: port, subsystem).utf8).write(to: URL(fileURLWithPath: file))
+        return try bench.serve(program, ["-D", "-e", "-f", file], folder: own)
+      }
     case .rclone:
       let program = try (Venv.python() as NSString).deletingLastPathComponent + "/rclone"
-      process = try bench.serve(
-        program,
-        [
-          "serve", "sftp", "--addr", "127.0.0.1:\(port)", "--user", "haul", "--pass", Self.password, "--key",
-          own + "/host", "--dir-cache-time", "20ms", "--poll-interval", "0", "--cache-dir", own + "/cache",
-        ] + options + [folder])
+      (port, process) = try await Loopback.serve { [own, folder] port in
+        try bench.serve(
+          program,
+          [
+            "serve", "sftp", "--addr", "127.0.0.1:\(port)", "--user", "haul", "--pass", Self.password,
+            "--key",
+            own + "/host", "--dir-cache-time", "20ms", "--poll-interval", "0", "--cache-dir", own + "/cache",
+          ] + options + [folder])
+      }
     }
-    try await Loopback.ready(process, port: port)
     try knows(own + "/host.pub")
   }
 

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// It offers no checksums and no GET, and answers OPTIONS at `/files/` only.
 package final class TusServer: Sendable {
-  package let url: String
+  package let port: Int
   package let process: Running
   package let folder: String
   private let logPath: String
@@ -21,14 +21,19 @@ package final class TusServer: Sendable {
     let stem = bench.scratch.path + "/tuspy-\(UUID().uuidString.prefix(6))"
     logPath = stem + ".log"
     try Data(Self.script.utf8).write(to: URL(fileURLWithPath: stem + ".py"))
-    let port = try port ?? Loopback.freePort()
-    process = try bench.serve(
-      Venv.python(), ["-u", stem + ".py", self.folder, logPath, String(port)], folder: bench.served)
-    url = "http://127.0.0.1:\(port)"
-    try await Loopback.ready(process, port: port)
+    let python = try Venv.python()
+    let start = { [folder = self.folder, logPath] (port: Int) in
+      try bench.serve(python, ["-u", stem + ".py", folder, logPath, String(port)], folder: bench.served)
+    }
+    if let port {
+      (self.port, process) = (port, try start(port))
+      try await Loopback.ready(process, port: port)
+    } else {
+      (self.port, process) = try await Loopback.serve(start)
+    }
   }
 
-  package var port: Int { Int(url.split(separator: ":").last ?? "") ?? 0 }
+  package var url: String { "http://127.0.0.1:\(port)" }
 
   /// Its requests: method, path, status, `offset` as sent, `taken`: body bytes that came in.
   package func log() -> [JSON] { JSON.lines(logPath) }
