@@ -19,6 +19,9 @@ package struct ProtectedFiles: Sendable {
     }
   }
 
+  /// False where a file with this inode is none of them.
+  package func mayContain(inode: UInt64) -> Bool { files.contains { $0.inode == inode } }
+
   /// Whether the file of this name is one of them.
   package func contains(_ name: String, in folder: Folder) -> Bool {
     var status = stat()

@@ -29,11 +29,7 @@ final class Holds {
   ///
   /// - Parameter origin: of the server that it asks first.
   func hold(_ transfer: LedgerTransfer, origin: () -> String?) throws -> Hold? {
-    let (group, isNew) = try groups.group(of: transfer)
-    if isNew {
-      watched += 1
-      if let hold = group.hold { tell(hold, group) }
-    }
+    let group = try group(of: transfer)
     if let hold = group.hold, !group.mayLook || transfer.progress.completedAt == nil {
       if hold.mayEnd { group.held.append(transfer.seq) }
       return hold
@@ -48,6 +44,21 @@ final class Holds {
       context.board.setHold(hold, of: origin)
     }
     return hold
+  }
+
+  private func group(of transfer: LedgerTransfer) throws -> PolicyGroup {
+    let (group, isNew) = try groups.group(of: transfer)
+    if isNew {
+      watched += 1
+      if let hold = group.hold { tell(hold, group) }
+    }
+    return group
+  }
+
+  /// Whether what was completed may be looked at under this transfer's policy, as far as no server is asked.
+  func mayLook(_ transfer: LedgerTransfer) throws -> Bool {
+    let group = try group(of: transfer)
+    return group.hold == nil || group.mayLook
   }
 
   /// A transfer that was at work has ended paused.

@@ -147,6 +147,9 @@ final class PolicyGroup {
   /// A share of failures means something once so many have ended.
   private static let leastEnded = 10
 
+  /// Counts transfers that ended well.
+  func count(standing: Int) { ended += standing }
+
   /// Counts how a transfer ended.
   ///
   /// - Returns: whether `fail_fast` ends the run.

@@ -95,6 +95,7 @@ package actor TransferEngine {
     await context.client.admission.onOpening { [weak self] in self?.assumeIsolated { $0.signal.wake() } }
     try await RetiredTransfers.clear(maintenance)
     try StaleSnapshots.clear(maintenance)
+    try await settleStanding()
     try await settleNeeds()
     var hasRequeued = false
     while stopped == nil {
@@ -147,6 +148,16 @@ package actor TransferEngine {
     let inFlight = min(Self.mostInFlight, context.client.admission.assumeIsolated { $0.held })
     let (least, most) = (Self.waitingBounds.lowerBound, Self.waitingBounds.upperBound)
     return inFlight + max(least, min(most, Self.mostInAll - inFlight))
+  }
+
+  /// Settles what is done and needs no turn of its own: of a job that runs each night, most.
+  private func settleStanding() async throws {
+    var pass = StandingPass(context, isSelective: selected != nil)
+    let watched = holds.watched
+    while stopped == nil, let settled = try await pass.next({ [holds] in try holds.mayLook($0) }) {
+      for (sample, count) in settled { groups[groups.key(of: sample)]?.count(standing: count) }
+    }
+    if holds.watched != watched { watchTheClock() }
   }
 
   /// Gives turns to queued transfers as far as the limits allow.

@@ -50,6 +50,16 @@ package struct RunContext: Sendable {
     return { [events] in events(.state(id: $0.id, from: $0.from, to: $0.to, failure: $0.failure)) }
   }
 
+  /// Tells of a transfer whose turn came to nothing but that it stands.
+  func tellStanding(_ id: String, reused bytes: Int64) {
+    guard isFollowed else { return }
+    events(.state(id: id, from: .queued(nil), to: .running, failure: nil))
+    events(
+      .state(
+        id: id, from: .running, to: .upToDate(nil), failure: nil,
+        bytes: MovedBytes(transferred: 0, reused: bytes, discarded: 0)))
+  }
+
   /// The tag of a download's part file.
   func partTag(_ seq: Int64) -> String { PartName.tag(seq, key: ledger.partKey) }
 

@@ -18,6 +18,7 @@ final class PlanBench: Sendable {
     var id: String
     var from = "http://h/a"
     var to = "out/a"
+    var expect = JobModel.Expectation()
     var change: @Sendable (inout TransferSettings) -> Void = { _ in }
   }
 
@@ -72,7 +73,7 @@ final class PlanBench: Sendable {
         line.change(&settings)
         let entry = PlannedTransfer(
           id: line.id, source: Place(line.from), destination: Place(line.to), destinationIdentity: line.to,
-          settings: settings, expect: JobModel.Expectation(),
+          settings: settings, expect: line.expect,
           mark: SourceMark(file: "job", line: 1, column: 1), takesSourceName: false)
         try add(entry, Array((line.id + "        ").utf8.prefix(8)))
       }
