@@ -26,27 +26,27 @@ extension UploadSession {
     }
   }
 
-  private func finishNow(
+  /// Starts what makes the upload a file, where nobody else has meanwhile.
+  func finishNow(
     _ record: SessionRecord, claimed: String?, publisher: Publisher
   ) async throws -> SessionRecord {
-    // Not a child of the request: a client that goes away must not stop it half-way.
-    let work = Task { () throws -> SessionRecord in
-      let digest = try await self.hasher.finish()
-      let text = Hex.encode(digest)
-      try self.compare(claimed, text)
-      try self.compare(record.fileHashSha256, text)
-      return try await publisher.publish(self, digest)
+    let work = state.withLock { state -> Task<SessionRecord, any Error>? in
+      // The caller looked a moment ago. A second one beside or behind the first would take back what that published.
+      guard state.finishing == nil, state.record.finishedSha256 == nil, state.record.replacedBy == nil,
+        !state.isGone
+      else { return nil }
+      // Not a child of the request: a client that goes away must not stop it half-way.
+      let work = Task { () throws -> SessionRecord in
+        let digest = try await self.hasher.finish()
+        let text = Hex.encode(digest)
+        try self.compare(claimed, text)
+        try self.compare(record.fileHashSha256, text)
+        return try await publisher.publish(self, digest)
+      }
+      state.finishing = Task { _ = await work.result }
+      return work
     }
-    let done = Task { _ = await work.result }
-    let isFirst = state.withLock { state in
-      guard state.finishing == nil else { return false }
-      state.finishing = done
-      return true
-    }
-    guard isFirst else {
-      _ = await work.result
-      return try await finish(claimed: claimed, publisher: publisher)
-    }
+    guard let work else { return try await finish(claimed: claimed, publisher: publisher) }
     defer { state.withLock { $0.finishing = nil } }
     return try await work.value
   }

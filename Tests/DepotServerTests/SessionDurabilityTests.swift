@@ -184,6 +184,26 @@ import Testing
       expiresAt: HTTPDate.now + 3600)
   }
 
+  /// A finalize that looked before the end of another one, and starts behind it, takes nothing back.
+  @Test func finalizeBehindAnotherOne() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let folder = fixture.root + "/apart"
+      mkdir(folder, 0o700)
+      let root = try FileRoot(folder)
+      let pool = BlockingPool(threads: 1)
+      let objects = ObjectStore(folder: root.stateFolder + "/objects")
+      let publisher = Publisher(
+        root: root, objects: objects, digests: DigestCache(folder: root.stateFolder, pool: pool), pool: pool)
+      var empty = record("a")
+      empty.fileSize = 0
+      let session = try UploadSession.create(empty, folder: root.stateFolder + "/sessions/a", pool: pool)
+      let first = try await session.finish(claimed: nil, publisher: publisher)
+      let second = try await session.finishNow(empty, claimed: nil, publisher: publisher)
+      #expect(first.finishedSha256 != nil && second.finishedSha256 == first.finishedSha256)
+      #expect(Disk.list(objects.folder(of: empty.remoteFileId)).sorted() == ["data", "meta.json"])
+    }
+  }
+
   /// The sweep removes what is over, but for what is becoming a file; a create removes nothing that can still be taken over.
   @Test func aSessionThatEndsWhileItIsFinished() async throws {
     try await Fixture.run { (fixture) async throws in
