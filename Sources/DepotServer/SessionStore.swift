@@ -32,6 +32,8 @@ final class SessionStore: Sendable {
     }
   }
   private let table = Locked(Table())
+  /// Held while a session takes over from another one.
+  private let renewing = Locked(())
   private let folder: String
   private let pool: BlockingPool
 
@@ -65,8 +67,15 @@ final class SessionStore: Sendable {
   /// A new session; with `resumeFrom`, one that holds what the named one held, if that was for the same file. A
   /// request that is repeated under its key finds the session that it created the first time.
   func create(_ record: SessionRecord, resumeFrom: String?) throws -> (UploadSession, isNew: Bool) {
+    guard let resumeFrom else { return try make(record, from: nil) }
+    // The same request may come again meanwhile: until the table has the successor, nobody would find the chunks.
+    return try renewing.withLock { _ in try make(record, from: successor(of: resumeFrom)) }
+  }
+
+  private func make(
+    _ record: SessionRecord, from old: UploadSession?
+  ) throws -> (UploadSession, isNew: Bool) {
     if let known = table.withLock({ $0.known(record) }) { return (known, false) }
-    let old = resumeFrom.flatMap { heir(of: $0) }
     let path = folder + "/" + record.id
     let session: UploadSession
     if let old, let taken = try old.handOver(to: record, folder: path, pool: pool) {
@@ -90,7 +99,7 @@ final class SessionStore: Sendable {
   }
 
   /// Follows renewals to the session that holds the data now, as an answer to one may have been lost.
-  private func heir(of id: String) -> UploadSession? {
+  private func successor(of id: String) -> UploadSession? {
     table.withLock { table in
       var session = table.sessions[id]
       while let next = session?.record.replacedBy { session = table.sessions[next] }

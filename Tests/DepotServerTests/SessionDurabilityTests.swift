@@ -223,6 +223,34 @@ import Testing
     }
   }
 
+  /// A client that has lost patience renews its session again, while the first answer is still being made.
+  @Test func renewalsAtTheSameTime() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let folder = fixture.root + "/apart"
+      mkdir(folder, 0o700)
+      let pool = BlockingPool(threads: 8)
+      let store = SessionStore(folder: folder, pool: pool)
+      let (old, _) = try store.create(record("old"), resumeFrom: nil)
+      guard case .write(let lease) = try old.begin(0) else { throw Problem.notFound }
+      try old.accept(lease, [UInt8](repeating: 1, count: 32))
+      for key in [nil, "k"] as [String?] {
+        let renewals = (0..<8).map { number in
+          var renewal = record("old")
+          (renewal.id, renewal.key) = ("\(key ?? "no key") \(number)", key)
+          return renewal
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for renewal in renewals {
+            group.addTask { _ = try await pool.run { try store.create(renewal, resumeFrom: "old").isNew } }
+          }
+          try await group.waitForAll()
+        }
+        let live = renewals.compactMap { try? store.find($0.id) }
+        #expect(live.count == 1 && live.first?.received == [0], "\(key ?? "no key")")
+      }
+    }
+  }
+
   /// Nobody else sent that chunk.
   @Test func aChunkUnderWayWhenItsSessionEnds() async throws {
     try await Fixture.run { (fixture) async throws in
