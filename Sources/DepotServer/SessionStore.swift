@@ -37,13 +37,13 @@ final class SessionStore: Sendable {
   private let folder: String
   private let pool: BlockingPool
 
-  /// Reads back what an earlier depot left, however it ended, and removes what is over.
+  /// Reads back what an earlier depot left, however it ended. What is over is left to the sweep.
   init(folder: String, pool: BlockingPool) {
     self.folder = folder
     self.pool = pool
     for id in Disk.list(folder) {
       let path = folder + "/" + id
-      guard let record = SessionRecord.load(from: path), record.id == id, !record.isExpired else {
+      guard let record = SessionRecord.load(from: path), record.id == id else {
         Disk.removeFolder(path)
         continue
       }

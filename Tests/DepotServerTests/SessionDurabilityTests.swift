@@ -79,6 +79,25 @@ import Testing
     }
   }
 
+  /// The time in which an expired session can be taken over goes on over a restart.
+  @Test func aSessionThatExpiresWhileNobodyServes() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let id = try await fixture.create("a", content, chunk: chunk)
+      try await fixture.send(id, 1, of: content, chunk: chunk)
+      await fixture.depot.stop(grace: .zero)
+      let folder = fixture.root + "/.depot/sessions/" + id
+      var record = try #require(SessionRecord.load(from: folder))
+      record.expiresAt = HTTPDate.now - 1
+      try record.save(in: folder)
+      var options = DepotOptions(root: fixture.root)
+      options.port = 0
+      try await Fixture.restart(options) { (again) async throws in
+        let renewed = try await again.create("a", content, chunk: chunk, resumeFrom: id)
+        #expect(try await again.received(renewed) == [1])
+      }
+    }
+  }
+
   @Test func abortedBodyDoesNotCount() async throws {
     try await Fixture.run { (fixture) async throws in
       let id = try await fixture.create("a", content, chunk: chunk)
