@@ -45,7 +45,12 @@ int depot_open_beneath(int rootfd, const char *path) {
   // O_NONBLOCK: opening a FIFO must not wait for its writer; it has no effect on regular files.
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  long fd = syscall(SYS_openat2, rootfd, path, &how, sizeof how);
+  long fd;
+  int tries = 0;
+  // EAGAIN: something was renamed meanwhile, and the kernel can't tell whether a link's `..` still leads inside.
+  do {
+    fd = syscall(SYS_openat2, rootfd, path, &how, sizeof how);
+  } while (fd < 0 && errno == EAGAIN && ++tries < 1000);
   if (fd >= 0) return (int)fd;
   if (errno == ENOSYS || errno == EPERM) return open_by_component(rootfd, path);
   return -1;

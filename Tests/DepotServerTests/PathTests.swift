@@ -42,6 +42,35 @@ import Testing
     }
   }
 
+  /// The kernel doesn't follow a link's `..` for a moment where anything is renamed, and it is served all the same.
+  @Test func linkWhileOthersAreRenamed() async throws {
+    try await Fixture.run { (fixture) async throws in
+      let folder = fixture.root + "/apart"
+      mkdir(folder, 0o755)
+      mkdir(folder + "/in", 0o755)
+      Fixture.write(folder + "/a", [1])
+      symlink("../a", folder + "/in/link")
+      let root = try FileRoot(folder)
+      let path = try #require(RootPath(fileName: "in/link"))
+      let isOver = Locked(false)
+      let pool = BlockingPool(threads: 1)
+      let (one, other) = (fixture.root + "/one", fixture.root + "/other")
+      Fixture.write(one, [])
+      let renaming = Task {
+        try await pool.run {
+          while !isOver.withLock({ $0 }) {
+            rename(one, other)
+            rename(other, one)
+          }
+        }
+      }
+      let found = (0..<10_000).filter { _ in root.open(path) != nil }.count
+      isOver.withLock { $0 = true }
+      try await renaming.value
+      #expect(found == 10_000)
+    }
+  }
+
   @Test func servesWhatIsInside() async throws {
     try await Fixture.run { (fixture) async throws in
       mkdir(fixture.root + "/in", 0o755)
