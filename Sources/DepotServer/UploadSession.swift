@@ -36,13 +36,19 @@ final class UploadSession: Sendable {
   /// Makes the folder of a new session: a sparse data file, an empty journal, and last the record.
   static func create(_ record: SessionRecord, folder: String, pool: BlockingPool) throws -> UploadSession {
     guard mkdir(folder, 0o700) == 0 else { throw SystemError("create \(folder)") }
-    let data = open(folder + "/data", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard data >= 0 else { throw SystemError("create \(folder)/data") }
-    defer { close(data) }
-    guard ftruncate(data, off_t(record.fileSize)) == 0 else {
-      throw SystemError("make room for \(record.fileSize) bytes in \(folder)/data")
+    do {
+      let data = open(folder + "/data", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+      guard data >= 0 else { throw SystemError("create \(folder)/data") }
+      defer { close(data) }
+      guard ftruncate(data, off_t(record.fileSize)) == 0 else {
+        throw SystemError("make room for \(record.fileSize) bytes in \(folder)/data")
+      }
+      try record.save(in: folder)
+    } catch {
+      // A client that waits for a full disk to be emptied asks often.
+      Disk.removeFolder(folder)
+      throw error
     }
-    try record.save(in: folder)
     return UploadSession(record: record, chunks: [:], folder: folder, pool: pool)
   }
 

@@ -270,6 +270,18 @@ import Testing
     }
   }
 
+  @Test func aSessionThatCannotBeMade() async throws {
+    try await Fixture.run { (fixture) async throws in
+      var impossible = record("a")
+      impossible.fileSize = -1
+      let folder = fixture.root + "/apart"
+      #expect(throws: SystemError.self) {
+        _ = try UploadSession.create(impossible, folder: folder, pool: BlockingPool(threads: 1))
+      }
+      #expect(access(folder, F_OK) != 0, "nothing of it is left")
+    }
+  }
+
   /// Nobody else sent that chunk.
   @Test func aChunkUnderWayWhenItsSessionEnds() async throws {
     try await Fixture.run { (fixture) async throws in
