@@ -42,7 +42,8 @@ struct ChunkJournal: Sendable {
   }
 
   private func write(_ chunks: [Int: [UInt8]], flags: Int32) throws {
-    let lines = chunks.map { "{\"index\":\($0.key),\"sha256\":\"\(Hex.encode($0.value))\"}\n" }.joined()
+    // A newline goes before each line, too: what a full disk has torn off before spoils none but itself.
+    let lines = chunks.map { "\n{\"index\":\($0.key),\"sha256\":\"\(Hex.encode($0.value))\"}\n" }.joined()
     let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0o600)
     guard descriptor >= 0 else { throw SystemError("open \(path)") }
     defer { close(descriptor) }

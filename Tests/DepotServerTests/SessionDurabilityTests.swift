@@ -303,6 +303,19 @@ import Testing
     }
   }
 
+  /// A full disk tears a line off, and the depot goes on.
+  @Test func aLineBehindATornOne() throws {
+    let journal = ChunkJournal(path: "/tmp/depot-journal-\(getpid())")
+    defer { unlink(journal.path) }
+    let digest = [UInt8](repeating: 7, count: 32)
+    try journal.create([0: digest])
+    let whole = Disk.read(journal.path) ?? []
+    Fixture.write(journal.path, whole + whole.prefix(20))
+    try journal.append(1, digest)
+    #expect(journal.load() == [0: digest, 1: digest])
+    #expect(journal.load() == [0: digest, 1: digest], "reading changes nothing")
+  }
+
   @Test func supersededLeaseWritesNothing() throws {
     Fixture.write("/tmp/depot-lease-\(getpid())", [0, 0])
     defer { unlink("/tmp/depot-lease-\(getpid())") }
