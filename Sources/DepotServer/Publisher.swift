@@ -83,13 +83,13 @@ struct Publisher: Sendable {
       fsync(folder)
       return
     }
-    guard errno == EXDEV else { throw renameFault(record.fileName) }
+    guard errno == EXDEV else { throw Self.nameError(record.fileName) }
     // A folder on another file system.
     let temporary = ".depot-\(record.remoteFileId).tmp"
     unlinkat(folder, temporary, 0)
     defer { unlinkat(folder, temporary, 0) }
     try copy(data, to: folder, temporary)
-    guard renameat(folder, temporary, folder, path.name) == 0 else { throw renameFault(record.fileName) }
+    guard renameat(folder, temporary, folder, path.name) == 0 else { throw Self.nameError(record.fileName) }
     fsync(folder)
   }
 
@@ -99,23 +99,26 @@ struct Publisher: Sendable {
     guard folder >= 0 else { throw SystemError("open the root") }
     for segment in path.segments.dropLast() {
       let component = segment.map { CChar(bitPattern: $0) } + [0]
-      if mkdirat(folder, component, 0o755) == 0 { fsync(folder) }
+      let isMade = mkdirat(folder, component, 0o755) == 0
+      let reason = errno
+      if isMade { fsync(folder) }
       let next = openat(folder, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      // What is not there could not be made.
+      if next < 0, errno == ENOENT { errno = reason }
+      let error: (any Error)? = next < 0 ? Self.nameError(name) : nil
       close(folder)
-      guard next >= 0 else { throw nameTaken(name) }
+      if let error { throw error }
       folder = next
     }
     return folder
   }
 
-  /// By `errno`.
-  private func renameFault(_ name: String) -> any Error {
-    if errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST { return nameTaken(name) }
-    return SystemError("rename the upload to \(name)")
-  }
-
-  private func nameTaken(_ name: String) -> Problem {
-    Problem(
+  /// Why an upload can't have its name, by `errno`.
+  static func nameError(_ name: String) -> any Error {
+    guard [EISDIR, ENOTEMPTY, EEXIST, ENOTDIR, ELOOP].contains(errno) else {
+      return SystemError("give the upload its name \(name)")
+    }
+    return Problem(
       409, "NAME_CONFLICT", "\(name) can't be written: a folder has the name, or a file that of its folder")
   }
 

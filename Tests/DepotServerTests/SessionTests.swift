@@ -153,6 +153,14 @@ import Testing
     }
   }
 
+  /// Only a name that is taken is the client's matter: a full disk may have room later.
+  @Test(arguments: [(EISDIR, 409), (ENOTDIR, 409), (ELOOP, 409), (ENOSPC, 507), (EDQUOT, 507), (EACCES, 500)])
+  func nameThatCannotBeGiven(code: Int32, status: Int) {
+    errno = code
+    let error = Publisher.nameError("a/b")
+    #expect(Problem(any: error).status == status)
+  }
+
   @Test func nameOfAFolder() async throws {
     try await Fixture.run { (fixture) async throws in
       mkdir(fixture.root + "/folder", 0o755)
