@@ -167,7 +167,12 @@ let package = Package(
     tests("AdmissionTests", ["Admission", "JobModel", "Locks", "TestSupport"]),
     tests("CurlTests", ["Curl"]),
     tests(
-      "DepotServerTests", ["DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"), nioPosix]),
+      "DepotServerTests",
+      [
+        "DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"), nioPosix,
+      ]),
     tests("DigestsTests", ["CChecksums", "Digests"]),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
     tests("EndToEndTests", ["TestSupport", "depot", "haul"]),

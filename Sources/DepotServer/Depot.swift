@@ -33,7 +33,10 @@ package final class Depot: Sendable {
     logger.logLevel = .error
     let ready = AsyncStream<Int>.makeStream()
     let server = try HTTPServerBuilder { responder in
-      DepotChannel(http: HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(300))))
+      DepotChannel(
+        http: HTTP1Channel(
+          responder: responder,
+          configuration: .init(additionalChannelHandlers: [HeadTimeout()], idleTimeout: .seconds(300))))
     }.buildServer(
       configuration: ServerConfiguration(
         address: .hostname(options.host, port: options.port),
