@@ -1,3 +1,4 @@
+import Glibc
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -12,6 +13,8 @@ struct DepotChannel: ServerChildChannel {
       try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
       try options?.setOption(.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
       try options?.setOption(.tcpOption(.tcp_nodelay), value: 1)
+      // Milliseconds in which a client takes nothing of what is sent to it: the idle limit counts only what it sends.
+      try options?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 300_000)
     }.flatMap { http.setup(channel: channel, logger: logger) }
   }
 

@@ -64,20 +64,8 @@ struct RawClient: Sendable {
   }
 
   private static func exchange(_ bytes: [UInt8], port: Int, closes: Bool) throws -> [UInt8] {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = try connected(to: port)
     defer { close(socket) }
-    var limit = timeval(tv_sec: 20, tv_usec: 0)
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard connected == 0 else { throw Refused() }
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
@@ -94,6 +82,27 @@ struct RawClient: Sendable {
       if count <= 0 { return received }
       received.append(contentsOf: block[..<count])
     }
+  }
+
+  /// A socket that waits 20 seconds for what it receives.
+  static func connected(to port: Int) throws -> Int32 {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else {
+      close(socket)
+      throw Refused()
+    }
+    return socket
   }
 
   struct Refused: Error {}
