@@ -15,8 +15,8 @@ struct Call: Sendable {
 
   func header(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
-  /// How much a SHA-256 is wanted by a `Want-…-Digest` field, from 0, not at all, to 10 (RFC 9530, 4).
-  func wish(_ name: HTTPField.Name) -> Int? {
+  /// How much a SHA-256 is preferred by a `Want-…-Digest` field, from 0, not at all, to 10 (RFC 9530, 4).
+  func preference(_ name: HTTPField.Name) -> Int? {
     for item in (header(name) ?? "").split(separator: ",") {
       let pair = item.filter { $0 != " " }.split(separator: "=", maxSplits: 1)
       if pair.count == 2, pair[0].lowercased() == "sha-256" { return Int(pair[1]) }

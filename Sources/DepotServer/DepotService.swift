@@ -120,6 +120,6 @@ final class DepotService: Sendable {
         bytes_out: call.tally.bytesOut,
         ms: Double(took.components.attoseconds / 1_000_000_000_000) / 1000
           + Double(took.components.seconds) * 1000, fault: call.faults.actions.isEmpty ? nil : true,
-        wants_digest: call.wish(.wantContentDigest).map { $0 > 0 }))
+        wants_digest: call.preference(.wantContentDigest).map { $0 > 0 }))
   }
 }

@@ -82,7 +82,7 @@ struct FilesEndpoint: Sendable {
   private func addDigest(of file: OpenFile, to headers: inout HTTPFields, _ call: Call) async throws {
     if call.faults[\.reprDigest] == "none" { return }
     // RFC 9530: a weight of 0 says "not wanted", and spares a big file's first reading.
-    if call.wish(.wantReprDigest) == 0 { return }
+    if call.preference(.wantReprDigest) == 0 { return }
     guard var digest = await digests.digest(of: file, patience: Self.digestPatience) else { return }
     if call.faults[\.reprDigest] == "wrong" { digest[0] ^= 1 }
     headers[.reprDigest] = Self.dictionary(digest)
@@ -93,7 +93,7 @@ struct FilesEndpoint: Sendable {
     of file: OpenFile, _ range: ByteRange, to headers: inout HTTPFields, _ call: Call
   ) async throws {
     guard call.method == .get, range.count <= Self.longestDigested,
-      (call.wish(.wantContentDigest) ?? 0) > 0, call.faults[\.contentDigest] != "none"
+      (call.preference(.wantContentDigest) ?? 0) > 0, call.faults[\.contentDigest] != "none"
     else { return }
     var digest = try await pool.run { try file.digest(of: range) }
     if call.faults[\.contentDigest] == "wrong" { digest[0] ^= 1 }

@@ -62,8 +62,8 @@ extension SessionMessages.Create {
       )
     }
     guard fileSize >= 0 else { throw Problem(400, "BAD_REQUEST", "fileSize must not be negative") }
-    let wished = chunkSize ?? min(4 << 20, maxChunk)
-    guard wished > 0 else { throw Problem(400, "BAD_REQUEST", "chunkSize must be positive") }
+    let requested = chunkSize ?? min(4 << 20, maxChunk)
+    guard requested > 0 else { throw Problem(400, "BAD_REQUEST", "chunkSize must be positive") }
     let smallest = fileSize / Self.maxChunks + 1
     guard smallest <= maxChunk else {
       throw Problem(413, "FILE_TOO_LARGE", "more than \(Self.maxChunks) chunks of \(maxChunk) bytes")
@@ -72,7 +72,7 @@ extension SessionMessages.Create {
       id: RandomID.make(prefix: "us-"), remoteFileId: RandomID.make(prefix: "rf-"), fileName: fileName,
       fileSize: fileSize,
       mimeType: mimeType.flatMap { MediaType.isValid($0) ? $0 : nil } ?? MediaType.of(fileName),
-      chunkSize: max(min(wished, maxChunk), smallest),
+      chunkSize: max(min(requested, maxChunk), smallest),
       fileHashSha256: try SessionMessages.hash(fileHashSha256),
       expiresAt: HTTPDate.now + 1 + ttl.milliseconds / 1000)
   }

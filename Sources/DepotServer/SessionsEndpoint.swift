@@ -12,11 +12,11 @@ struct SessionsEndpoint: Sendable {
 
   func create(_ call: Call, _ writer: borrowing ResponseWriter) async throws -> Answer {
     try Methods.require(call.method, [.post])
-    let wish = try await call.json(SessionMessages.Create.self, writer)
-    var wished = try wish.record(ttl: ttl, maxChunk: maxChunk)
-    wished.key = call.header(.idempotencyKey)
-    let (session, isNew) = try await pool.run { [store, wished] in
-      try store.create(wished, resumeFrom: wish.resumeFrom)
+    let message = try await call.json(SessionMessages.Create.self, writer)
+    var requested = try message.record(ttl: ttl, maxChunk: maxChunk)
+    requested.key = call.header(.idempotencyKey)
+    let (session, isNew) = try await pool.run { [store, requested] in
+      try store.create(requested, resumeFrom: message.resumeFrom)
     }
     let record = session.record
     let required = call.faults.requiredHeaders.map { ($0.name, $0.value) }
@@ -86,9 +86,9 @@ struct SessionsEndpoint: Sendable {
   func finalize(_ id: String, _ call: Call, _ writer: borrowing ResponseWriter) async throws -> Answer {
     try Methods.require(call.method, [.post])
     let session = try await find(id, call)
-    let wish = try await call.json(SessionMessages.Finalize.self, writer)
+    let message = try await call.json(SessionMessages.Finalize.self, writer)
     let record = try await session.finish(
-      claimed: try SessionMessages.hash(wish.fileHashSha256), publisher: publisher)
+      claimed: try SessionMessages.hash(message.fileHashSha256), publisher: publisher)
     var digest = record.finishedSha256 ?? ""
     if call.faults[\.finalHash] == "wrong" { digest = String(digest.reversed()) }
     return .json(SessionMessages.Finalized(remoteFileId: record.remoteFileId, fileHashSha256: digest))

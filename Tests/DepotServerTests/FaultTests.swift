@@ -80,11 +80,11 @@ import Testing
   }
 
   @Test func validators() async throws {
-    let wish = ["Want-Content-Digest": "sha-256=10"]
-    try await get("{\"contentDigest\":\"none\"}", wish) { reply, _ in
+    let preference = ["Want-Content-Digest": "sha-256=10"]
+    try await get("{\"contentDigest\":\"none\"}", preference) { reply, _ in
       #expect(reply?.headers["content-digest"] == nil && reply?.headers["repr-digest"] != nil)
     }
-    try await get("{\"contentDigest\":\"wrong\"}", wish) { reply, _ in
+    try await get("{\"contentDigest\":\"wrong\"}", preference) { reply, _ in
       #expect(reply?.headers["content-digest"] != nil)
       #expect(reply?.headers["content-digest"] != reply?.headers["repr-digest"])
     }

@@ -48,11 +48,11 @@ import Testing
     ("sha-512=3", "bytes=10-19", nil),
     ("", "bytes=10-19", nil), ("sha-256", "bytes=10-19", nil), ("sha-256=1", "bytes=200000-", nil),
   ])
-  func contentDigest(wish: String, range: String, bytes: Range<Int>?) async throws {
+  func contentDigest(preference: String, range: String, bytes: Range<Int>?) async throws {
     try await Fixture.run { (fixture) async throws in
       let content = Fixture.bytes(100_000)
       fixture.put("a", content)
-      let headers = ["Range": range, "Want-Content-Digest": wish]
+      let headers = ["Range": range, "Want-Content-Digest": preference]
       let told = try await fixture.client.send("GET", "/files/a", headers)?.headers["content-digest"]
       let hex = told.map { Data(base64Encoded: String($0.dropFirst(9).dropLast())) ?? Data() }?.map { $0 }
       #expect(hex.map { Hex.encode($0) } == bytes.map { Fixture.sha256(content[$0]) })

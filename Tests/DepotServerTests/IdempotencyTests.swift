@@ -71,9 +71,9 @@ import Testing
       #expect(record.key == "\"k\"")
       let store = SessionStore(
         folder: fixture.root + "/.depot/sessions", pool: BlockingPool(threads: 1))
-      var wished = record
-      wished.id = "us-new"
-      let (session, isNew) = try store.create(wished, resumeFrom: nil)
+      var requested = record
+      requested.id = "us-new"
+      let (session, isNew) = try store.create(requested, resumeFrom: nil)
       #expect(session.id == id && !isNew)
     }
   }
