@@ -171,6 +171,7 @@ let package = Package(
       [
         "DepotServer", .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"), nioPosix,
       ]),
     tests("DigestsTests", ["CChecksums", "Digests"]),
