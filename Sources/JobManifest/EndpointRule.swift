@@ -56,8 +56,8 @@ enum EndpointRule {
     if let kind { SSHRule.check(authentication, isReachedBySSH: schemes == .sftp, kind.word, fields) }
     let headers = HeaderRule.read(fields, allowed: .settled)
     let reference = PolicyReference.read(fields, policies: policies)
-    var tls = Policy()
-    TLSRule.read(fields, into: &tls)
+    var policy = reference?.policy ?? Policy()
+    TLSRule.read(fields, into: &policy)
     if let kind, let url {
       do throws(ValueFault) {
         try kind.check(url: url)
@@ -69,8 +69,6 @@ enum EndpointRule {
       fields.error("`aws` signs the requests of \(EndpointRegistry.signed) endpoints only", at: "auth")
     }
     guard let driver, let url else { return nil }
-    var policy = reference?.policy ?? Policy()
-    policy.overlay(tls)
     return Endpoint(
       name: entry.key, driver: driver, url: url, authentication: authentication ?? .none, policy: policy,
       policyName: reference?.name, headers: headers.compactMap(\.setting),

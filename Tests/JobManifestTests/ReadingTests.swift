@@ -56,7 +56,7 @@ import Testing
       job: levels
       policies:
         base: { transfers: 1, chunks_in_flight: 1, retry: { attempts: 2, max: 9s }, http: { headers: { X-P: base } } }
-        far: { transfers: 2, chunks_in_flight: 2 }
+        far: { transfers: 2, chunks_in_flight: 2, tls: { min_version: 1.2, ca_file: far.pem } }
       endpoints:
         e: { type: http, url: "https://h/", policy: far, tls: { min_version: 1.3 }, headers: { X-A: e, X-B: e } }
       defaults: { policy: base, chunk_size: auto, headers: { X-A: d, x-c: d }, expect: { size: 1 }, refresh: never }
@@ -76,6 +76,7 @@ import Testing
     #expect(a.policy.retryMax == 9)
     #expect(a.policy.retryInitial == 0.5)
     #expect(a.policy.tlsMinVersion == .v1_3)
+    #expect(a.policy.caFile?.hasSuffix("/far.pem") == true)
     #expect(a.policyName == "far")
     #expect(a.policy.headers == [HeaderSetting(name: "X-P", value: .text("base"))])
     #expect(a.chunkSize == .auto)
