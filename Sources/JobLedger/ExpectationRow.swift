@@ -14,7 +14,7 @@ enum ExpectationRow {
     guard !expect.isEmpty else { return }
     // Nearly all of a long plan say one digest: no tree of values for each.
     if let (algorithm, digest) = expect.digests.first, expect.digests.count == 1, expect.size == nil,
-      expect.type == nil, digest.utf8.allSatisfy(isHex)
+      expect.type == nil, digest.utf8.allSatisfy({ $0.isLowerHexDigit })
     {
       bytes += "{\"".utf8
       bytes += algorithm.rawValue.utf8
@@ -24,10 +24,6 @@ enum ExpectationRow {
     } else {
       json(expect).write(to: &bytes)
     }
-  }
-
-  private static func isHex(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
   }
 
   static func read(_ text: String) -> Expectation {
@@ -49,7 +45,7 @@ enum ExpectationRow {
           rawValue: String(decoding: UnsafeBufferPointer(rebasing: bytes[2..<end]), as: UTF8.self))
       else { return nil }
       let digest = bytes[(end + 3)..<(bytes.count - 2)]
-      guard digest.count == algorithm.hexLength, digest.allSatisfy(isHex) else { return nil }
+      guard digest.count == algorithm.hexLength, digest.allSatisfy({ $0.isLowerHexDigit }) else { return nil }
       return [algorithm: String(decoding: UnsafeBufferPointer(rebasing: digest), as: UTF8.self)]
     }
   }

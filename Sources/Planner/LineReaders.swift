@@ -70,9 +70,7 @@ final class ChecksumsReader: RowReader {
     isEscaped = bytes[current.lowerBound] == 0x5C
     let start = current.lowerBound + (isEscaped ? 1 : 0)
     digest = start..<min(start + 64, current.upperBound)
-    let isHex = bytes[digest].allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
-    }
+    let isHex = bytes[digest].allSatisfy { $0.isHexDigit }
     let isSeparated =
       digest.upperBound + 2 < current.upperBound && bytes[digest.upperBound] == 0x20
       && (bytes[digest.upperBound + 1] == 0x20 || bytes[digest.upperBound + 1] == 0x2A)

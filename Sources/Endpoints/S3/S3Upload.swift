@@ -246,7 +246,7 @@ enum S3ETag {
     guard !encryption.lowercased().hasPrefix("aws:kms"),
       headers["x-amz-server-side-encryption-customer-algorithm"] == nil,
       let etag = headers["ETag"].map(ETag.bare)?.lowercased(), etag.utf8.count == 32,
-      etag.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+      etag.utf8.allSatisfy({ $0.isLowerHexDigit })
     else { return nil }
     return etag
   }

@@ -13,7 +13,9 @@ enum OwnCloudChecksum {
         continue
       }
       let hex = String(decoding: pieces[1], as: UTF8.self).lowercased()
-      guard hex.utf8.count == algorithm.hexLength, hex.utf8.allSatisfy(isDigit) else { continue }
+      guard hex.utf8.count == algorithm.hexLength, hex.utf8.allSatisfy({ $0.isLowerHexDigit }) else {
+        continue
+      }
       digests[algorithm] = hex
     }
     return digests
@@ -35,9 +37,5 @@ enum OwnCloudChecksum {
     case "SHA512": .sha512
     default: nil
     }
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
   }
 }

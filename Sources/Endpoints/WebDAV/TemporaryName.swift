@@ -1,3 +1,5 @@
+import JobModel
+
 /// Names under which uploads arrive beside their destinations: `.haul-KEY.tmp`, with 32 hex digits.
 enum TemporaryName {
   private static let (prefix, suffix, length) = (".haul-", ".tmp", 32)
@@ -14,6 +16,6 @@ enum TemporaryName {
   static func isOne(_ name: String) -> Bool {
     guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
     let key = name.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
-    return key.count == length && key.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    return key.count == length && key.allSatisfy { $0.isLowerHexDigit }
   }
 }

@@ -24,16 +24,11 @@ package enum ExpectationKey: Sendable, Hashable {
   }
 
   private static func digest(_ text: String, _ algorithm: DigestAlgorithm) throws(ValueFault) -> String {
-    if text.utf8.count == algorithm.hexLength,
-      text.allBytes({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-    {
-      return text
-    }
-    let isHex = text.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) || (0x41...0x46).contains(byte)
-    }
+    if text.utf8.count == algorithm.hexLength, text.allBytes({ $0.isLowerHexDigit }) { return text }
     let form = "\(algorithm.rawValue) is \(algorithm.hexLength) hex characters"
-    guard isHex else { throw ValueFault("`\(text)` is not hex", hint: form) }
+    guard text.utf8.allSatisfy({ $0.isHexDigit }) else {
+      throw ValueFault("`\(text)` is not hex", hint: form)
+    }
     guard text.utf8.count == algorithm.hexLength else {
       throw ValueFault("a \(algorithm.rawValue) digest of \(text.utf8.count) characters", hint: form)
     }

@@ -84,7 +84,7 @@ package struct IPAddress: Sendable, Hashable {
         guard mayEndInFour, index == parts.count - 1, let tail = four(part) else { return nil }
         bytes += tail
       } else {
-        guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHex),
+        guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy({ $0.isHexDigit }),
           let group = UInt16(part, radix: 16)
         else { return nil }
         bytes += [UInt8(group >> 8), UInt8(group & 255)]
@@ -96,15 +96,11 @@ package struct IPAddress: Sendable, Hashable {
   /// Decimal, octal after `0`, hex after `0x`.
   private static func number(_ text: Substring) -> UInt64? {
     let lowered = text.lowercased()
-    guard !lowered.isEmpty, lowered.utf8.allSatisfy({ isHex($0) || $0 == UInt8(ascii: "x") }) else {
+    guard !lowered.isEmpty, lowered.utf8.allSatisfy({ $0.isHexDigit || $0 == UInt8(ascii: "x") }) else {
       return nil
     }
     if lowered.hasPrefix("0x") { return lowered == "0x" ? 0 : UInt64(lowered.dropFirst(2), radix: 16) }
     return UInt64(lowered, radix: lowered.hasPrefix("0") ? 8 : 10)
-  }
-
-  private static func isHex(_ byte: UInt8) -> Bool {
-    (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
   }
 }
 

@@ -13,7 +13,7 @@ package enum PartPattern {
     }
     let stem = name.dropFirst().dropLast(ending.count)
     let tag = stem.split(separator: 0x2E, omittingEmptySubsequences: false).last ?? []
-    return !tag.isEmpty && tag.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    return !tag.isEmpty && tag.allSatisfy { $0.isLowerHexDigit }
   }
 
   package static func refusal(_ name: String) -> String {

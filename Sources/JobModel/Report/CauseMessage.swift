@@ -39,7 +39,7 @@ package enum CauseMessage {
     if word == id || word == name { return "…" }
     if word.contains("/") { return isMediaType(word) ? word : "…" }
     if isNumber { return "…" }
-    if word.utf8.count >= 16, word.utf8.allSatisfy(isHex) { return "…" }
+    if word.utf8.count >= 16, word.utf8.allSatisfy({ $0.isLowerHexDigit }) { return "…" }
     return word
   }
 
@@ -47,10 +47,6 @@ package enum CauseMessage {
     let parts = word.split(separator: "/", omittingEmptySubsequences: false)
     let trees = ["application", "audio", "font", "image", "message", "model", "multipart", "text", "video"]
     return parts.count == 2 && trees.contains(String(parts[0]))
-  }
-
-  private static func isHex(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
   }
 }
 
