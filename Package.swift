@@ -91,7 +91,7 @@ let package = Package(
     // Foundations: each knows nothing of jobs.
     layer("Locks"),
     layer("Posix", ["CPosix"]),
-    layer("Curl", ["CCurl"]),
+    layer("Curl", ["CCurl", "Posix"]),
     layer("Digests", ["CChecksums", "COpenSSL"]),
     layer("Gzip", ["CZlib"]),
     coldLayer("SSH", ["CSSH2", "Locks", "Posix"]),
@@ -110,7 +110,9 @@ let package = Package(
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
     coldLayer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
-    layer("HTTPClient", ["Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobModel", "Locks"]),
+    layer(
+      "HTTPClient",
+      ["Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobModel", "Locks", "Posix"]),
     // Beside HTTPClient, which knows it as the endpoints' `SFTPService` only.
     coldLayer("SFTPClient", ["Digests", "Endpoints", "JobModel", "Locks", "Posix", "SSH"]),
     layer(

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Posix
 
 /// What libcurl calls while a transfer runs. A thrown error is kept and the transfer stopped.
 extension Exchange {
@@ -102,7 +103,7 @@ extension Exchange {
   private func body(_ bytes: UnsafeRawBufferPointer) -> Int {
     receivedBytes = true
     if !isHeadDelivered, !deliverHead() { return Int(CURL_WRITEFUNC_ERROR) }
-    watch.answer(Monotonic.now)
+    watch.answer(SystemClock.uptime)
     var taken = 0
     let done = kept {
       switch try sink.body(bytes) {

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Posix
 
 /// How a connection's socket comes to be: judged by its address, bound to its interface.
 extension Exchange {
@@ -15,7 +16,7 @@ extension Exchange {
       return Int32(CURL_PREREQFUNC_ABORT)
     }
     exchange.connected(port: localPort)
-    exchange.watch.begin(Monotonic.now)
+    exchange.watch.begin(SystemClock.uptime)
     return Int32(CURL_PREREQFUNC_OK)
   }
 

@@ -1,4 +1,5 @@
 import CCurl
+import Posix
 
 /// A libcurl multi handle, the requests that run in it and those that wait for a connection slot.
 /// Used on its network thread only, but for `wake`.
@@ -72,7 +73,7 @@ final class Multi {
       failAll(CurlError(kind: .other, message: String(cString: curl_multi_strerror(code))))
     }
     collect()
-    let now = Monotonic.now
+    let now = SystemClock.uptime
     if now >= nextTick {
       nextTick = now + Self.tickInterval
       tick(now)
@@ -92,7 +93,7 @@ final class Multi {
     for id in ids {
       guard let exchange = live[id], let easy = exchange.easy, exchange.isPaused else { continue }
       exchange.isPaused = false
-      exchange.watch.begin(Monotonic.now)
+      exchange.watch.begin(SystemClock.uptime)
       // A fault in a callback made here comes back as the transfer's own end.
       curl_easy_pause(easy.pointer, CURLPAUSE_CONT)
     }

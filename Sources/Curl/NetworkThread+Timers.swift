@@ -1,3 +1,5 @@
+import Posix
+
 extension NetworkThread {
   /// Names what is scheduled.
   package struct TimerID: Sendable, Hashable {
@@ -38,7 +40,7 @@ extension NetworkThread {
   }
 
   private func addTimer(_ timer: TimerID, _ seconds: Double, _ work: @escaping Timers.Work) {
-    let deadline = Monotonic.now + seconds
+    let deadline = SystemClock.uptime + seconds
     onThread {
       if self.isClosing { work(false) } else { self.timers.add(timer.id, at: deadline, work) }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import Synchronization
 
 /// A thread that moves libcurl's transfers and runs the actors that name it their executor, so that neither
@@ -53,7 +54,7 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
   /// Whether it works, or has slept for less than so many seconds: what it waits for comes from others.
   package func wasBusy(_ seconds: Double) -> Bool {
     let since = asleepSince.load(ordering: .relaxed)
-    return since == 0 || Monotonic.now - Double(since) / 1e9 < seconds
+    return since == 0 || SystemClock.uptime - Double(since) / 1e9 < seconds
   }
 
   /// Runs the work on the thread: at once where the caller is there, else in its next turn.
@@ -103,7 +104,7 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
     while true {
       runEntries()
       multi.turn()
-      let now = Monotonic.now
+      let now = SystemClock.uptime
       while let work = timers.takeDue(now) { work(true) }
       guard local.isEmpty else { continue }
       if isClosing {
@@ -113,7 +114,7 @@ package final class NetworkThread: SerialExecutor, TaskExecutor, Sendable {
         continue
       }
       let deadline = min(timers.next ?? .infinity, multi.deadline ?? .infinity)
-      let asleep = Monotonic.now
+      let asleep = SystemClock.uptime
       asleepSince.store(UInt64(asleep * 1e9), ordering: .relaxed)
       multi.poll(seconds: deadline - asleep)
       asleepSince.store(0, ordering: .relaxed)

@@ -5,7 +5,7 @@ struct Timers {
   private var heap: [(deadline: Double, id: CurlRequestID)] = []
   private var work: [CurlRequestID: Work] = [:]
 
-  /// The earliest deadline, as `Monotonic.now` counts.
+  /// The earliest deadline, as `SystemClock.uptime` counts.
   var next: Double? { heap.first?.deadline }
 
   mutating func add(_ id: CurlRequestID, at deadline: Double, _ work: @escaping Work) {

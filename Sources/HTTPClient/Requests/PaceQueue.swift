@@ -1,6 +1,7 @@
 import Admission
 import JobModel
 import Locks
+import Posix
 
 /// Holds bodies up as rate limits say, for kinds whose bodies do not pass through libcurl.
 final class PaceQueue: Sendable {
@@ -21,7 +22,7 @@ final class PaceQueue: Sendable {
     while throttle.keepsBytes() { try await sleep(Self.longestLook) }
     let limits = throttle.limits(direction)
     guard throttle.rate(direction) != nil else { return }
-    let moment = Pacer.now
+    let moment = SystemClock.uptime
     guard let place = state.withLock({ $0.line.ask(count, under: limits, now: moment) }) else { return }
     do {
       while let seconds = look(for: place) { try await sleep(min(max(0.001, seconds), Self.longestLook)) }
@@ -36,7 +37,7 @@ final class PaceQueue: Sendable {
 
   /// - Returns: seconds until it is worth another look; nil where the turn has come.
   private func look(for place: Int) -> Double? {
-    let moment = Pacer.now
+    let moment = SystemClock.uptime
     return state.withLock { state in
       state.due.formUnion(state.line.due(now: moment))
       if state.due.remove(place) != nil { return nil }

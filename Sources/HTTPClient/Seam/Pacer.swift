@@ -1,8 +1,7 @@
 import Admission
-import CPosix
 import Curl
-import Glibc
 import JobModel
+import Posix
 
 /// Holds requests up as rate limits say, on the network thread, with one timer for all of them.
 ///
@@ -21,7 +20,7 @@ final class Pacer: @unchecked Sendable {
 
   /// Asks for `count` bytes; nil where they may go at once, else the place in the line, and `turn` is called later.
   func ask(_ count: Int, under limits: [RateLimit], turn: @escaping () -> Void) -> Int? {
-    guard let place = line.ask(count, under: limits, now: Self.now) else { return nil }
+    guard let place = line.ask(count, under: limits, now: SystemClock.uptime) else { return nil }
     turns[place] = turn
     if timer == nil { look() }
     return place
@@ -33,19 +32,12 @@ final class Pacer: @unchecked Sendable {
   }
 
   private func look() {
-    guard let next = line.next(now: Self.now) else { return }
+    guard let next = line.next(now: SystemClock.uptime) else { return }
     timer = thread.schedule(after: min(max(0, next), Self.longestLook)) { [self] in
       timer = nil
-      for place in line.due(now: Self.now) { turns.removeValue(forKey: place)?() }
+      for place in line.due(now: SystemClock.uptime) { turns.removeValue(forKey: place)?() }
       if timer == nil { look() }
     }
-  }
-
-  /// Seconds on the monotonic clock.
-  static var now: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }
 
