@@ -5,7 +5,7 @@ package import LocalFiles
 
 /// What a run would do with a transfer, told without moving or changing anything.
 package struct TransferPreview: Sendable, Hashable {
-  package enum Action: Sendable, Hashable { case transfer, upToDate, resume, attach, skip, unknown }
+  package typealias Action = PlannedAction
   package var action: Action
   package var reason: String?
   /// Bytes; nil while nobody knows.

@@ -242,15 +242,7 @@ struct PlanPreview: Sendable {
   private func line(
     _ transfer: LedgerTransfer, _ match: Match, _ preview: TransferPreview
   ) throws -> PlanLine {
-    var action: PlanLine.Action =
-      switch preview.action {
-      case .transfer: .transfer
-      case .upToDate: .upToDate
-      case .resume: .resume
-      case .attach: .attach
-      case .skip: .skip
-      case .unknown: .unknown
-      }
+    var action = preview.action
     var (change, why) = change(transfer, match, preview)
     if case .same(let known) = match, action == .upToDate, known.expect != transfer.expect,
       let demand = newDemand(transfer)

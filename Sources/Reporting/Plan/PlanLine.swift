@@ -2,14 +2,7 @@ package import JobModel
 
 /// What a run would do with one transfer, as far as it is known without asking servers.
 package struct PlanLine: Sendable, Hashable {
-  package enum Action: String, Sendable, Hashable, CaseIterable {
-    case transfer
-    case upToDate = "up_to_date"
-    case resume
-    /// Its bytes are there: only the request that ties them to their record is made.
-    case attach
-    case skip, unknown
-  }
+  package typealias Action = PlannedAction
 
   /// How it stands to what is on record.
   package enum Change: String, Sendable, Hashable, CaseIterable {
