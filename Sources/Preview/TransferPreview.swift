@@ -66,89 +66,87 @@ package struct TransferPreview: Sendable, Hashable {
     preview.chunks = size.flatMap { size in
       chunk.map { max(isWhole ? 1 : 0, ChunkLayout(size: size, chunkSize: $0).count) }
     }
-    decide(
-      &preview, transfer, source: source, folder: folder, word: word, isNewRun: isNewRun,
-      disabledNeed: disabledNeed, wrote: wrote)
+    (preview.action, preview.reason) = next(
+      transfer, source: source, folder: folder, word: word, isNewRun: isNewRun, disabledNeed: disabledNeed,
+      wrote: wrote)
     return preview
   }
 
-  private static func decide(
-    _ preview: inout TransferPreview, _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder,
-    word: ServerWord, isNewRun: Bool, disabledNeed: String?, wrote: (FileFacts, String) -> Bool
-  ) {
-    let (progress, remote) = (transfer.progress, word.source)
+  /// What a run would do, and why, where there is more to say.
+  private typealias Next = (action: Action, reason: String?)
+
+  private static func next(
+    _ transfer: LedgerTransfer, source: FileFacts?, folder: Folder, word: ServerWord, isNewRun: Bool,
+    disabledNeed: String?, wrote: (FileFacts, String) -> Bool
+  ) -> Next {
+    let (progress, settings) = (transfer.progress, transfer.settings)
     // By the manifest: the state on record is that of the last run.
-    guard transfer.settings.isEnabled else {
-      (preview.action, preview.reason) = (.skip, "disabled")
-      return
-    }
+    guard settings.isEnabled else { return (.skip, "disabled") }
     switch transfer.state {
-    case .paused(.user): (preview.action, preview.reason) = (.skip, "user")
-    case .canceled where !isNewRun: (preview.action, preview.reason) = (.skip, "canceled")
-    case .skipped(.exists) where !isNewRun:
-      (preview.action, preview.reason) = (.skip, transfer.state.reason)
-    case .completed where !isNewRun, .upToDate where !isNewRun: preview.action = .upToDate
-    case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped:
-      if let need = disabledNeed {
-        (preview.action, preview.reason) = (.skip, TransferState.skipped(.needs(need)).reason)
-        return
-      }
-      // What the manifest demands is there, whatever the source holds by now.
-      let isPinned =
-        transfer.settings.direction.readsRemote
-        && transfer.expect.digests.keys.contains(where: \.isCryptographic)
-      if progress.isAttaching, transfer.settings.then != nil, isAsProved(transfer, source, folder) {
-        preview.action = .attach
-        return
-      }
-      let isNever = transfer.settings.refresh == .never || isPinned
-      if progress.completedAt != nil, transfer.settings.refresh != .always, stands(transfer, source, folder),
-        isNever || (remote.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
-      {
-        if transfer.settings.refresh != .never, let change = word.changeOfDestination(since: progress) {
-          preview.reason = change
-          return
-        }
-        // A pinned download asks nobody; the destination of an upload, or a copy, is asked for all the same.
-        let asksNobody = isNever && !(isPinned && transfer.settings.direction.writesRemote)
-        if !asksNobody, let doubt = word.trouble?.rawValue ?? lastFailure(transfer, word) {
-          (preview.action, preview.reason) = (.unknown, doubt)
-          return
-        }
-        guard isNever || isToldApart(transfer, remote) else {
-          preview.reason = "the server tells no version of it: it is fetched again"
-          return
-        }
-        preview.action = .upToDate
-        let isAsked = asksNobody || word.tells(transfer.settings.direction)
-        preview.reason = isAsked ? nil : "as recorded; the server was not asked"
-        if transfer.owesAttach { (preview.action, preview.reason) = (.attach, "`then` is not made yet") }
-      } else if progress.completedAt != nil, transfer.settings.ifExists == .replace {
-        preview.reason = change(transfer, source, folder)
-        doubt(&preview, word)
-      } else if transfer.settings.ifExists != .replace, isTaken(transfer, folder, wrote) {
-        // One that matches a digest is adopted: that shows when it is read.
-        let isOpen = !transfer.expect.digests.isEmpty || !(remote ?? RemoteObject()).digests.isEmpty
-        let isKept = transfer.settings.ifExists == .keep
-        preview.action = isKept && !isOpen ? .skip : .unknown
-        preview.reason = isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
-      } else if progress.completedAt == nil,
-        transfer.hasChunks || progress.chunksCompleted > 0 || progress.session != nil
-      {
-        preview.action = .resume
-        preview.reason = word.trouble?.rawValue
-        if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
-      } else {
-        if transfer.settings.direction == .upload, source == nil { preview.reason = "the source is missing" }
-        doubt(&preview, word)
-      }
+    case .paused(.user): return (.skip, "user")
+    case .canceled where !isNewRun: return (.skip, "canceled")
+    case .skipped(.exists) where !isNewRun: return (.skip, transfer.state.reason)
+    case .completed where !isNewRun, .upToDate where !isNewRun: return (.upToDate, nil)
+    case .queued, .running, .paused, .completed, .upToDate, .failed, .canceled, .skipped: break
     }
+    if let need = disabledNeed { return (.skip, TransferState.skipped(.needs(need)).reason) }
+    if progress.isAttaching, settings.then != nil, isAsProved(transfer, source, folder) {
+      return (.attach, nil)
+    }
+    // What the manifest demands is there, whatever the source holds by now.
+    let isPinned =
+      settings.direction.readsRemote && transfer.expect.digests.keys.contains(where: \.isCryptographic)
+    if progress.completedAt != nil, settings.refresh != .always, stands(transfer, source, folder),
+      settings.refresh == .never || isPinned
+        || (word.source.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
+    {
+      return ofStanding(transfer, word, isPinned: isPinned)
+    }
+    if progress.completedAt != nil, settings.ifExists == .replace {
+      return moved(change(transfer, source, folder), word)
+    }
+    if settings.ifExists != .replace, isTaken(transfer, folder, wrote) {
+      // One that matches a digest is adopted: that shows when it is read.
+      let isOpen = !transfer.expect.digests.isEmpty || !(word.source ?? RemoteObject()).digests.isEmpty
+      let isKept = settings.ifExists == .keep
+      return (
+        isKept && !isOpen ? .skip : .unknown,
+        isOpen || isKept ? "exists" : ErrorCode.destinationExists.rawValue
+      )
+    }
+    let missing: String? = settings.direction == .upload && source == nil ? "the source is missing" : nil
+    if progress.completedAt == nil,
+      transfer.hasChunks || progress.chunksCompleted > 0 || progress.session != nil
+    {
+      return (.resume, missing ?? word.trouble?.rawValue)
+    }
+    return moved(missing, word)
+  }
+
+  /// A completed transfer whose local side is as recorded, and whose source is not known to be another.
+  private static func ofStanding(_ transfer: LedgerTransfer, _ word: ServerWord, isPinned: Bool) -> Next {
+    let settings = transfer.settings
+    if settings.refresh != .never, let change = word.changeOfDestination(since: transfer.progress) {
+      return (.transfer, change)
+    }
+    let isNever = settings.refresh == .never || isPinned
+    // A pinned download asks nobody; the destination of an upload, or a copy, is asked for all the same.
+    let asksNobody = isNever && !(isPinned && settings.direction.writesRemote)
+    if !asksNobody, let doubt = word.trouble?.rawValue ?? lastFailure(transfer, word) {
+      return (.unknown, doubt)
+    }
+    guard isNever || isToldApart(transfer, word.source) else {
+      return (.transfer, "the server tells no version of it: it is fetched again")
+    }
+    if transfer.owesAttach { return (.attach, "`then` is not made yet") }
+    let isAsked = asksNobody || word.tells(settings.direction)
+    return (.upToDate, isAsked ? nil : "as recorded; the server was not asked")
   }
 
   /// What could not be told when it was asked for says more than what is on record.
-  private static func doubt(_ preview: inout TransferPreview, _ word: ServerWord) {
-    guard let trouble = word.trouble else { return }
-    (preview.action, preview.reason) = (.unknown, trouble.rawValue)
+  private static func moved(_ reason: String?, _ word: ServerWord) -> Next {
+    if let trouble = word.trouble { return (.unknown, trouble.rawValue) }
+    return (.transfer, reason)
   }
 
   /// Why the last attempt of a completed transfer to see what has changed came to nothing; nil where it did not, or where it has
