@@ -229,46 +229,14 @@ struct RunSession {
       renewRows: rows.map { rows in { @Sendable () async -> Void in await rows.renew() } })
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let (sync, recorded) = (SyncPass(setUp.maintenance), setUp.transfers.run)
-    let (deadline, ledger) = (settings.deadline, ledger)
+    let deadline = settings.deadline
     let timer = Task {
       guard let deadline else { return }
       try await Task.sleep(for: .seconds(deadline))
       stopper.stop(.deadline)
     }
     defer { timer.cancel() }
-    let noted = LastValue(0)
-    // Completions reach the disk while others still move.
-    let syncing = Task {
-      try await Self.every(.seconds(5)) {
-        recorded.warnings.flush()
-        try? await sync.run()
-      }
-    }
-    let helpers = [
-      syncing,
-      Task {
-        try await Self.every(.milliseconds(100)) {
-          ticker.tick()
-          log.tick(now: SystemClock.uptime)
-        }
-      },
-      Task {
-        pauses.note(userPauses: (try? ledger.counts().pausedByUser) ?? 0 > 0)
-        try await Self.every(.milliseconds(250)) { await Self.applyRequests(ledger, engine, pauses) }
-      },
-      // A kill leaves no more than a second's events without their number on record.
-      Task {
-        try await Self.every(.seconds(1)) {
-          if events.isOn { writer.submit(.events(run: run.number, count: events.writtenSeq)) }
-          let moved = board.moved
-          // Nor one without what it moved, where nothing else is on record before the end of a stream.
-          if noted.replace(moved) {
-            writer.submit(.moved(run: run.number, bytes: Int64(moved), at: SystemClock.now))
-          }
-          if let pauses = pauses.takeNews() { writer.submit(.pauses(run: run.number, pauses)) }
-        }
-      },
-    ]
+    let tasks = RunTasks(run: run.number, recorded, engine, sync, board, pauses, ticker, log, events)
     let result: Result<StopCause?, any Error>
     do {
       // What hangs (a dead mount, a program that hears no signal) is left behind: all that counts is on record.
@@ -276,8 +244,7 @@ struct RunSession {
         try await stopper.race(patience: .seconds(3)) {
           try await engine.run()
           // One pass at a time: of two that open a file, only one is told that the disk refused it.
-          syncing.cancel()
-          _ = await syncing.result
+          await tasks.endSyncing()
           try await Self.syncTheRest(sync, until: stopper, recorded)
           return await engine.stopped
         })
@@ -285,8 +252,8 @@ struct RunSession {
       isLeftBehind = true
       result = .success(left.cause)
     } catch { result = .failure(error) }
-    for helper in helpers { helper.cancel() }
-    if !isLeftBehind { for helper in helpers { _ = await helper.result } }
+    tasks.cancel()
+    if !isLeftBehind { await tasks.end() }
     log.tick(now: 0, isLast: true)
     recorded.warnings.flush()
     ticker.end()
@@ -315,32 +282,6 @@ struct RunSession {
   }
 
   private static let unsyncedHint = "the next `haul run` brings them there first"
-
-  /// Applies what other terminals ask.
-  private static func applyRequests(
-    _ ledger: JobLedger, _ engine: TransferEngine, _ pauses: PauseLog
-  ) async {
-    guard let controls = try? ledger.pendingControls() else { return }
-    for number in (try? ledger.pendingLimits()) ?? [] {
-      guard let limit = try? ledger.limit() as Bandwidth?? else { continue }
-      await engine.setLimit(limit)
-      try? ledger.settleControl(number, changed: 0, at: SystemClock.now)
-    }
-    for (number, control) in controls {
-      // Who has waited too long for it has withdrawn it.
-      guard (try? ledger.beginControl(number)) == true, let changed = try? await engine.apply(control)
-      else { continue }
-      pauses.note(userPauses: (try? ledger.counts().pausedByUser) ?? 0 > 0)
-      try? ledger.settleControl(number, changed: changed, at: SystemClock.now)
-    }
-  }
-
-  private static func every(_ interval: Duration, _ body: @Sendable () async -> Void) async throws {
-    while true {
-      await body()
-      try await Task.sleep(for: interval)
-    }
-  }
 
   private func wait(for first: Task<Void, Never>?, _ stopper: StopController) async {
     guard let first else { return }
@@ -390,9 +331,17 @@ struct RunSession {
       .runEnded(
         outcome, exitCode: status.rawValue, report: asked ?? stored))
     events.flush()
+    try await report(run, status, events, first, stopper)
+  }
+
+  /// Writes the report of an attempt that has ended, sends the notices of it, and ends the command as the attempt did.
+  private func report(
+    _ run: RunRecord, _ status: ExitStatus, _ events: EventSink, _ first: Task<Void, Never>?,
+    _ stopper: StopController
+  ) async throws {
     var unwritten: End?
     let owes = try ledger.owesNotices || first != nil
-    func report(_ extent: ReportSink.Extent) throws {
+    func write(_ extent: ReportSink.Extent) throws {
       do {
         try reports.write(
           job: job.name, ledger: ledger, run: run.number, storedAt: stored, extent)
@@ -402,7 +351,7 @@ struct RunSession {
     // What was given up for a signal's sake says less than how the run ended.
     let isEnd = { (end: End) in end.status != .incomplete || status == .success }
     // Notices lead to the report, which then says what came of them.
-    try report(owes ? .files : .all)
+    try write(owes ? .files : .all)
     state.prune(job.name)
     try reports.sumUp(job.name, ledger, run.number, unkept.first(where: isEnd)?.status ?? status)
     if owes {
@@ -410,7 +359,7 @@ struct RunSession {
       await NoticeDelivery.bounded(by: stopper) { [context, ledger] in
         _ = await NoticeDelivery(context).deliver(from: ledger)
       }
-      try report(.all)
+      try write(.all)
     }
     // All is on record in the log: where the disk has no room for more, the run ends as its report says.
     try? ledger.checkpoint()
