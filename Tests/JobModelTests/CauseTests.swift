@@ -34,6 +34,20 @@ import Testing
     #expect(Cause(Failure(.diskFull, message), id: "a", host: "own").host == nil)
   }
 
+  @Test(
+    arguments: [
+      ("needs:in/b.bin", "needs:…"), ("needs:", "needs:…"), ("disabled", "disabled"), (nil, nil),
+    ] as [(String?, String?)])
+  func `needs are one reason`(reason: String?, expected: String?) {
+    #expect(Cause.group(of: reason) == expected)
+  }
+
+  @Test func `what failed comes before what waits`() {
+    let states = ["queued", "paused", "skipped", "failed"]
+    let sorted = states.sorted { Cause.rank(of: $0) < Cause.rank(of: $1) }
+    #expect(sorted == ["failed", "skipped", "paused", "queued"])
+  }
+
   @Test func `a tally is bounded`() {
     var tally = CauseTally()
     for index in 0..<5000 {

@@ -51,7 +51,7 @@ final class LogCauses: Sendable {
     known.withLock { known in
       var key = Key(kind: kind, cause: cause)
       if known[key] == nil, known.count >= CauseTally.limit {
-        key.cause = Cause(code: cause.code, host: nil, message: "various messages")
+        key.cause = .various(cause.code)
       }
       guard var entry = known[key] else {
         known[key] = Due(kind: kind, cause: key.cause, saidAt: now)

@@ -20,6 +20,21 @@ package struct Cause: Sendable, Hashable {
     self.host = failure.code.isOfAHost ? Self.host(in: message) ?? host : nil
   }
 
+  /// Stands for those of a code that are too many to be told apart.
+  package static func various(_ code: String) -> Cause {
+    Cause(code: code, host: nil, message: "various messages")
+  }
+
+  /// What transfers are grouped by: each need has a reason of its own.
+  package static func group(of reason: String?) -> String? {
+    reason?.hasPrefix("needs:") == true ? "needs:…" : reason
+  }
+
+  /// Where groups of a state stand among others: what failed comes first.
+  package static func rank(of state: String) -> Int {
+    ["failed": 0, "skipped": 1, "paused": 2][state] ?? 3
+  }
+
   private static func host(in message: String) -> String? {
     for word in message.split(whereSeparator: { " `\"'()".contains($0) }) {
       for scheme in ["http://", "https://"] where word.hasPrefix(scheme) {
@@ -59,7 +74,7 @@ package struct CauseTally: Sendable {
   package mutating func add(_ cause: Cause, id: String, example: String) -> Int {
     var key = cause
     if groups[key] == nil, groups.count >= Self.limit {
-      key = Cause(code: cause.code, host: nil, message: "various messages")
+      key = .various(cause.code)
     }
     if groups[key] == nil {
       groups[key] = Group(cause: key, example: key == cause ? example : key.message)

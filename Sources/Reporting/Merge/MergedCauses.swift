@@ -32,15 +32,14 @@ struct MergedCauses {
     let error = transfer["error"]
     guard let code = error["code"].string, let message = error["message"].string else { return }
     let id = transfer["id"].string ?? ""
-    var reason = transfer["reason"].string
-    if reason?.hasPrefix("needs:") == true { reason = "needs:…" }
+    let reason = Cause.group(of: transfer["reason"].string)
     let host = transfer["url"].string.flatMap(URLHost.of)
     let cause =
       ErrorCode(rawValue: code).map { Cause(Failure($0, message), id: id, host: host) }
       ?? Cause(code: code, host: host, message: CauseMessage.general(message, id: id))
     var key = Key(state: transfer["state"].string ?? "", reason: reason, cause: cause)
     if groups[key] == nil, groups.count >= CauseTally.limit {
-      key.cause = Cause(code: code, host: nil, message: "various messages")
+      key.cause = .various(code)
     }
     let place = Place(ordinal: transfer["ordinal"].int64 ?? .max, shard: shard?.index ?? .max)
     var group = groups[key] ?? Group()
@@ -55,9 +54,8 @@ struct MergedCauses {
   }
 
   var json: JSON {
-    let ranks = ["failed": 0, "skipped": 1, "paused": 2]
     let sorted = groups.compactMap { key, group in
-      group.first.first.map { (rank: ranks[key.state] ?? 3, place: $0.place, key: key, group: group) }
+      group.first.first.map { (rank: Cause.rank(of: key.state), place: $0.place, key: key, group: group) }
     }.sorted { ($0.rank, -$0.group.count, $0.place) < ($1.rank, -$1.group.count, $1.place) }
     return .array(
       sorted.map { _, _, key, group in

@@ -54,9 +54,8 @@ package struct CauseList {
       }
     }
     self.total = total
-    let ranks = ["failed": 0, "skipped": 1, "paused": 2]
     self.groups = order.enumerated().compactMap { index, key in
-      groups[key].map { (ranks[key.word] ?? 3, -$0.tally.count, index, $0) }
+      groups[key].map { (Cause.rank(of: key.word), -$0.tally.count, index, $0) }
     }.sorted { ($0.0, $0.1, $0.2) < ($1.0, $1.1, $1.2) }.map(\.3)
   }
 
@@ -65,13 +64,12 @@ package struct CauseList {
     isKnown: (Key) -> Bool
   ) -> (Key, String) {
     let word = transfer.state.word
-    var reason = transfer.state.reason
-    if reason?.hasPrefix("needs:") == true { reason = "needs:…" }
+    let reason = Cause.group(of: transfer.state.reason)
     guard let failure = transfer.standingFailure else { return (Key(word: word, reason: reason), "") }
     let host = describe(transfer).url.flatMap(URLHost.of)
     let key = Key(word: word, reason: reason, cause: Cause(failure, id: transfer.id, host: host))
     guard isFull, !isKnown(key) else { return (key, failure.message) }
-    let other = Cause(code: failure.code.rawValue, host: nil, message: "various messages")
+    let other = Cause.various(failure.code.rawValue)
     return (Key(word: word, reason: reason, cause: other), other.message)
   }
 

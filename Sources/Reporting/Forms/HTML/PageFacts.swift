@@ -34,9 +34,7 @@ struct PageFacts {
     if state == "completed", let reason = transfer["moved_because"].string { moved[reason, default: 0] += 1 }
     guard !["completed", "up_to_date"].contains(state) else { return others.add(transfer) }
     attention.add(transfer)
-    // Each need has a reason of its own.
-    var reason = transfer["reason"].string
-    if reason?.hasPrefix("needs:") == true { reason = "needs:…" }
+    let reason = Cause.group(of: transfer["reason"].string)
     if transfer["error"] == .null, let state = TransferState(word: state, reason: reason) {
       waiting[state, default: 0] += 1
     }
