@@ -36,28 +36,16 @@ struct PlanPreview: Sendable {
   static func open(
     _ file: ManifestFile, given: [String: String], state: StateFolder, adopt: Bool, reports: ReportSink
   ) throws -> PlanPreview {
-    var read = file.read(overrides: given)
-    let named = file.jobName ?? read.readable?.name
-    guard let name = named, read.job != nil || state.exists(name) else {
-      throw try JobOpening.refuse(file, JobOpening.withRows(read, sparing: state), reports)
-    }
+    var manifest = try OpenedManifest(file, given: given, state, sparing: state, reports)
+    let name = manifest.name
     do {
       let recorded = state.exists(name) ? try state.openSettled(name) : nil
       let continued = try recorded?.lastRun().flatMap { $0.isContinued(by: nil) ? $0 : nil }
-      let overrides = try JobOpening.overrides(given, of: continued)
-      if overrides != given { read = file.read(overrides: overrides) }
-      guard let whole = read.job else {
-        throw PlanCompiler.Faulty(diagnostics: JobOpening.withRows(read, sparing: state).diagnostics)
-      }
-      let job = whole.divided(for: state.shard)
-      if let takenOver = try JobOpening.checkOwner(job, recorded, file, adopt: adopt, in: state) {
-        read.diagnostics.append(takenOver)
-      }
+      let job = try manifest.job(recorded, continuing: continued, adopt: adopt)
       let now = SystemClock.now
       let values = RunValues(
         id: continued?.id ?? ULID.make(now: now), startedAt: continued?.startedAt ?? now)
-      let mark = PlanFingerprint.of(
-        job, file: file, read: read, overrides: overrides, run: values, shard: state.shard)
+      let mark = manifest.mark(job, values)
       let remarks = job.remarks(on: state.shard, isOwn: false)
       let folders = state.folders(for: job)
       let kept = recorded == nil ? KeptPlan(of: name, state) : nil
@@ -72,7 +60,8 @@ struct PlanPreview: Sendable {
         }
         return try PlanPreview(
           job: job, plan: base, draft: PlanDraft(state), recorded: recorded, isNewRun: continued == nil,
-          diagnostics: read.diagnostics + remarks, gone: LeftManifest(), lastKnown: .max, adjusted: RowSet(),
+          diagnostics: manifest.read.diagnostics + remarks, gone: LeftManifest(), lastKnown: .max,
+          adjusted: RowSet(),
           kept: kept)
       }
       let draft = try PlanDraft(state, from: base)
@@ -81,23 +70,19 @@ struct PlanPreview: Sendable {
       let lister = try PrefixLister(
         job, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger, reports.context)
       defer { lister?.shutDown() }
-      let former = try recorded.flatMap {
-        try FormerIdentity(
-          job, $0, manifest: file.sha256, overrides: overrides,
-          dependsOnEnvironment: !read.environment.isEmpty)
-      }
+      let former = try recorded.flatMap { try manifest.former(job, $0) }
       let compiled = try PlanCompiler.compile(
         job, run: values, mark: mark, isKept: recorded == nil, former: former, into: draft.ledger,
         lister: lister, sparing: folders, part: state.shard.map { PartRule(job, $0) })
       if recorded == nil { try draft.ledger.forgetRetired() }
       var preview = PlanPreview(
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
-        diagnostics: read.diagnostics + compiled.diagnostics + remarks,
+        diagnostics: manifest.read.diagnostics + compiled.diagnostics + remarks,
         gone: recorded == nil ? LeftManifest() : compiled.change.left, lastKnown: lastKnown,
         adjusted: compiled.change.adjustedRows, kept: nil)
       preview.refused = compiled.unlisted.filter { !$0.value.code.isRetryable }.keys.sorted()
       return preview
-    } catch { throw try JobOpening.end(error, file, read, reports) }
+    } catch { throw try JobOpening.end(error, file, manifest.read, reports) }
   }
 
   /// Keeps what was compiled for the next `plan`, or the first run, of a job that has never run.

@@ -36,27 +36,21 @@ struct JobOpening: Sendable {
   static func open(
     _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) throws -> JobOpening? {
-    let (given, ifRunning, context) = (settings.overrides, settings.ifRunning, reports.context)
-    var read = file.read(overrides: given)
-    let named = file.jobName ?? read.readable?.name
-    guard let name = named, read.job != nil || state.exists(name) else {
-      throw try refuse(file, withRows(read), reports)
-    }
+    let (ifRunning, context) = (settings.ifRunning, reports.context)
+    var manifest = try OpenedManifest(file, given: settings.overrides, state, reports)
+    let name = manifest.name
     let isNewRoot = !Files.exists(state.path)
     try state.make(name)
     guard let lock = try lock(name, ifRunning, state, reports) else {
-      return try alreadyRunning(name, file, read, ifRunning, reports)
+      return try alreadyRunning(name, file, manifest.read, ifRunning, reports)
     }
     // Behind the lock, which may have been waited for: another first run may have ended meanwhile.
     let isNew = !state.exists(name)
     var opened: JobLedger?
     do {
       let now = SystemClock.now
-      if isNew, let job = read.job {
-        let values = RunValues(id: "", startedAt: now)
-        if let mark = PlanFingerprint.of(
-          job, file: file, read: read, overrides: given, run: values, shard: state.shard)?.whole
-        {
+      if isNew, let job = manifest.read.job {
+        if let mark = manifest.mark(job, RunValues(id: "", startedAt: now))?.whole {
           KeptPlan.move(of: name, from: mark, to: state.folder(name), state)
         }
         KeptPlan.remove(of: name, state)
@@ -68,33 +62,23 @@ struct JobOpening: Sendable {
       let continued =
         settings.startsNew
         ? nil : try ledger.lastRun().flatMap { $0.isContinued(by: settings.selection) ? $0 : nil }
-      let overrides = try overrides(given, of: continued)
-      if overrides != given { read = file.read(overrides: overrides) }
-      guard let whole = read.job else { throw PlanCompiler.Faulty(diagnostics: withRows(read).diagnostics) }
-      let job = whole.divided(for: state.shard)
-      let takenOver = try checkOwner(job, ledger, file, adopt: settings.adopt, in: state)
-      if let takenOver { read.diagnostics.append(takenOver) }
+      let job = try manifest.job(ledger, continuing: continued, adopt: settings.adopt)
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
       let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, startedAt: continued?.startedAt ?? now)
-      let mark = PlanFingerprint.of(
-        job, file: file, read: read, overrides: overrides, run: values, shard: state.shard)
-      let former = try FormerIdentity(
-        job, ledger, manifest: file.sha256, overrides: overrides,
-        dependsOnEnvironment: !read.environment.isEmpty)
       let compiled = try PlanCompiler.compile(
-        job, run: values, mark: mark, former: former, into: ledger, lister: lister,
-        part: state.shard.map { PartRule(job, $0) })
+        job, run: values, mark: manifest.mark(job, values), former: manifest.former(job, ledger),
+        into: ledger, lister: lister, part: state.shard.map { PartRule(job, $0) })
       // Not recorded: a report of all parts together says what that of one machine would.
       context.console.print(job.remarks(on: state.shard, isOwn: true))
-      try file.remember(in: ledger, read, overrides: overrides)
-      try remember(job, ledger, state.shard, environment: read.environment)
+      try file.remember(in: ledger, manifest.read, overrides: manifest.overrides)
+      try remember(job, ledger, state.shard, environment: manifest.read.environment)
       return JobOpening(
         job: job, file: file, ledger: ledger, lock: lock, continued: continued, runID: id,
-        overrides: overrides, lastControl: lastControl, startedAt: values.startedAt,
-        compiled: compiled, diagnostics: read.diagnostics + compiled.diagnostics)
+        overrides: manifest.overrides, lastControl: lastControl, startedAt: values.startedAt,
+        compiled: compiled, diagnostics: manifest.read.diagnostics + compiled.diagnostics)
     } catch {
       // A fault leaves no state behind that was not there before, but for what was listed where it may pass: the next run goes on.
       let isFault = error is PlanCompiler.Faulty || error is Failure
@@ -102,7 +86,7 @@ struct JobOpening: Sendable {
       let goesOn = mayPass && (try? opened?.hasListed()) == true
       opened = nil
       if isNew, isFault, !goesOn { state.forget(name, andEmptyRoot: isNewRoot) }
-      throw try end(error, file, read, reports)
+      throw try end(error, file, manifest.read, reports)
     }
   }
 
