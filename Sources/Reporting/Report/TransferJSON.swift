@@ -46,10 +46,11 @@ struct TransferJSON {
   }
 
   mutating func line(_ transfer: LedgerTransfer) -> JSON {
-    let members = members(transfer)
+    let isOrdinary = isOrdinary(transfer)
+    let members = members(transfer, isOrdinary: isOrdinary)
     // A size of 0 is known all the same.
     return .object(
-      isOrdinary(transfer) ? members.filter { !Self.saysNothing($0.value) || $0.name == "size" } : members)
+      isOrdinary ? members.filter { !Self.saysNothing($0.value) || $0.name == "size" } : members)
   }
 
   private func isOrdinary(_ transfer: LedgerTransfer) -> Bool {
@@ -76,16 +77,15 @@ struct TransferJSON {
     }
   }
 
-  private mutating func members(_ transfer: LedgerTransfer) -> [JSON.Member] {
+  private mutating func members(_ transfer: LedgerTransfer, isOrdinary: Bool) -> [JSON.Member] {
     let progress = transfer.progress
-    let isOrdinary = isOrdinary(transfer)
     let wire = describe(transfer)
     let source = Masking.place(transfer.source)
     let destination = transfer.plannedPath ?? Masking.place(transfer.destination)
     var url = wire.url.map(Masking.withoutQuery)
     let ability = ability(transfer, &url, isOrdinary: isOrdinary)
     let moved = progress.transferred > 0 || transfer.state == .completed
-    func told(_ value: JSON) -> JSON { isOrdinary ? .null : value }
+    func told(_ value: JSON, unless isSaid: Bool = true) -> JSON { isOrdinary && isSaid ? .null : value }
     var members: [JSON.Member] = []
     func add(_ name: String, _ value: JSON) { members.append(.init(name, value)) }
     add("id", .string(transfer.id))
@@ -97,21 +97,21 @@ struct TransferJSON {
       add("resumes_at", CommonJSON.time(time))
     }
     let session = JSON.string(progress.isAttaching ? "attaching" : progress.sessionState.rawValue)
-    add("session", session == "none" ? told(session) : session)
+    add("session", told(session, unless: session == "none"))
     add("source", .string(source))
     add("destination", .string(destination))
     let isSaid =
       url.map { $0 == Masking.withoutQuery(source) || $0 == Masking.withoutQuery(destination) } ?? false
-    add("url", isSaid ? told(.text(url)) : .text(url))
+    add("url", told(.text(url), unless: isSaid))
     add("protocol", .string(wire.protocol))
     add("remote_id", CommonJSON.masked(progress.remoteID))
     add("version", .text(progress.remote.version))
     // A digest says more than the ETag of a server that knows no versions.
     let isReplaced = EndpointRegistry.kind(wire.protocol)?.abilities.digestsReplaceETags == true
     let isKnownByDigest = isReplaced && !progress.digests.isEmpty
-    add("etag", isKnownByDigest ? told(.text(progress.remote.etag)) : .text(progress.remote.etag))
+    add("etag", told(.text(progress.remote.etag), unless: isKnownByDigest))
     let type = contentType(transfer)
-    add("content_type", type == "application/octet-stream" ? told(.text(type)) : .text(type))
+    add("content_type", told(.text(type), unless: type == "application/octet-stream"))
     add("size", .int(progress.size ?? transfer.knownSize))
     add("chunk_size", told(.int(chunkSize(transfer))))
     add("chunks", told(chunks(progress)))
@@ -131,7 +131,7 @@ struct TransferJSON {
     add("policy", policy(transfer, wire.url))
     let reference = ability.map { name($0) }
     let isSaidByAbsence = reference?.isFirst == true && ability?.url == nil
-    add("capabilities", isSaidByAbsence ? told(.text(reference?.name)) : .text(reference?.name))
+    add("capabilities", told(.text(reference?.name), unless: isSaidByAbsence))
     add("attempts", told(.int(progress.attempts)))
     add("retries", .int(progress.retries))
     add("requests", .int(progress.requests))
@@ -141,7 +141,7 @@ struct TransferJSON {
     add("created_at", isNew ? .null : CommonJSON.time(transfer.createdAt ?? createdAt))
     add("updated_at", told(CommonJSON.time(progress.updatedAt)))
     add("started_at", told(CommonJSON.time(progress.startedAt)))
-    add("ended_at", moved ? CommonJSON.time(progress.endedAt) : told(CommonJSON.time(progress.endedAt)))
+    add("ended_at", told(CommonJSON.time(progress.endedAt), unless: !moved))
     let isBrief = isOrdinary && (!moved || progress.duration < 0.1)
     add("duration_s", .double(progress.startedAt == nil || isBrief ? nil : progress.duration))
     add("error", transfer.standingFailure.map { CommonJSON.error($0, at: progress.failedAt) } ?? .null)
