@@ -59,10 +59,9 @@ package struct JobVerification: Sendable {
     defer { withExtendedLifetime(draft) {} }
     // What is asked and learned on the way goes into the draft, which nobody reads.
     let writer = LedgerWriter(draft.ledger) { _ in }
-    let console = context.console
     let setUp = try EngineSetUp(
       job: job, context, stateFolder: draft.folder, tokensIn: state.folder(name), ledger: draft.ledger,
-      writer: writer, run: 0, board: ProgressRegistry(), events: console.print)
+      writer: writer, run: 0, board: ProgressRegistry(), events: context.console.print)
     var isLeftBehind = false
     defer { if !isLeftBehind { setUp.close() } }
     let rate = RateLimit(request.rate)
@@ -86,10 +85,19 @@ package struct JobVerification: Sendable {
       request.share == nil ? 0 : try pass.count().transfers
     }
     try goOn(from: journal)
+    let isComplete = try await compare(pass, journal, stopper)
+    isLeftBehind = isComplete == nil
+    try finish(name, journal, isComplete: isComplete ?? false, signal)
+  }
+
+  /// - Returns: whether it came to the end; nil where a read that hangs is left behind: what was found before is on record.
+  private func compare(
+    _ pass: VerificationPass, _ journal: VerifyJournal, _ stopper: StopController
+  ) async throws -> Bool? {
     let watch = VerifyWatch(
-      context, isWanted: showsProgress && !isQuiet, from: journal.position.totals, reads: reads)
+      context, isWanted: showsProgress && !isQuiet, from: journal.position.totals, reads: pass.reads)
     let drawing = Task { await watch.run { try pass.whole() } }
-    let isLive = !json
+    let (console, isLive) = (context.console, !json)
     let work = Task {
       try await pass.run(journal) { finding in
         if isLive, let text = finding.text { watch.print { console.out(text) } }
@@ -98,17 +106,16 @@ package struct JobVerification: Sendable {
       }
     }
     stopper.attach { _ in work.cancel() }
-    let result: Result<Bool, any Error>
+    let result: Result<Bool?, any Error>
     do {
-      result = .success(try await stopper.race(patience: .seconds(3)) { try await work.value })
+      let isComplete = try await stopper.race(patience: .seconds(3)) { try await work.value }
+      result = .success(isComplete)
     } catch is StopController.Stopped {
-      // A read that hangs is left behind; what was found before is on record.
-      isLeftBehind = true
-      result = .success(false)
+      result = .success(nil)
     } catch { result = .failure(error) }
     drawing.cancel()
     await drawing.value
-    try finish(name, journal, isComplete: try result.get(), signal)
+    return try result.get()
   }
 
   /// - Throws: `End` with 66, unless all secrets are there: to try again would not help.
