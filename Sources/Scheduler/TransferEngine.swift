@@ -80,7 +80,27 @@ package actor TransferEngine {
   /// - Throws: `LedgerError` where the plan can't be read or written.
   package func run() async throws {
     // A continuation resumes on the task's preferred executor before it goes back to its actor's.
-    try await withTaskExecutorPreference(executor) { try await work() }
+    try await withTaskExecutorPreference(executor) {
+      do { try await work() } catch {
+        await dropAll()
+        throw error
+      }
+    }
+  }
+
+  /// Drops what is in flight to what was recorded, before whoever runs the engine closes what it records with.
+  private func dropAll() async {
+    for running in active.values { running.end(.hold(.interrupted)) }
+    let patience = Task(executorPreference: executor) { await self.leaveBehind() }
+    while !active.isEmpty { await signal.wait() }
+    patience.cancel()
+  }
+
+  /// What hangs (a dead mount) is not waited for.
+  private func leaveBehind() async {
+    do { try await Task.sleep(for: .seconds(3)) } catch { return }
+    active = [:]
+    signal.wake()
   }
 
   private func work() async throws {

@@ -61,6 +61,8 @@ final class ScriptedTransport: Transport {
   private let response: @Sendable (Sent) -> Reply
   /// Told of each wait, which takes no time here.
   let onSleep = Mutex<(@Sendable (Double) async -> Void)?>(nil)
+  /// Holds a request of this method up before it is answered.
+  let onSend = Mutex<(@Sendable (String) async throws -> Void)?>(nil)
   private let log = Mutex<(sent: [Sent], delays: [Double])>(([], []))
 
   /// How long each request is on its way, while others may work.
@@ -83,6 +85,7 @@ final class ScriptedTransport: Transport {
 
   nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     try Task.checkCancellation()
+    try await onSend.withLock { $0 }?(request.method)
     var body: [UInt8] = []
     switch request.body {
     case .none: break
