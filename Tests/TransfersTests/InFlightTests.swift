@@ -4,6 +4,7 @@ import JobLedger
 import JobModel
 import Maintenance
 import Scheduler
+import Synchronization
 import TestSupport
 import Testing
 import Transfers
@@ -34,5 +35,36 @@ struct InFlightTests {
     await #expect(throws: LedgerError.self) { try await run.value }
     try await bench.record()
     #expect(try bench.transfer(1).state == .paused(.interrupted))
+  }
+
+  /// A control ends what is in flight before it waits for another one's session, beside which that could complete.
+  @Test func aControlIsToldBeforeAnythingIsWaitedFor() async throws {
+    let bench = try PlanBench([.init(id: "up", from: "a", to: "api:k"), .init(id: "down", to: "out/down")]) {
+      sent in
+      sent.method == "DELETE"
+        ? .status(204) : Reply(status: 200, headers: ["Content-Length": "3"], body: [1, 2, 3])
+    }
+    try await bench.alter(1, .paused(.user)) {
+      ($0.session, $0.sessionState) = (RemoteSession(id: "s1", chunkSize: 5), .open)
+    }
+    let isEnding = Mutex(false)
+    let board = bench.context.board
+    // The download's answer comes while the session is being ended, which takes until the download is over.
+    bench.transport.onSend.withLock {
+      $0 = { method in
+        let isEnd = method == "DELETE"
+        if isEnd { isEnding.withLock { $0 = true } }
+        while isEnd ? board.current.contains(where: { $0.id == "down" }) : !isEnding.withLock({ $0 }) {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+      }
+    }
+    let engine = engine(bench)
+    let run = Task { try await engine.run() }
+    try await begun("down", bench)
+    #expect(try await engine.apply(Control(.cancel, ids: [])) == 2)
+    try await run.value
+    #expect(bench.methods.contains("DELETE") && !bench.exists("out/down"))
+    for seq in [1, 2] as [Int64] { #expect(try bench.transfer(seq).state == .canceled) }
   }
 }
