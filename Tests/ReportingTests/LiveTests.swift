@@ -1,3 +1,4 @@
+import Dispatch
 import JobLedger
 import JobModel
 import Synchronization
@@ -178,8 +179,9 @@ import Testing
         write: { [self] text in out.withLock { $0 += text } })
     }
 
-    func take() -> String {
-      out.withLock { text in
+    func take(_ view: LiveView) -> String {
+      view.flush()
+      return out.withLock { text in
         defer { text = "" }
         return text
       }
@@ -210,26 +212,26 @@ import Testing
     transfer.setSize(1000)
     stage.board.enter(transfer)
     view.tick(now: 0)
-    let first = stage.take()
+    let first = stage.take(view)
     #expect(first.hasPrefix("\rdeck ") && first.hasSuffix("\u{1b}[K\n\u{1b}[J"))
     view.tick(now: 0.1)
-    #expect(stage.take() == "")
+    #expect(stage.take(view) == "")
     transfer.add(500)
     stage.board.count(500)
     view.tick(now: 0.25)
-    let second = stage.take()
+    let second = stage.take(view)
     #expect(second.hasPrefix("\r\u{1b}[2Adeck ") && second.contains("50%"))
     stage.board.leave(1)
     view.tick(now: 0.5)
-    #expect(stage.take().hasPrefix("\r\u{1b}[2A\u{1b}[1m0/2 done"))
+    #expect(stage.take(view).hasPrefix("\r\u{1b}[2A\u{1b}[1m0/2 done"))
     view.note("warning: something\n")
-    #expect(stage.take() == "\r\u{1b}[1A\u{1b}[Jwarning: something\n")
+    #expect(stage.take(view) == "\r\u{1b}[1A\u{1b}[Jwarning: something\n")
     view.tick(now: 0.51)
-    #expect(stage.take().hasPrefix("\r\u{1b}[1m0/2 done"))
+    #expect(stage.take(view).hasPrefix("\r\u{1b}[1m0/2 done"))
     view.end()
-    #expect(stage.take() == "\r\u{1b}[1A\u{1b}[J")
+    #expect(stage.take(view) == "\r\u{1b}[1A\u{1b}[J")
     view.tick(now: 9)
-    #expect(stage.take() == "")
+    #expect(stage.take(view) == "")
   }
 
   @Test func `the total keeps what has landed until the plan is counted again`() {
@@ -242,13 +244,13 @@ import Testing
     view.tick(now: 0.3)
     stage.board.leave(1)
     for now in [0.6, 0.9] {
-      _ = stage.take()
+      _ = stage.take(view)
       view.tick(now: now)
-      #expect(stage.take().contains("0/2 done  500 B"))
+      #expect(stage.take(view).contains("0/2 done  500 B"))
     }
     // From here on the plan's standing has it.
     view.tick(now: 1.2)
-    #expect(!stage.take().contains("500 B"))
+    #expect(!stage.take(view).contains("500 B"))
   }
 
   @Test func `a terminal made narrower is redrawn from the right row`() {
@@ -256,11 +258,11 @@ import Testing
     let view = stage.view(live)
     stage.board.enter(LiveTransfer(seq: 1, id: String(repeating: "n", count: 200), direction: .upload))
     view.tick(now: 0)
-    _ = stage.take()
+    _ = stage.take(view)
     stage.columns.store(40, ordering: .relaxed)
     view.tick(now: 1)
     // The row of 79 columns takes two now.
-    #expect(stage.take().hasPrefix("\r\u{1b}[3A"))
+    #expect(stage.take(view).hasPrefix("\r\u{1b}[3A"))
   }
 
   @Test func `elsewhere a plain line comes at the start and each half minute`() {
@@ -268,7 +270,7 @@ import Testing
     let view = stage.view(plain)
     for step in 0...650 { view.tick(now: 100 + Double(step) / 10) }
     view.end()
-    let lines = stage.take().split(separator: "\n")
+    let lines = stage.take(view).split(separator: "\n")
     #expect(
       lines == ["started: 0/2 done", "0/2 done  0 B/s  0:30 elapsed", "0/2 done  0 B/s  1:00 elapsed"])
   }
@@ -278,7 +280,7 @@ import Testing
     let view = stage.view(ProgressForm(isEnabled: false, isTerminal: true, term: "xterm", noColor: nil))
     for step in 0..<100 { view.tick(now: Double(step)) }
     view.end()
-    #expect(stage.take() == "" && stage.asked.load(ordering: .relaxed) == 0)
+    #expect(stage.take(view) == "" && stage.asked.load(ordering: .relaxed) == 0)
   }
 
   @Test func `the plan's standing is asked at most once a second`() {
@@ -286,5 +288,26 @@ import Testing
     let view = stage.view(live)
     for step in 0...100 { view.tick(now: Double(step) / 10) }
     #expect((9...11).contains(stage.asked.load(ordering: .relaxed)))
+  }
+
+  /// Ctrl-S: who tells of something goes on, and what was not shown in time is not shown late.
+  @Test func `nobody waits for a terminal that stands still`() {
+    let (stage, goesOn) = (Stage(), DispatchSemaphore(value: 0))
+    var standing = PlanStanding()
+    standing.counts.queued = 2
+    let view = LiveView(
+      live, board: stage.board, standing: { [standing] in standing }, size: { (80, 24) },
+      write: { text in
+        _ = goesOn.wait(timeout: .now() + 10)
+        stage.out.withLock { $0 += text }
+      })
+    view.tick(now: 0)
+    view.record(.state(id: "a", from: .running, to: .failed, failure: Failure(.notFound, "gone")))
+    view.note("first\n")
+    for step in 1...9 { view.tick(now: Double(step)) }
+    let shown = stage.out.withLock { $0 }
+    #expect(shown == "")
+    for _ in 0..<9 { goesOn.signal() }
+    #expect(stage.take(view).hasSuffix("\u{1b}[1A\u{1b}[Jfirst\n"), "one frame, and the note over it")
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 package import JobLedger
 import JobModel
 import Locks
@@ -19,6 +20,8 @@ package final class LiveView: Sendable {
     var nextDraw = 0.0
     /// Columns of each line that is on the screen now.
     var drawn: [Int] = []
+    /// Bytes that are still to be written.
+    var unwritten = 0
     var hasStarted = false
     var startedAt = 0.0
     /// Transfers that were done when it began.
@@ -28,8 +31,12 @@ package final class LiveView: Sendable {
 
   private static let interval = 0.2
   private static let plainInterval = 30.0
+  /// Who has a note waits from here on, rather than filling the memory.
+  private static let mostUnwritten = 1 << 20
 
   private let state = Locked(State())
+  /// Writes what was made under the lock: a terminal that stands still (Ctrl-S) holds up nobody who has the lock to take.
+  private let queue = DispatchQueue(label: "haul.live")
   private let form: ProgressForm
   private let board: ProgressRegistry
   private let standing: @Sendable () -> PlanStanding?
@@ -74,7 +81,7 @@ package final class LiveView: Sendable {
         redraw(&state, live)
       case .plain:
         state.nextDraw = now + Self.plainInterval
-        writeLine((state.hasStarted ? "" : "started: ") + LiveFrame.total(live))
+        put((state.hasStarted ? "" : "started: ") + LiveFrame.total(live), &state, by: writeLine)
       case .none: break
       }
       state.hasStarted = true
@@ -91,18 +98,33 @@ package final class LiveView: Sendable {
 
   /// Writes a text of whole lines where it is not drawn over.
   package func note(_ text: String) {
-    state.withLock { state in
-      erase(&state)
-      write(text)
+    let waits = state.withLock { state in
+      put(erasure(&state) + text, &state, by: write)
       if form.kind == .live { state.nextDraw = 0 }
+      return state.isOver || state.unwritten > Self.mostUnwritten
     }
+    if waits { flush() }
   }
 
-  /// Takes the live lines off the screen; nothing is drawn any more.
+  /// Takes the live lines off the screen; nothing is drawn any more, and all is written.
   package func end() {
     state.withLock { state in
-      erase(&state)
+      put(erasure(&state), &state, by: write)
       state.isOver = true
+    }
+    flush()
+  }
+
+  /// Returns when all is written that was told before.
+  func flush() { queue.sync {} }
+
+  private func put(_ text: String, _ state: inout State, by write: @escaping @Sendable (String) -> Void) {
+    guard !text.isEmpty else { return }
+    let count = text.utf8.count
+    state.unwritten += count
+    queue.async { [self] in
+      write(text)
+      self.state.withLock { $0.unwritten -= count }
     }
   }
 
@@ -152,21 +174,24 @@ package final class LiveView: Sendable {
   }
 
   private func redraw(_ state: inout State, _ live: LiveState) {
+    // Frames are of the moment: none waits for the one before.
+    guard state.unwritten == 0 else { return }
     let (columns, rows) = size()
     let lines = LiveFrame.lines(live, columns: columns, rows: rows, isColoured: form.isColoured)
     var out = up(state.drawn, columns)
     for line in lines { out += line + "\u{1b}[K\n" }
     // What is left of a longer frame.
     out += "\u{1b}[J"
-    write(out)
+    put(out, &state, by: write)
     // Every line is kept short of the last column, whatever colours it has.
     state.drawn = lines.map { DisplayText.width(DisplayText.withoutColours($0)) }
   }
 
-  private func erase(_ state: inout State) {
-    guard !state.drawn.isEmpty else { return }
-    write(up(state.drawn, size().columns) + "\u{1b}[J")
-    state.drawn = []
+  /// What takes the drawn lines off the screen.
+  private func erasure(_ state: inout State) -> String {
+    guard !state.drawn.isEmpty else { return "" }
+    defer { state.drawn = [] }
+    return up(state.drawn, size().columns) + "\u{1b}[J"
   }
 
   /// To the first drawn line; a terminal made narrower since then shows them on more rows.
