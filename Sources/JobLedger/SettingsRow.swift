@@ -37,6 +37,7 @@ enum SettingsRow {
     if let name = given.storageClass { members.append(.init("storage_class", .string(name))) }
     if !given.written.isEmpty { members.append(.init("written", .dictionary(given.written))) }
     if let then = settings.then { members.append(.init("then", AttachJSON.write(then))) }
+    if settings.hasOwnBudget { members.append(.init("has_own_budget", .bool(true))) }
     if let name = settings.policyName { members.append(.init("policy_name", .string(name))) }
     return JSON.object(members).text
   }
@@ -69,6 +70,7 @@ enum SettingsRow {
     settings.given.written = json.dictionary("written") ?? [:]
     settings.then = json.object("then").flatMap(AttachJSON.read)
     settings.policyName = json.string("policy_name")
+    settings.hasOwnBudget = json.bool("has_own_budget") ?? false
     return settings
   }
 }

@@ -61,10 +61,19 @@ struct SettingsRule {
         if let literal = item.value.text.literal { try? item.apply(literal, to: &settings.given) }
       }
     }
-    for layer in [defaults.policy?.policy, endpoint?.policy, own.policy?.policy] {
-      if let layer { settings.policy.overlay(layer) }
+    let layers: [(name: String?, policy: Policy?)] = [
+      (defaults.policy?.name, defaults.policy?.policy), (endpoint?.policyName, endpoint?.policy),
+      (own.policy?.name, own.policy?.policy),
+    ]
+    for layer in layers {
+      guard let policy = layer.policy else { continue }
+      settings.policy.overlay(policy)
+      if let name = layer.name {
+        (settings.policyName, settings.hasOwnBudget) = (name, false)
+      } else if settings.policyName != nil, policy.budget != nil || policy.timezone != nil {
+        settings.hasOwnBudget = true
+      }
     }
-    settings.policyName = own.policy?.name ?? endpoint?.policyName ?? defaults.policy?.name
     settings.headers = HeaderSetting.overlay(
       own.headers.compactMap(\.setting),
       over: HeaderSetting.overlay(endpoint?.headers ?? [], over: defaults.headers.compactMap(\.setting)))

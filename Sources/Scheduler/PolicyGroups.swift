@@ -14,7 +14,7 @@ final class PolicyGroups {
   /// Called, on the network thread, when a group's budget is used up.
   var onSpent: @Sendable () -> Void = {}
   private var caps = JobCaps()
-  /// Of named policies: however a level refines one, what its transfers spend is one budget's.
+  /// However a level refines a policy, what its transfers spend is one budget's.
   private var budgets: [BudgetKey: LedgerBudget] = [:]
   private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
   /// By profile.
@@ -65,14 +65,16 @@ final class PolicyGroups {
 
   private func budget(of settings: TransferSettings) throws -> LedgerBudget? {
     guard let budget = settings.policy.budget else { return nil }
-    // Other keys may change from run to run: what is spent stays spent.
-    let name = settings.policyName ?? "inline \(budget.bytes) \(budget.period.rawValue)"
-    let key = BudgetKey(name: name, budget: budget, timezone: settings.policy.timezone)
-    if settings.policyName != nil, let known = budgets[key] { return known }
+    let timezone = settings.policy.timezone
+    // The ledger counts apart what is counted apart here. Other keys may change from run to run, and a named policy's own
+    // budget: what is spent stays spent.
+    let terms = "\(budget.bytes) \(budget.period.rawValue)" + (timezone.map { " \($0)" } ?? "")
+    let name = settings.policyName.map { settings.hasOwnBudget ? "\($0) \(terms)" : $0 } ?? "inline \(terms)"
+    let key = BudgetKey(name: name, budget: budget, timezone: timezone)
+    if let known = budgets[key] { return known }
     let made = try LedgerBudget(
-      budget, name: name, zone: context.client.clock.zone(settings.policy.timezone), context: context,
-      onSpent: onSpent)
-    if settings.policyName != nil { budgets[key] = made }
+      budget, name: name, zone: context.client.clock.zone(timezone), context: context, onSpent: onSpent)
+    budgets[key] = made
     return made
   }
 

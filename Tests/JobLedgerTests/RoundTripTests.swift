@@ -67,6 +67,7 @@ struct RoundTripTests {
     settings.verify = .readback
     settings.contentType = "text/x"
     settings.policyName = "office"
+    settings.hasOwnBudget = true
     settings.policy = policy()
     settings.refresh = .never
     settings.ifExists = .fail

@@ -91,6 +91,27 @@ import Testing
     #expect(job.endpoints["e"]?.url == "https://h")
   }
 
+  @Test func `a level that refines a named policy's budget or its time zone has one of its own`() throws {
+    let job = try Self.job(
+      """
+      !
+      version: 1
+      job: budgets
+      policies:
+        p: { budget: { bytes: 9MiB, per: day } }
+        q: { transfers: 1 }
+      defaults: { policy: p }
+      transfers:
+        - { id: a, download: "https://h/a", to: a }
+        - { id: b, download: "https://h/b", to: b, policy: { transfers: 3 } }
+        - { id: c, download: "https://h/c", to: c, policy: { budget: { bytes: 8MiB, per: day } } }
+        - { id: d, download: "https://h/d", to: d, policy: { timezone: Europe/Berlin } }
+        - { id: e, download: "https://h/e", to: e, policy: q }
+      """)
+    #expect(
+      job.templates.map { $0.settings[""]?.hasOwnBudget } == [false, false, true, true, false])
+  }
+
   @Test func `text keys take scalars as written`() throws {
     let job = try Self.job(
       "  - { id: 007, download: depot:no, to: 1e3, expect: { sha256: \(String(repeating: "1", count: 64)), crc32c: 00000000 } }\n"

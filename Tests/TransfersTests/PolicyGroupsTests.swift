@@ -92,6 +92,32 @@ struct PolicyGroupsTests {
     #expect(all.map(\.throttle.isSpent) == [true, true, false, false, false])
   }
 
+  /// What a run counts apart has a count of its own on record, and what it counts as one has one.
+  @Test func theLedgerCountsAsTheRunDoes() async throws {
+    let changes: [@Sendable (inout TransferSettings) -> Void] = [
+      { $0.policyName = "p" },
+      { ($0.policyName, $0.policy.chunksInFlight, $0.policy.downloadRate) = ("p", 9, .bytesPerSecond(5)) },
+      { ($0.policyName, $0.policy.timezone, $0.hasOwnBudget) = ("p", "Europe/Berlin", true) },
+      { $0.policyName = nil }, { $0.policy.chunksInFlight = 9 }, { $0.policy.timezone = "Europe/Berlin" },
+    ]
+    let bench = try PlanBench(
+      changes.enumerated().map { index, change in
+        .init(id: "t\(index)", to: "out/\(index)") {
+          $0.policy.budget = Budget(bytes: 100, period: .day)
+          change(&$0)
+        }
+      })
+    let groups = groups(bench)
+    for index in changes.indices {
+      try groups.group(of: bench.transfer(Int64(index + 1))).group.throttle.count(1 << index)
+    }
+    groups.save()
+    try await bench.record()
+    let day = BudgetPeriod(.day, at: bench.now, zone: .utc).name
+    let names = ["p", "p 100 day Europe/Berlin", "inline 100 day", "inline 100 day Europe/Berlin"]
+    #expect(try names.map { try bench.ledger.spent(policy: $0, period: day) } == [3, 4, 24, 32])
+  }
+
   struct Look: Sendable {
     var change: @Sendable (inout EffectivePolicy) -> Void = { _ in }
     /// Seconds until a cool-down ends that somebody waits for.

@@ -5,6 +5,8 @@ package struct TransferSettings: Sendable, Hashable {
   package var verify = VerifyLevel.available
   package var contentType: String?
   package var policyName: String?
+  /// A level refines the named policy's budget, or that one's time zone.
+  package var hasOwnBudget = false
   /// `policy`, to be handed on without a copy.
   package var sharedPolicy = CopyOnWrite(wrappedValue: EffectivePolicy())
   package var refresh = RefreshRule.changed
