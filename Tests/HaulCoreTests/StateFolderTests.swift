@@ -109,6 +109,9 @@ struct StateFolderTests {
     #expect(try !state.isRunning("a"))
     let fault = try #require(throws: End.self) { try RunLock.take(state.folder("none"), waiting: false) }
     #expect(fault.status == .cannotCreate)
+    // Removed since it was made, by another command that found it without a lock.
+    let made = try state.lock("none", waiting: false)
+    #expect(made != nil)
   }
 
   /// A first run that comes to nothing removes the file whose lock another runner waits for.

@@ -16,13 +16,15 @@ final class PlanDraft: Sendable {
   /// - Parameter base: what it begins as a copy of: compiling then only brings it up to date.
   /// - Throws: `End` with 73 where it can't be made.
   init(_ state: StateFolder, from base: JobLedger? = nil) throws {
-    home = Self.home(state)
+    let home = Self.home(state)
+    self.home = home
     root = Files.exists(state.path) ? nil : state.path
     let name = ULID.make(now: SystemClock.now)
     try home.make(name)
     folder = home.folder(name)
     do {
-      guard let lock = try RunLock.take(folder, waiting: false) else {
+      // Another command's sweep takes a folder without a lock for one that was left.
+      guard let lock = try RunLock.take(folder, waiting: false, remake: { try home.make(name) }) else {
         throw End(
           .cannotCreate, "`\(folder)` is locked by somebody else", hint: "run the same command again")
       }

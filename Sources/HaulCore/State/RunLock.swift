@@ -26,13 +26,13 @@ final class RunLock: Sendable {
   ///
   /// - Parameters:
   ///   - looks: how often it is tried again, every 20 ms, where its holder's end is not waited for.
-  ///   - remake: makes the folder anew where its holder has removed it.
+  ///   - remake: makes the folder anew where somebody else has removed it.
   /// - Throws: `End` with 73 where the file system can't lock.
   static func take(
     _ folder: String, waiting: Bool, looks: Int = 10, remake: () throws -> Void = {}
   ) throws -> RunLock? {
     let path = folder + "/" + fileName
-    while let descriptor = try locked(path, waiting: waiting, looks: looks) {
+    while let descriptor = try locked(path, waiting: waiting, looks: looks, remake) {
       var (mine, present) = (stat(), stat())
       // The lock of a file that has no name any more keeps nobody out.
       if fstat(descriptor, &mine) == 0, stat(path, &present) == 0, mine.st_ino == present.st_ino,
@@ -41,13 +41,18 @@ final class RunLock: Sendable {
         return RunLock(descriptor)
       }
       close(descriptor)
-      try remake()
     }
     return nil
   }
 
-  private static func locked(_ path: String, waiting: Bool, looks: Int) throws -> Int32? {
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+  private static func locked(
+    _ path: String, waiting: Bool, looks: Int, _ remake: () throws -> Void
+  ) throws -> Int32? {
+    var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor < 0, errno == ENOENT {
+      try remake()
+      descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    }
     guard descriptor >= 0 else {
       throw End(.cannotCreate, "`\(path)` can't be opened: \(SystemError())")
     }

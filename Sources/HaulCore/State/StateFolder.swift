@@ -165,7 +165,7 @@ package struct StateFolder: Sendable {
       if let lock = try RunLock.take(folder(job), waiting: waiting, remake: { try make(job) }) { return lock }
       guard MigrationLock.wait(folder(job)) else {
         // The migration may have ended between the two looks.
-        return try RunLock.take(folder(job), waiting: waiting)
+        return try RunLock.take(folder(job), waiting: waiting, remake: { try make(job) })
       }
     }
   }
