@@ -64,9 +64,10 @@ final class Holds {
   /// A transfer that was at work has ended paused.
   func add(_ seq: Int64, pausedFor reason: TransferState.PauseReason, _ group: PolicyGroup) -> Change? {
     guard Hold.mayEnd(reason) else { return nil }
+    // The hold may have ended meanwhile, and others wait for the one that follows.
+    guard group.hold?.reason == reason else { return .ended([seq], reason) }
     group.held.append(seq)
-    // The hold may have ended meanwhile.
-    return group.hold?.reason == reason ? nil : release(group, from: reason)
+    return nil
   }
 
   /// A user has decided about these: nobody waits for them any more.

@@ -10,11 +10,14 @@ import Transfers
 
 /// What keeps queued transfers back, until when, and who is given back.
 struct HoldsTests {
-  /// Whether the interface `wwan` is up.
+  /// Whether the interface `wwan` is up, and whether it costs by the byte.
   private final class Link: Sendable {
     let isUp = Mutex(true)
+    let costs = Mutex(false)
     var state: NetworkState {
-      NetworkState(isUp: { _ in self.isUp.withLock { $0 } }, isMetered: { nil }, isThere: { true })
+      NetworkState(
+        isUp: { _ in self.isUp.withLock { $0 } }, isMetered: { self.costs.withLock { $0 } },
+        isThere: { true })
     }
   }
 
@@ -163,6 +166,22 @@ struct HoldsTests {
     #expect(words(holds.look()) == ["ended interface [1]"])
     // One whose work ends after that goes back at once.
     #expect(holds.add(2, pausedFor: .interface, group).map { words([$0]) } == ["ended interface [2]"])
+  }
+
+  /// Who waits for a hold goes on waiting for it where another one's work ends late, paused for the hold before.
+  @Test func aLateEndGivesNobodyElseBack() async throws {
+    let (bench, holds) = try await holds { ($0.interface, $0.metered) = ("wwan", .pause) }
+    #expect(try holds.hold(bench.transfer(1)) { nil } == nil)
+    link.isUp.withLock { $0 = false }
+    #expect(words(holds.look()) == ["began interface"])
+    link.isUp.withLock { $0 = true }
+    link.costs.withLock { $0 = true }
+    #expect(words(holds.look()) == ["ended interface []", "began metered"])
+    #expect(try holds.hold(bench.transfer(2)) { nil }?.reason == .metered)
+    let group = try holds.groups.group(of: bench.transfer(1)).group
+    #expect(holds.add(1, pausedFor: .interface, group).map { words([$0]) } == ["ended interface [1]"])
+    link.costs.withLock { $0 = false }
+    #expect(words(holds.look()) == ["ended metered [2]"])
   }
 
   @Test func aServersCoolDownHoldsItsOwn() async throws {
