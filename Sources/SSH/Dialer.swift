@@ -89,7 +89,13 @@ struct Dialer {
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, size)
     setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, size)
     guard let interface = target.interface else { return }
-    guard setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, interface, socklen_t(interface.utf8.count)) == 0
+    let name = Array(interface.utf8) + [0]
+    var told = [UInt8](repeating: 0, count: Int(IFNAMSIZ))
+    var length = socklen_t(told.count)
+    // Read back, as nothing may leave otherwise.
+    guard setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, name, socklen_t(name.count)) == 0,
+      getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &told, &length) == 0,
+      told.prefix(while: { $0 != 0 }).elementsEqual(interface.utf8)
     else { throw SSHFault.interfaceUnavailable("the interface `\(interface)`: \(SystemError())") }
   }
 

@@ -48,6 +48,19 @@ struct DialerTests {
     withExtendedLifetime((silent, open)) {}
   }
 
+  @Test(arguments: [("lo", true), ("nolink0", false)])
+  func aSocketIsBoundToItsInterface(_ interface: String, _ isThere: Bool) throws {
+    let open = try Listener(isSilent: false)
+    var target = SSHTarget(host: "127.0.0.1", port: open.port, connectTimeout: 8, stepTimeout: 8)
+    target.interface = interface
+    let dialer = Dialer(target: target, wake: try Wake())
+    do {
+      close(try dialer.connect(until: SystemClock.uptime + 8))
+      #expect(isThere)
+    } catch SSHFault.interfaceUnavailable { #expect(!isThere) }
+    withExtendedLifetime(open) {}
+  }
+
   @Test func silenceIsATimeout() throws {
     let silent = try Listener(isSilent: true)
     let dialer = try dialer(silent)
