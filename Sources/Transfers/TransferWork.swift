@@ -68,8 +68,10 @@ package struct TransferWork: Sendable {
         let read = try from.download()
         let asks = requester(from.endpoint, read.refusals, { $0.source }, transfer.settings.ofSource)
         let service = transfer.settings.asksBothAlike ? place.serviceCopy(of: from) : nil
+        let half = asks.paired()
         origin = CopyOrigin(
-          source: read.source(asks), requester: asks, service: service?.sink(requests))
+          source: read.source(asks), requester: asks, half: (read.source(half), half),
+          service: service?.sink(requests))
       }
       runner = .upload(
         Upload(

@@ -27,6 +27,8 @@ struct Sent: Sendable {
   var url: WebURL
   var headers: HeaderList
   var body: [UInt8]
+  /// It passed without an admission of its own.
+  var isPaired = false
 
   var path: String { url.path }
 }
@@ -103,7 +105,7 @@ final class ScriptedTransport: Transport {
     let sent = log.withLock { log in
       let sent = Sent(
         number: log.sent.count + 1, method: request.method, url: request.url, headers: request.headers,
-        body: whole)
+        body: whole, isPaired: request.isPaired)
       log.sent.append(sent)
       return sent
     }

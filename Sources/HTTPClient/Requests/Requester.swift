@@ -71,6 +71,15 @@ package final class Requester {
     return hasty
   }
 
+  /// One whose requests are halves of streams; its counts are its own.
+  package func paired() -> Requester {
+    let paired = Requester(
+      context, endpoint: endpoint, remote: remote, settings: settings, throttle: throttle, transfer: transfer,
+      signed: signed, retried: retried)
+    paired.isPaired = true
+    return paired
+  }
+
   /// Bytes a second of the tightest rate limit that its requests stand under; nil where there is none.
   package func rate(_ direction: Direction) -> Double? { throttle.rate(direction) }
 

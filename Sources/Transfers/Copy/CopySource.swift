@@ -28,8 +28,6 @@ final class CopySource: SendingFile, SendingDigests {
   private(set) var isStreamed = false
   /// Ranges of one version have come.
   private var hasRanges = false
-  /// Ranges that are poured into pipes now.
-  private var pours = 0
   /// Reads a range, or everything, into a pipe, as a task of the transfer's actor.
   var feed: (PipedRange, BytePipe) -> Task<Void, Never> = { _, _ in Task {} }
 
@@ -350,13 +348,9 @@ final class CopySource: SendingFile, SendingDigests {
 
   /// Reads a range, or all of a stream, into a pipe; what breaks it is told by the pipe.
   nonisolated(nonsending) func pour(_ piped: PipedRange, into pipe: BytePipe) async {
-    if !piped.isStream { pours += 1 }
-    origin.requester.isPaired = pours > 0
-    defer {
-      if !piped.isStream { pours -= 1 }
-      origin.requester.isPaired = pours > 0
-    }
-    await PipeFeeder(origin: origin, scope: scope, object: object, digests: digests) { [self] in pinned() }
+    // Of a stream the sink's request is the half that waits for nothing.
+    let from = piped.isStream ? origin : origin.paired
+    await PipeFeeder(origin: from, scope: scope, object: object, digests: digests) { [self] in pinned() }
       .pour(piped, into: pipe) { try await self.checkWhole() }
   }
 
