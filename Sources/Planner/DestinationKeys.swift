@@ -51,6 +51,12 @@ package struct DestinationKeys: Sendable {
     }
   }
 
+  /// What a place is called below a prefix; nil where it lies elsewhere.
+  package func path(of place: Place, below prefix: Place) -> String? {
+    let (key, folder) = (of(place).utf8, of(prefix).utf8)
+    return key.starts(with: folder) ? String(Substring(key.dropFirst(folder.count))) : nil
+  }
+
   /// Whether both are the file of one URL, whatever the credentials.
   package func haveOneURL(_ one: Place, _ other: Place) -> Bool {
     guard let other = url(other), let one = url(one) else { return false }

@@ -84,6 +84,7 @@ final class EntryPlanner {
     let remote = template.direction.writesRemote ? place : from
     if case .row = entry { try refuseShellWord(place, at: destination) }
     try check(from, place)
+    if template.direction == .copy { try refuseGrowth(entry, to: place) }
     var (settings, group) = try settings(for: remoteName(remote), source: remoteName(from))
     try decide(&settings, values)
     try target.confine(place, allowsOutside: settings.allowsOutside)
@@ -359,6 +360,20 @@ final class EntryPlanner {
       let second = context.job.endpoints[other]
     else { return false }
     return StoreIdentity.facts(first, .upload, .current) == StoreIdentity.facts(second, .upload, .current)
+  }
+
+  /// The next run would list what a copy makes below its own prefix, and copy that too, and so on for ever.
+  private func refuseGrowth(_ entry: Entry, to place: Place) throws(EntryFault) {
+    guard case .found(.remote(let name, let path), let below, _) = entry else { return }
+    let prefix = String(Substring(path.utf8.dropLast(below.utf8.count)))
+    let listed = Place.remote(endpoint: name, path: prefix)
+    guard let again = context.keys.path(of: place, below: listed), template.fanOut.filter.admits(again)
+    else { return }
+    throw EntryFault(
+      message:
+        "`\(Masked.text(place.text))` lies below `\(listed.text)`: the next run would copy the copy too",
+      hint: "leave what lies there out with `exclude`, or give it another `to`", place: Places.of(destination)
+    )
   }
 
   private func checkPath(_ remote: Place) throws(EntryFault) {

@@ -108,6 +108,42 @@ import Testing
     }
   }
 
+  /// Each run would copy what the run before has made.
+  @Test func `a prefix copied into itself`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    let head = """
+      version: 1
+      job: test
+      endpoints:
+        d: { type: webdav, url: "http://127.0.0.1:2/dav" }
+        e: { type: webdav, url: "http://127.0.0.1:2/" }
+        s: { type: s3, url: "http://127.0.0.1:2", bucket: b, auth: none }
+        t: { type: s3, url: "http://127.0.0.1:2/", bucket: b, auth: none }
+        u: { type: s3, url: "http://127.0.0.1:2", bucket: c, auth: none }
+      transfers:
+
+      """
+    let (sub, raw) = (", exclude: [sub/]", ", include: [\"*.raw\"]")
+    let copies = [
+      ("s:own/", "s:own/sub/", "", true), ("s:", "s:sub/", "", true), ("s:own/", "t:own/sub/", raw, true),
+      ("s:own/", "s:own/${source.stem}.bak", "", true), ("d:own/", "e:dav//own/sub/", "", true),
+      ("s:own/", "s:own/sub/", sub, false), ("s:own/", "s:own/${source.stem}.bak", raw, false),
+      ("s:own/", "s:owned/", "", false), ("s:own/", "u:own/sub/", "", false),
+    ]
+    for (from, to, filter, grows) in copies {
+      let outcome = try fixture.plan("  - { id: a, copy: \"\(from)\", to: \"\(to)\"\(filter) }", head: head) {
+        _, _, _, entry in
+        for path in ["x.raw", "y/z.raw"] { try entry(ListedPage.Entry(path: path, size: 1)) }
+      }
+      #expect(outcome.errors.count == (grows ? 2 : 0), "\(from) \(to) \(outcome.lines)")
+      #expect(
+        outcome.errors.allSatisfy {
+          $0.message.hasSuffix("lies below `\(from)`: the next run would copy the copy too")
+        }, "\(outcome.lines)")
+    }
+  }
+
   /// What is requested tells the files of a web server apart, whatever names them.
   @Test func `one URL under several names`() throws {
     let fixture = try PlanFixture()

@@ -6,6 +6,15 @@ package enum FanOut: Sendable, Hashable {
   /// Everything below a remote prefix.
   case prefix(EntryFilter, EmptyRule)
   case rows(RowSource, EmptyRule)
+
+  /// Which of what is found is meant.
+  package var filter: EntryFilter {
+    switch self {
+    case .single: EntryFilter()
+    case .glob(let filter, _), .prefix(let filter, _): filter
+    case .rows(let source, _): source.filter
+    }
+  }
 }
 
 /// What `if_empty` says: whether a fan-out that finds nothing is a fault.
