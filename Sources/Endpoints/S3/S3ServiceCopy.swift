@@ -118,8 +118,6 @@ package struct S3ServiceCopy: UploadProtocol {
     var failure = refusal(response, doing: "copy `\(sourceBucket)/\(sourceKey)`", now: now)
     failure.chunk = chunk.index
     if failure.code == .chunkConflict { failure.code = .serverError }
-    // It will not learn it in a moment.
-    if response.status == 501 { failure.class = .permanent }
     if S3Error.error(in: response)?["Code"] == "NoSuchVersion" {
       return Failure(
         .remoteChanged, "the version of `\(sourceBucket)/\(sourceKey)` that was begun with is gone",

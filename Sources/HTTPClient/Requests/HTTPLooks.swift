@@ -43,12 +43,7 @@ struct HTTPLooks {
   private nonisolated(nonsending) func inspect(
     _ request: Request, _ source: UploadSource, _ chunks: [ChunkRecord]
   ) async throws -> FoundFile {
-    var response: Response
-    do { response = try await requester.call(request) } catch let failure as Failure
-      where failure.isUnimplemented
-    {
-      return .failed(failure)
-    }
+    var response = try await requester.call(request)
     if response.status == 404 {
       // What a server remembers of a folder may be a moment old: rclone's VFS, behind a MOVE.
       try await requester.context.admission.pause(requester.transfer, seconds: Self.moment)

@@ -122,13 +122,7 @@ final class HTTPSink: RemoteSink {
 
   nonisolated(nonsending) func sessions() async throws -> SessionListing {
     guard let request = remote.listSessions() else { return .sessions([], now: now) }
-    let response: Response
-    do { response = try await requester.call(request) } catch let failure as Failure
-      where failure.isUnimplemented
-    {
-      // However often it is asked: a store that lists nothing.
-      return .untold(failure)
-    }
+    let response = try await requester.call(request)
     switch remote.listedSessions(response, now: now) {
     case .failure(let failure):
       guard failure.code == .unauthorized || failure.mayPass else { return .untold(failure) }

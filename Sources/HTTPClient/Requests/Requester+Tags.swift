@@ -20,9 +20,7 @@ extension Requester {
         return .failure(failure.classed(.permanent))
       }
       let tags = remote.tags(response, now: self.context.clock.now())
-      if case .failure(let failure) = tags, !failure.isUnimplemented {
-        try self.refusePassing(response, to: request)
-      }
+      if case .failure = tags { try self.refusePassing(response, to: request) }
       return tags
     }
   }

@@ -149,9 +149,7 @@ package final class Requester {
 
   /// - Throws: a passing fault, for `retrying`.
   func refusePassing(_ response: Response, to request: Request) throws {
-    // Who has no HEAD will have none the next time.
-    let lacksHead = request.method == "HEAD" && response.status == 501
-    guard remote.refuses(response), !lacksHead else { return }
+    guard remote.refuses(response) else { return }
     let failure = remote.refusal(response, doing: request.method, now: context.clock.now())
     if mayPass(failure) { throw failure }
   }

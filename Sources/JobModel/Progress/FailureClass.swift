@@ -27,8 +27,9 @@ package enum FailureClass: Sendable, Hashable {
     self =
       switch code {
       case .networkUnreachable, .timeout, .serverError, .rateLimited, .rangeInvalid: .transient
-      // What a client got wrong, or a redirect that leads nowhere, does not come right by repetition.
-      case .protocolViolation: (300..<500).contains(httpStatus ?? 0) ? .permanent : .transient
+      // What a client got wrong, a redirect that leads nowhere, and what a server can't do do not come right by repetition.
+      case .protocolViolation:
+        (300..<500).contains(httpStatus ?? 0) || [501, 505].contains(httpStatus) ? .permanent : .transient
       case .diskFull, .secretUnavailable: .deferred
       // A 401 has had its renewal by the time that it is a failure.
       case .unauthorized: httpStatus == 401 ? .denied : .credentialExpired
