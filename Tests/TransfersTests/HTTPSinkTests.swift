@@ -38,6 +38,7 @@ struct HTTPSinkTests {
     arguments: [
       (400, [:], "nothing", "object of 6"), (405, [:], "nothing", "object of 6"),
       (422, [:], "nothing", "object of 6"), (404, [:], "nothing", "object of 6"),
+      (501, [:], "nothing", "object of 6"),
       (403, [:], "hidden 403", "hidden 403"),
       (400, ["Server": "depot/1"], "failed 400", "failed 400"),
     ] as [(Int, HeaderList, String, String)])

@@ -60,6 +60,17 @@ struct UploadTests {
     #expect(again.state == .upToDate(nil) && puts(again).isEmpty)
   }
 
+  /// Who knows files by their ids alone may take the name for an id, and fail at it.
+  @Test(arguments: [500, 501]) func aServerThatFailsAtNames(_ status: Int) async throws {
+    let (rig, server) = (try rig(), FakeServer())
+    let instead: @Sendable (Sent) -> Reply? = { sent in
+      sent.path.hasSuffix("/files/a.txt/meta") ? .status(status) : nil
+    }
+    checkComplete(server, try await run(rig, server, instead: instead))
+    let again = try await run(rig, server, instead: instead)
+    #expect(again.state == .upToDate(nil) && puts(again).isEmpty)
+  }
+
   @Test func sizes() async throws {
     for size in [0, 1, 999, 1000, 1001] {
       let (rig, server) = (try rig(), FakeServer())

@@ -22,14 +22,21 @@ struct HTTPLooks {
 
   nonisolated(nonsending) func look(for file: UploadedFile) async throws -> FoundFile? {
     guard let request = remote.look() ?? remote.inspect(file) else { return nil }
+    let byID = remote.inspect(file)
     var answer: Response?
-    let named = try await together {
-      let response = try await requester.call(request, asksWhy: true)
-      answer = response
-      return foundByName(response)
+    let named: FoundFile
+    do {
+      named = try await together {
+        let response = try await requester.call(request, asksWhy: true)
+        answer = response
+        return foundByName(response)
+      }
+    } catch let failure as Failure where failure.httpStatus == 500 {
+      // Who knows files by their ids alone may even fail at a name.
+      guard let byID, byID.url != request.url else { throw failure }
+      return found(try await requester.call(byID, asksWhy: true))
     }
-    guard case .nothing = named, let answer, remote.mayKnowIDsAlone(answer), let byID = remote.inspect(file)
-    else { return named }
+    guard case .nothing = named, let answer, remote.mayKnowIDsAlone(answer), let byID else { return named }
     return try await together { found(try await requester.call(byID, asksWhy: true)) }
   }
 
@@ -101,7 +108,7 @@ struct HTTPLooks {
 
   /// What is there by that name. Who knows files by their ids alone may refuse a name as an id that can't be one.
   private func foundByName(_ response: Response) -> FoundFile {
-    guard remote.mayKnowIDsAlone(response), (400..<500).contains(response.status),
+    guard remote.mayKnowIDsAlone(response), (400..<500).contains(response.status) || response.status == 501,
       ![401, 403, 407, 408, 425, 429].contains(response.status)
     else { return found(response) }
     return .nothing

@@ -12,7 +12,12 @@ struct DestinationLook {
     let (sink, adoptions) = (scope.sink, scope.context.uploads.adoptions)
     if scope.settings.ifExists != .replace || source.abilities.provesWholeFile {
       if let found = try await listed() { return found }
-      return try await sink.look(.retried)
+      do { return try await sink.look(.retried) } catch let failure as Failure
+        where failure.httpStatus == 500 && scope.settings.ifExists == .replace
+      {
+        // Only an offer, and a server that knows files by their ids alone may fail at a name.
+        return nil
+      }
     }
     guard scope.traits.mayTellDigests, adoptions.isWorthAsking(sink.origin, size: source.request.size) else {
       return nil
