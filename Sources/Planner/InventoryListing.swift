@@ -4,6 +4,7 @@ internal import JobModel
 /// An inventory in place of a listing: which of its objects lie below the source's prefix.
 struct InventoryListing {
   private let reader: InventoryReader
+  private let expansion: TemplateExpansion
   private let filter: EntryFilter
   private let faults: PlanFaults
   private(set) var selection: EntrySelection
@@ -24,7 +25,7 @@ struct InventoryListing {
         hint: "name an endpoint of the inventory's bucket as the source")
       return nil
     }
-    (self.reader, filter, endpoint) = (reader, source.filter, name)
+    (self.reader, self.expansion, filter, endpoint) = (reader, expansion, source.filter, name)
     (faults, selection) = (expansion.faults, expansion.selection(source.filter))
     guard !template.source.text.text.dependsOnEntry else {
       prefix = nil
@@ -48,7 +49,7 @@ struct InventoryListing {
     // By bytes: as text, a prefix may end within what counts as one character.
     guard let prefix, key.utf8.starts(with: prefix.utf8) else { return nil }
     let below = String(decoding: key.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-    guard !below.isEmpty, !below.hasSuffix("/") else {
+    guard !expansion.isFolderMark(below, size: size) else {
       folders.note(below)
       return nil
     }

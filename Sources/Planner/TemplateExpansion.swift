@@ -165,7 +165,7 @@ final class TemplateExpansion {
     var folders = FolderMarks()
     try lister(endpoint, prefix, settings) { found in
       let below = found.path
-      guard !below.isEmpty, !below.hasSuffix("/") else { return folders.note(below) }
+      guard !isFolderMark(below, size: found.size) else { return folders.note(below) }
       guard filter.admits(below),
         selection.takes(
           size: found.size, modified: found.modified, "\(name):\(prefix)\(below)", faults)
@@ -180,6 +180,19 @@ final class TemplateExpansion {
     if count == 0, !selection.hasUntold {
       empty(selection.emptiness("nothing lies below `\(name):\(prefix)`"), rule, at: place)
     }
+  }
+
+  /// Whether a name below the prefix only shows a folder. One with bytes is an object, which another store can keep under
+  /// that name.
+  func isFolderMark(_ below: String, size: Int64?) -> Bool {
+    guard below.utf8.last ?? 0x2F == 0x2F else { return false }
+    guard template.direction == .copy, !below.isEmpty, let size, size > 0,
+      case .remote(let name) = template.destination.kind,
+      let abilities = context.job.endpoints[name]?.driver.abilities
+    else { return true }
+    // A `to` that does not keep the path would take such a name for a folder's.
+    let to = template.destination.text.text.written
+    return !abilities.lists || abilities.joinsSlashes || to.utf8.last ?? 0x2F != 0x2F
   }
 
   /// A text that no entry has a part in; nil after a fault, which is reported.

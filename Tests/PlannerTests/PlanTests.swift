@@ -144,6 +144,36 @@ import Testing
     }
   }
 
+  /// A console shows a folder by an empty object `d/`; one with bytes is an object that another store can keep.
+  @Test func `names that end in a slash`() throws {
+    let fixture = try PlanFixture()
+    defer { fixture.remove() }
+    let head = """
+      version: 1
+      job: test
+      endpoints:
+        d: { type: webdav, url: "http://127.0.0.1:2/dav" }
+        s: { type: s3, url: "http://127.0.0.1:2", bucket: b, auth: none }
+        t: { type: s3, url: "http://127.0.0.1:3", bucket: b, auth: none }
+      transfers:
+
+      """
+    for (entry, made) in [
+      ("copy: \"s:p/\", to: \"t:q/\"", ["t:q/full/", "t:q/x"]),
+      ("copy: \"s:p/\", to: \"t:\"", ["t:full/", "t:x"]),
+      ("copy: \"s:p/\", to: \"t:${source.path}\"", ["t:x"]), ("copy: \"s:p/\", to: \"d:q/\"", ["d:q/x"]),
+      ("download: \"s:p/\", to: q/", ["q/x"]),
+    ] {
+      let outcome = try fixture.plan("  - { id: a, \(entry) }", head: head) { _, _, _, entry in
+        for (path, size) in [("", 3), ("empty/", 0), ("full/", 3), ("x", 3)] {
+          try entry(ListedPage.Entry(path: path, size: Int64(size)))
+        }
+      }
+      #expect(outcome.destinations == made && outcome.errors.isEmpty, "\(entry) \(outcome.lines)")
+      #expect(outcome.diagnostics.count == 1, "\(entry) \(outcome.lines)")
+    }
+  }
+
   /// What is requested tells the files of a web server apart, whatever names them.
   @Test func `one URL under several names`() throws {
     let fixture = try PlanFixture()
