@@ -426,6 +426,24 @@ struct WebDAVTests {
     #expect(upload.remedy(for: try Self.status(507), now: 0) == nil)
   }
 
+  /// Before a body is sent that the server would refuse at its end.
+  @Test(arguments: [[400], [409, 405, 409]]) func aFileInTheFoldersPlaceIsTold(_ refused: [Int]) throws {
+    let making = try #require(try upload("a/b/x").remedy(for: try Self.status(409), now: 0))
+    func failure(_ last: Response) throws -> Failure? {
+      let above = try Self.multi(Self.item("/dav/a/", folder: true))
+      do {
+        _ = try words(making, try refused.map { try Self.status($0) } + [above, last])
+        return nil
+      } catch let failure as Failure {
+        return failure
+      }
+    }
+    let file = try failure(try Self.multi(Self.item("/dav/a/b", size: 1)))
+    #expect(file?.code == .notFound && file?.message.contains("/dav/a/b is a file") == true)
+    let folder = try failure(try Self.multi(Self.item("/dav/a/b/", folder: true)))
+    #expect(folder?.code == .protocolViolation && folder?.httpStatus == refused.last)
+  }
+
   /// Of a file directly in the endpoint's own folder; any other folder is made first.
   @Test(arguments: [
     ("x", 409, ErrorCode.notFound, true), ("/x", 404, .notFound, true), ("x", 403, .forbidden, false),

@@ -11,6 +11,11 @@ struct FolderMaking: Exchange {
   private var made: Int?
   /// The one that was refused and is asked for once more.
   private var doubted: Int?
+  /// It was there before.
+  private var isFound = false
+  /// What the last one was refused with, while each on the way to it is looked at: it may be a file.
+  private var refusal: Response?
+  private var looked = 0
 
   /// Nil where the path lies in no folder.
   init?(of path: String, below root: WebURL) {
@@ -22,10 +27,18 @@ struct FolderMaking: Exchange {
 
   mutating func next(after response: Response?, now: Double) throws(Failure) -> ExchangeStep {
     guard let response else { return .send(make(names.count)) }
+    if let refusal { return try look(response, refusal, now) }
     let depth = pending.last ?? 0
     switch response.status {
     // 405: it is there, made by another upload of the same moment for instance. Some servers say so with 301.
-    case 200...206, 301, 405: made = pending.popLast()
+    case 200...206, 301, 405:
+      made = pending.popLast()
+      isFound = response.status > 206
+    // mod_dav says 400 of what lies below a file, others say that a file is there.
+    case 400,
+      404 where made != nil && isFound, 409 where made != nil && isFound:
+      refusal = response
+      return lookAtNext()
     case 404, 409:
       guard made == nil else { throw refused(response, depth, now) }
       guard depth > 1 else {
@@ -37,6 +50,26 @@ struct FolderMaking: Exchange {
     default: throw refused(response, depth, now)
     }
     return pending.last.map { .send(make($0)) } ?? .end(response)
+  }
+
+  private mutating func lookAtNext() -> ExchangeStep {
+    looked += 1
+    return .send(MultiStatus.ask(place, depth: 0))
+  }
+
+  /// The one that is looked at. Without a slash: to mod_dav a file with one is nothing.
+  private var place: WebURL { root.appending(WebURL.encode(names.prefix(looked).joined(separator: "/"))) }
+
+  private mutating func look(
+    _ response: Response, _ refusal: Response, _ now: Double
+  ) throws(Failure) -> ExchangeStep {
+    if response.status == 207,
+      MultiStatus(response)?.resource(at: place, depth: looked)?.isFolder == false
+    {
+      throw Failure(.notFound, "\(place) is a file, where a folder is to be")
+    }
+    guard looked < names.count else { throw refused(refusal, pending.last ?? 0, now) }
+    return lookAtNext()
   }
 
   /// The endpoint's own folder, which is nobody's to make but the user's.
