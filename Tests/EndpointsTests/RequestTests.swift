@@ -257,6 +257,7 @@ struct SessionRequestTests {
     for bad in [
       #"{"sessionId":"."}"#, #"{"sessionId":".."}"#, #"{"sessionId":"s","requiredHeaders":{"a b":"c"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"X-A":"b\r\nX-B: c"}}"#,
+      #"{"sessionId":"s","requiredHeaders":{"X-A":"\#(String(repeating: "a", count: 65_536))"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"content-range":"bytes 0-0/1"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"Transfer-Encoding":"chunked"}}"#,
     ] {

@@ -7,6 +7,9 @@ enum RequiredHeader {
     "content-length", "content-range", "host", "transfer-encoding", "x-chunk-hash",
   ]
 
+  /// Bytes of all of them: no server reads as many in one request.
+  static let most = 64 << 10
+
   /// Whether it is a header (RFC 9110, 5.1 and 5.5), and not one that would change what a chunk is.
   static func canBeSent(_ name: String, _ value: String) -> Bool {
     HeaderSetting.isToken(name) && HeaderSetting.isSafe(value: value) && !own.contains(name.lowercased())

@@ -71,6 +71,10 @@ package struct SessionUpload: UploadProtocol {
       return .failure(
         violation("\(response.url) requires a header that can't be sent: `\(bad.key)`", response))
     }
+    guard headers.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= RequiredHeader.most else {
+      return .failure(
+        violation("\(response.url) requires more than \(RequiredHeader.most) bytes of headers", response))
+    }
     return .success(
       RemoteSession(id: id, chunkSize: size, expiresAt: expiry, requiredHeaders: headers))
   }
