@@ -49,6 +49,7 @@ struct UploadTests {
     let (rig, server) = (try rig(), FakeServer())
     let outcome = try await run(rig, server)
     checkComplete(server, outcome)
+    #expect(outcome.sent.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
     #expect(Set(puts(outcome)) == ["0", "1", "2", "3", "4", "5"] && puts(outcome).count == 6)
     let progress = outcome.progress
     #expect(progress.transferred == 5_300 && progress.discarded == 0 && progress.reused == 0)

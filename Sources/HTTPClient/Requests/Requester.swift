@@ -408,6 +408,8 @@ package final class Requester {
         settings.policy.headers + (endpoint?.headers ?? []), to: &headers, for: target)
       try await context.authenticator.add(settings.headers, to: &headers, for: target)
     }
+    // haul decodes none, and to who hears nothing of it any will do (RFC 9110, 12.5.3).
+    if headers["Accept-Encoding"] == nil { headers.append("Accept-Encoding", "identity") }
     // Credentials and secret headers stay with the origin that they were given for.
     if !keepsSecrets {
       headers.removeSecrets()
