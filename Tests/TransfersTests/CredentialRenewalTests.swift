@@ -111,6 +111,20 @@ struct CredentialRenewalTests {
     }
   }
 
+  /// By the same keys: a request that has waited asks nobody before it is sent.
+  @Test func aSignatureIsMadeAnewWithoutAsking() async throws {
+    let asked = Asked()
+    let authenticator = authenticator(asked)
+    let target = try AdmittedURL(try #require(WebURL("http://h/a")), for: "GET", policy: EffectivePolicy())
+    var headers: HeaderList = ["x-amz-content-sha256": "UNSIGNED-PAYLOAD"]
+    let sign = try await authenticator.authorise("GET", target, &headers, for: endpoint(.aws(.environment)))
+    #expect(try sign?() == headers && headers["Authorization"] != nil && asked.count == 1)
+    let undated = try await authenticator.authorise(
+      "GET", target, &headers, for: endpoint(.bearer(.environment("T"))))
+    let isUndated = undated == nil
+    #expect(isUndated)
+  }
+
   @Test(arguments: [(3600.0, true), (-3600, true), (200, false)])
   func aWrongClockIsFollowedAndSaidOnce(_ offset: Double, _ isFollowed: Bool) async throws {
     let (authenticator, endpoint) = (authenticator(Asked()), endpoint(.aws(.environment)))

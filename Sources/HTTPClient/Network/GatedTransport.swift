@@ -6,8 +6,10 @@ import JobModel
 package struct GatedTransport<Inner: Transport>: Transport {
   private let inner: Inner
   private let admission: AdmissionQueue
-  /// Seconds since 1970, for dates in `Retry-After`.
+  /// Seconds since 1970, for dates in `Retry-After` and the time that requests wait.
   private let wallClock: @Sendable () -> Double
+  /// Seconds that a signature may wait before it is made anew: S3 takes one for 15 minutes.
+  private static var fresh: Double { 60 }
 
   package init(_ inner: Inner, admission: AdmissionQueue, wallClock: @escaping @Sendable () -> Double) {
     self.inner = inner
@@ -23,6 +25,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
     if request.isCleanup || request.isPaired { return try await inner.send(request, sink: sink) }
+    let asked = wallClock()
     let permit: RequestPermit
     do {
       permit = try await admission.enter(
@@ -40,6 +43,7 @@ package struct GatedTransport<Inner: Transport>: Transport {
       wire.body = .source(watch, length: length)
     }
     do {
+      if let sign = request.signAnew, wallClock() - asked > Self.fresh { wire.headers = try sign() }
       try await inner.send(wire, sink: watch)
       let isTaken = watch.status.map { $0 < 300 } ?? false
       await admission.leave(

@@ -73,9 +73,12 @@ actor Authenticator {
   }
 
   /// Puts an endpoint's credential on a request that is otherwise complete.
+  ///
+  /// - Returns: what signs it anew with the same keys; nil where no signature is dated.
+  @discardableResult
   func authorise(
     _ method: String, _ target: AdmittedURL, _ headers: inout HeaderList, for endpoint: Endpoint
-  ) async throws {
+  ) async throws -> (@Sendable () throws -> HeaderList)? {
     switch endpoint.authentication {
     case .none, .ssh: break
     case .bearer(let reference):
@@ -95,10 +98,17 @@ actor Authenticator {
         throw Failure(
           .unauthorized, "`auth: aws` signs the requests of \(EndpointRegistry.signed) endpoints only")
       }
-      let time = clock.now() + (clockOffsets[endpoint.name] ?? 0)
-      let keys = try await keys(credentials, for: signer, target.policy, at: time)
-      try signer.sign(method, target.url, &headers, with: keys, at: time)
+      let (clock, offset) = (clock, clockOffsets[endpoint.name] ?? 0)
+      let keys = try await keys(credentials, for: signer, target.policy, at: clock.now() + offset)
+      let sign = { @Sendable [headers] () throws -> HeaderList in
+        var signed = headers
+        try signer.sign(method, target.url, &signed, with: keys, at: clock.now() + offset)
+        return signed
+      }
+      headers = try sign()
+      return sign
     }
+    return nil
   }
 
   private func basic(_ user: String, _ password: String, _ headers: inout HeaderList) {

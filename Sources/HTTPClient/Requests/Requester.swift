@@ -410,12 +410,13 @@ package final class Requester {
     }
     // haul decodes none, and to who hears nothing of it any will do (RFC 9110, 12.5.3).
     if headers["Accept-Encoding"] == nil { headers.append("Accept-Encoding", "identity") }
+    var signAnew: (@Sendable () throws -> HeaderList)?
     // Credentials and secret headers stay with the origin that they were given for.
     if !keepsSecrets {
       headers.removeSecrets()
     } else if request.isAuthorised, let endpoint {
       try await context.authenticator.add(endpoint.driver.headers, to: &headers, for: target)
-      try await context.authenticator.authorise(request.method, target, &headers, for: endpoint)
+      signAnew = try await context.authenticator.authorise(request.method, target, &headers, for: endpoint)
     }
     let wireBody: WireRequest.Body
     switch request.body {
@@ -424,6 +425,7 @@ package final class Requester {
     case .source: wireBody = body
     }
     var wire = WireRequest(request.method, target, headers: headers, body: wireBody)
+    wire.signAnew = signAnew
     wire.throttle = throttle
     wire.transfer = transfer
     wire.isCleanup = isCleanup

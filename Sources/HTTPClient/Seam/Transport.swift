@@ -40,6 +40,8 @@ package struct WireRequest: Sendable {
   package var isPaired = false
   /// Its answer is small: it stands in no line behind bodies.
   package var isShort = false
+  /// Gives its headers with a signature of now; nil where none is dated.
+  package var signAnew: (@Sendable () throws -> HeaderList)?
 
   package init(_ method: String, _ target: AdmittedURL, headers: HeaderList, body: Body) {
     self.method = method
