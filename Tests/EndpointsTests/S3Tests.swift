@@ -64,7 +64,7 @@ struct S3RefusalTests {
     (400, "EntityTooSmall", .protocolViolation), (412, "PreconditionFailed", .destinationExists),
     (403, "InvalidObjectState", .forbidden), (301, "PermanentRedirect", .forbidden),
     (400, "AuthorizationHeaderMalformed", .forbidden), (409, "OperationAborted", .serverError),
-    (200, "InternalError", .serverError),
+    (200, "InternalError", .serverError), (400, "KMS.DisabledException", .forbidden),
   ])
   func codes(_ status: Int, _ code: String, _ expected: ErrorCode) throws {
     let upload = S3Upload(

@@ -25,6 +25,8 @@ enum S3Error {
     "SignatureDoesNotMatch": .credential, "RequestTimeTooSkewed": .credential,
     "AccessDenied": .code(.forbidden), "AllAccessDisabled": .code(.forbidden),
     "InvalidObjectState": .code(.forbidden), "AccountProblem": .code(.forbidden),
+    "KMS.DisabledException": .code(.forbidden), "KMS.KMSInvalidStateException": .code(.forbidden),
+    "KMS.NotFoundException": .code(.forbidden),
     "NoSuchBucket": .code(.notFound), "NoSuchKey": .code(.notFound), "NoSuchVersion": .code(.notFound),
     "NoSuchUpload": .code(.sessionExpired),
     "InvalidPart": .code(.integrityMismatch), "InvalidPartOrder": .code(.integrityMismatch),
@@ -40,6 +42,7 @@ enum S3Error {
 
   private static let advice: [String: String] = [
     "InvalidObjectState": "the object is archived: restore it first",
+    "KMS.DisabledException": "the key that encrypts the object is disabled: enable it",
     "EntityTooSmall": "a part is under 5 MiB: raise `chunk_size`",
     "NoSuchBucket": "check `bucket`",
     "MetadataTooLarge": "a store takes about 2 KB of metadata: preserve or give less",
