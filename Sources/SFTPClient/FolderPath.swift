@@ -33,8 +33,8 @@ struct FolderPath {
   private nonisolated(nonsending) func isThere(_ folder: String) async throws -> Bool {
     guard let found = try await files.found(.stat(folder)) else { return false }
     guard found.kind == .folder || found.kind == nil else {
-      throw Failure(
-        .destinationExists, "\(files.place): `\(folder)` is a file, where a folder is to be")
+      // Not what `if_exists: keep` may take for the upload's own name.
+      throw Failure(.notFound, "\(files.place): `\(folder)` is a file, where a folder is to be")
     }
     return true
   }

@@ -53,19 +53,24 @@ struct SFTPRefusalsTests {
     try FileManager.default.createDirectory(
       atPath: server.folder + "/folder", withIntermediateDirectories: true)
     try #require(mkfifo(server.folder + "/fifo", 0o644) == 0)
+    try #require(FileManager.default.createFile(atPath: server.folder + "/file", contents: Data()))
     try bench.source("a.bin", size: 5000)
     let long = String(repeating: "y", count: 300)
     let run = try await bench.run(
       job(
         server.endpoint(), "{ id: folder, upload: a.bin, to: \"files:folder\" }",
         "{ id: fifo, upload: a.bin, to: \"files:fifo\" }",
+        "{ id: below, upload: a.bin, to: \"files:file/b/a.bin\", if_exists: keep }",
         "{ id: long, upload: a.bin, to: \"files:\(long)\" }"))
     #expect(run.state("folder") == "failed DESTINATION_EXISTS", "\(run.errors)")
     #expect(run.state("fifo") == "failed DESTINATION_EXISTS", "\(run.errors)")
+    #expect(run.state("below") == "failed NOT_FOUND", "\(run.errors)")
     #expect(run.state("long") == "failed PROTOCOL_VIOLATION", "\(run.errors)")
     #expect(run.transferred == 0)
     #expect(
-      try FileManager.default.contentsOfDirectory(atPath: server.folder).sorted() == ["fifo", "folder"])
+      try FileManager.default.contentsOfDirectory(atPath: server.folder).sorted() == [
+        "fifo", "file", "folder",
+      ])
   }
 
   /// OpenSSH says of a write to a full disk that it failed: the next run goes on where there is room.
