@@ -257,7 +257,33 @@ private typealias JSON = JobModel.JSON
       #expect(try written(form, stored) == written(form, report), "\(form)")
     }
     #expect(try written(.csv, stored).split(separator: "\r\n").count == 50)
+    // What an ordinary transfer leaves out there is known all the same.
+    let columns = ["id", "session", "url", "attempts", "retries", "requests", "max_chunk_attempts"]
+    func rows(_ one: any Report) throws -> [[String]] {
+      let read = try python(
+        "import csv, io\nprint(json.dumps(list(csv.DictReader(io.StringIO(f.read().decode(), newline='')))))",
+        try written(.csv, one))
+      return read.array.map { row in columns.map { row[$0].text ?? "" } }
+    }
+    let told = try rows(stored)
+    #expect(try told.count == 49 && told == rows(report))
     try ReportFile.write(path) { sink in try sink(Array("{ \"transfers\": [\n{}\n".utf8)) }
     #expect(throws: UnreadableReport.self) { try written(.csv, stored) }
+  }
+
+  @Test func `an ordinary transfer says by absence what it has`() {
+    let ability: JSON = ["protocol": "webdav", "direction": "upload", "url": "http://h.example/dav/"]
+    let ordinary: JSON = [
+      "id": "a", "direction": "upload", "destination": "store:in/a:b", "size": .integer(5),
+      "bytes": ["transferred": .integer(5)], "requests": .integer(2), "ended_at": "now",
+    ]
+    let whole = AbsentMembers.added(to: ordinary, capabilities: "c1", ability)
+    let told: [JSON] = [
+      "none", "http://h.example/dav/in/a:b", ["total": .integer(1), "completed": .integer(1)],
+      .integer(5), "c1", .integer(1), .integer(0), .integer(1), "now",
+    ]
+    #expect(whole.members?.dropFirst(7).map(\.value) == told)
+    let other: JSON = ["id": "b", "attempts": .integer(2), "size": .integer(5)]
+    #expect(AbsentMembers.added(to: other, capabilities: "c1", ability) == other)
   }
 }

@@ -38,10 +38,7 @@ package struct MergedReport: Report {
       guard try shards.admit(report) else { continue }
       head.add(report)
       let names = abilities.add(report.head["capabilities"])
-      var first: [String: Int] = [:]
-      for member in report.head["capabilities"].members ?? [] where first[Self.kind(member.value)] == nil {
-        first[Self.kind(member.value)] = names[member.name]
-      }
+      let first = Capabilities.firstNames(in: report.head["capabilities"]).compactMapValues { names[$0] }
       parts.append(
         Part(
           file: report.file, shard: report.shard, policies: policies.add(report.head["policies"]),
@@ -50,11 +47,6 @@ package struct MergedReport: Report {
     try shards.check()
     (self.head, self.causes, self.policies, self.abilities) = (head, causes, policies, abilities)
     (self.shards, self.parts) = (shards, parts)
-  }
-
-  /// The protocol and the direction of a transfer, or of capabilities.
-  private static func kind(_ value: JSON) -> String {
-    (value["protocol"].string ?? "") + " " + (value["direction"].string ?? "")
   }
 
   /// Blocks of all files together take 8 MiB at the most, unless there are very many.
@@ -106,22 +98,25 @@ package struct MergedReport: Report {
       let told = transfer.members?.first { $0.name == "capabilities" }?.value
       let number =
         told == nil
-        ? part.firstAbilities[Self.kind(transfer)] : told?.string.flatMap { part.abilities[$0] }
+        ? part.firstAbilities[Capabilities.kind(transfer)] : told?.string.flatMap { part.abilities[$0] }
       if let number {
         let name = abilityNames.name(number)
-        let kind = Self.kind(abilities.values[number])
+        let kind = Capabilities.kind(abilities.values[number])
         let first = firstAbilities[kind] ?? number
         firstAbilities[kind] = first
         // As `TransferJSON`: an ordinary transfer, which leaves its attempts out, does not name the first.
         let isOrdinary = !members.contains { $0.name == "attempts" }
-        if !isOrdinary || first != number || abilities.values[number]["url"] != .null {
+        if !isOrdinary || first != number || abilities.values[number]["url"] != .null || extent.isWhole {
           let place = members.firstIndex { $0.name == "policy" } ?? members.endIndex - 1
           members.insert(.init("capabilities", .string(name)), at: place + 1)
         }
       } else if let told {
         members.append(.init("capabilities", told))
       }
-      try body(.object(members))
+      let merged = JSON.object(members)
+      guard extent.isWhole else { return try body(merged) }
+      let ability = number.map { abilities.values[$0] } ?? .null
+      try body(AbsentMembers.added(to: merged, capabilities: nil, ability))
     }
     return [
       .init("policies", policyNames.json(policies.json)),

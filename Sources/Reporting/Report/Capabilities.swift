@@ -31,6 +31,18 @@ package struct Capabilities: Sendable, Hashable {
   }
 }
 
+extension Capabilities {
+  /// The protocol and the direction of a transfer of a report, or of capabilities there.
+  static func kind(_ value: JSON) -> String {
+    (value["protocol"].string ?? "") + " " + (value["direction"].string ?? "")
+  }
+
+  /// By protocol and direction: the first of a report's capabilities, which an ordinary transfer has that names none.
+  static func firstNames(in named: JSON) -> [String: String] {
+    Dictionary((named.members ?? []).map { (kind($0.value), $0.name) }) { first, _ in first }
+  }
+}
+
 /// Values that many transfers share, each with a short name to refer to it by.
 struct SharedValues<Value: Hashable> {
   private let letter: String

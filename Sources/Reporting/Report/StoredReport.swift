@@ -32,8 +32,15 @@ package struct StoredReport: Report {
   package func transfers(_ extent: TransferExtent, _ body: (JSON) throws -> Void) throws -> [JSON.Member] {
     // Which ids a list had, or what had failed, is not known any more.
     let pattern = extent == .selected ? try selectedPattern() : nil
+    // They stand behind the transfers that mean them.
+    let abilities = extent.isWhole ? JSON.object(try read { _ in })["capabilities"] : .null
+    let first = Capabilities.firstNames(in: abilities)
     return try read { transfer in
-      if pattern?.includes(transfer["id"].string ?? "") ?? true { try body(transfer) }
+      guard pattern?.includes(transfer["id"].string ?? "") ?? true else { return }
+      guard extent.isWhole else { return try body(transfer) }
+      let name = transfer["capabilities"].string ?? first[Capabilities.kind(transfer)]
+      try body(
+        AbsentMembers.added(to: transfer, capabilities: name, name.map { abilities[$0] } ?? .null))
     }.filter { ["policies", "capabilities"].contains($0.name) }
   }
 
