@@ -62,6 +62,18 @@ struct RunOptionsTests {
       #expect(end.status == 64 && end.errors.contains(words), "\(options): \(end.errors)")
     }
     #expect(try Sums.shell("sha256sum plan.sqlite", in: bench.state + "/options") == kept)
+    for options in [
+      ["run", "job.yaml", "--report", "one.bin"], ["run", "job.yaml", "--events", "./one.bin"],
+      ["report", "options", "--output", "one.bin"],
+    ] {
+      let end = try await bench.haul(options)
+      #expect(end.status == 64 && end.errors.contains("the transfer `one`"), "\(options): \(end.errors)")
+    }
+    // One that this run itself brings is known when it is there.
+    try FileManager.default.removeItem(atPath: bench.job + "/one.bin")
+    let late = try await bench.haul(["run", "job.yaml", "--report", "one.bin"])
+    #expect(late.status == 73 && late.errors.contains("the transfer `one`"), "\(late.errors)")
+    #expect(try Data(contentsOf: URL(filePath: bench.job + "/one.bin")).count == 10)
     #expect(try await bench.haul(["report", "options", "--output", "options"]).status == 0)
     #expect(try await bench.haul(["report", "options", "--output", "options"]).status == 0)
     let beside = ["--report", bench.state + "/options/last.json", "--events", "/dev/null"]

@@ -1,4 +1,7 @@
+import Glibc
+import JobLedger
 import JobModel
+import LocalFiles
 package import Reporting
 
 /// A file that gets a report, in the form that its name asks for.
@@ -32,6 +35,25 @@ package struct ReportTarget: Sendable, Hashable {
     guard isInput || StateFolder.isOwnFile(real) else { return }
     let owner = isInput ? words : "a file of a job's state"
     throw End(.usage, "`\(path)` is \(owner): a report or events would be written over it")
+  }
+
+  /// Refuses a path whose file a download of the job has put there.
+  ///
+  /// - Throws: `End` with 64.
+  static func check(_ path: String, apartFromFilesOf ledger: JobLedger) throws {
+    if let owner = try owner(of: path, in: ledger) { throw taken(path, by: owner, .usage) }
+  }
+
+  /// The download whose file lies there, as it has left it; nil where none has.
+  static func owner(of path: String, in ledger: JobLedger) throws -> String? {
+    var status = stat()
+    guard path != "-", stat(path, &status) == 0 else { return nil }
+    return try ledger.owner(of: FileFacts(status), besides: 0)
+  }
+
+  static func taken(_ path: String, by owner: String, _ status: ExitStatus) -> End {
+    End(
+      status, "`\(path)` is the file of the transfer `\(owner)`: a report or events would be written over it")
   }
 
   func write(_ report: any Report, to console: Console) throws {

@@ -44,6 +44,7 @@ package struct RunRecords {
     do {
       let manifests = try [ledger.meta("manifest"), job == name ? nil : job].compactMap(\.self)
       try ReportTarget.check(target.path, apartFrom: manifests, "the manifest")
+      try ReportTarget.check(target.path, apartFromFilesOf: ledger)
       let whole = try report(number, includesAll: includesAll, needsStored: target.form != .text)
       let report: any Report = isOfRest ? IncompleteReport(whole) : whole
       if target.path == "-", target.form == .text {

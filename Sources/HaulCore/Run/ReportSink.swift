@@ -87,10 +87,15 @@ struct ReportSink: Sendable {
           extent, form: { try $0.write(report, to: context.console) }, json: { try report.writeJSON(to: $0) })
         throw error
       }
+      // What this run itself has downloaded there is known by now.
+      let owners = try targets.map { try ReportTarget.owner(of: $0.path, in: ledger) }
+      let taken = zip(targets, owners).compactMap { target, owner in owner.map { (target, $0) } }
       // Making the JSON costs more than copying it.
       try deliver(
-        extent, form: { try $0.write(report, to: context.console) },
+        extent, where: { target in !taken.contains { $0.0 == target } },
+        form: { try $0.write(report, to: context.console) },
         json: { try ReportFile.read(stored, into: $0) })
+      if let (target, owner) = taken.first { throw ReportTarget.taken(target.path, by: owner, .cannotCreate) }
     }
   }
 

@@ -26,6 +26,7 @@ struct RunSession {
 
   func run(_ stopper: StopController) async throws {
     context.console.print(opened.diagnostics)
+    try settings.checkApart(fromFilesOf: ledger)
     try await stopper.race { [job, state, context, opened] in
       try await RecordedControls(opened.ledger, state, context).settle(job, through: opened.lastControl)
     }

@@ -1,4 +1,5 @@
 import Glibc
+import JobLedger
 package import JobModel
 import Posix
 import Reporting
@@ -44,6 +45,13 @@ package struct RunSettings: Sendable {
     guard let events, !events.isEmpty, events != "-", !ReportFile.isSpecial(events) else { return }
     if reports.contains(where: { $0.path != "-" && Paths.tidied($0.path) == Paths.tidied(events) }) {
       throw End(.usage, "`\(events)` is to get events and a report: the report would take their place")
+    }
+  }
+
+  /// Nor the files that the job has downloaded.
+  func checkApart(fromFilesOf ledger: JobLedger) throws {
+    for path in reports.map(\.path) + [events].compactMap(\.self) {
+      try ReportTarget.check(path, apartFromFilesOf: ledger)
     }
   }
 
