@@ -38,6 +38,19 @@ import Testing
     #expect(names == ["report.json"])
   }
 
+  /// Where the file system has files without a name, a kill leaves none behind.
+  @Test func `nothing has a name before it is whole`() throws {
+    let probe = open(folder, O_WRONLY | O_DIRECTORY | 0o20_000_000)
+    guard probe >= 0 else { return }
+    close(probe)
+    var seen: [String] = []
+    try ReportFile.write(folder + "/report.json") { sink in
+      try sink(Array("1".utf8))
+      seen = names
+    }
+    #expect(seen.isEmpty && names == ["report.json"])
+  }
+
   /// To Swift, the slash and the combining mark behind it are one character.
   @Test func `a name may begin with a combining mark`() throws {
     try ReportFile.write(folder + "/\u{301}r") { sink in try sink(Array("1".utf8)) }

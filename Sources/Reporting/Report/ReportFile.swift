@@ -53,20 +53,39 @@ package enum ReportFile {
     // 64 random bits: two writers never share a name; 200 bytes of the name leave room for the rest.
     let tag = String(UInt64.random(in: .min ... .max), radix: 36)
     let temporary = folder + "." + String(decoding: name.utf8.prefix(200), as: UTF8.self) + "." + tag + ".tmp"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    // Without a name until it is whole, a kill leaves nothing behind.
+    let unnamed = unnamedFile(in: folder)
+    let descriptor = unnamed ?? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw OutputFileError(path, errno: errno) }
     do {
       defer { close(descriptor) }
       try body { bytes in try Descriptor.write(bytes, to: descriptor, path: path) }
       guard !isPublic || fchmod(descriptor, 0o644) == 0 else { throw OutputFileError(path, errno: errno) }
       guard fsync(descriptor) == 0 else { throw OutputFileError(path, errno: errno) }
-      guard rename(temporary, target) == 0 else { throw OutputFileError(path, errno: errno) }
+      let isNamed = unnamed.map { linkat(AT_FDCWD, own($0), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 }
+      guard isNamed ?? true, rename(temporary, target) == 0 else {
+        throw OutputFileError(path, errno: errno)
+      }
     } catch {
       unlink(temporary)
       throw error
     }
     syncFolder(folder.isEmpty ? "." : folder)
   }
+
+  /// A new file that has no name yet (O_TMPFILE); nil where the file system has none such, or nothing could name it.
+  private static func unnamedFile(in folder: String) -> Int32? {
+    let flags = O_WRONLY | O_DIRECTORY | 0o20_000_000 | O_CLOEXEC
+    let descriptor = open(folder.isEmpty ? "." : folder, flags, 0o644)
+    guard descriptor >= 0 else { return nil }
+    guard access(own(descriptor), F_OK) == 0 else {
+      close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+
+  private static func own(_ descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
   /// Gives a file's bytes to the sink, in blocks.
   ///
