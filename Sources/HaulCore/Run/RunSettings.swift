@@ -57,18 +57,24 @@ package struct RunSettings: Sendable {
 
   /// A report or an events file that can't be written is known before anything is moved.
   func checkWritable() throws {
-    for path in reports.map(\.path) + [events].compactMap(\.self) where path != "-" {
-      // `--report "$FILE"` without the variable names nothing.
-      guard !path.isEmpty else { throw End(.cannotCreate, OutputFileError(path, errno: ENOENT).description) }
-      let folder = PathParts(Paths.absolute(path)).parent
-      let target = Files.exists(path) ? path : folder
-      if Files.isFolder(path) {
-        throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description)
-      }
-      guard access(target, W_OK) == 0 else {
-        throw End(.cannotCreate, OutputFileError(path, errno: errno).description)
-      }
+    for path in reports.map(\.path) where path != "-" { try Self.checkWritable(path, isReplaced: true) }
+    if let events, events != "-" { try Self.checkWritable(events, isReplaced: false) }
+  }
+
+  /// - Parameter isReplaced: a new file takes the place of the one that is there.
+  private static func checkWritable(_ path: String, isReplaced: Bool) throws {
+    // `--report "$FILE"` without the variable names nothing.
+    guard !path.isEmpty else { throw End(.cannotCreate, OutputFileError(path, errno: ENOENT).description) }
+    if Files.isFolder(path) { throw End(.cannotCreate, OutputFileError(path, errno: EISDIR).description) }
+    guard access(writtenPlace(of: path, isReplaced: isReplaced), W_OK) == 0 else {
+      throw End(.cannotCreate, OutputFileError(path, errno: errno).description)
     }
+  }
+
+  /// The file that is written to, or the folder that gets another one.
+  static func writtenPlace(of path: String, isReplaced: Bool) -> String {
+    let isWrittenTo = isReplaced ? ReportFile.isSpecial(path) : Files.exists(path)
+    return isWrittenTo ? path : PathParts(Paths.real(path)).parent
   }
 }
 
