@@ -82,7 +82,7 @@ final class TemplateExpansion {
     }
     let fixed = RelativePath.tidy(pattern.fixedPart)
     let planner = planner()
-    var (count, selection) = (0, selection(filter))
+    var (count, selection, passedOver) = (0, selection(filter), PassedOver())
     let walk = TreeWalk(pattern: pattern, filter: filter, fixed: pattern.fixedPart, root: root(of: fixed))
     try walk.run { below, size, modified in
       guard selection.takes(size: size, modified: modified, context.shown(fixed + below), faults) else {
@@ -92,8 +92,9 @@ final class TemplateExpansion {
       let entry = EntryPlanner.Entry.found(source: .local(fixed + below), below: below, size: size)
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     } skipped: { below, reason in
-      skipped(context.shown(fixed + below), reason, at: place)
+      passedOver.add(context.shown(fixed + below), reason, at: place, faults)
     }
+    passedOver.report(at: place, faults)
     selection.report(faults)
     if count == 0, !selection.hasUntold {
       empty(selection.emptiness("no file matches `\(text)`"), rule, at: place)
@@ -107,24 +108,6 @@ final class TemplateExpansion {
   private func root(of fixed: String) -> String {
     let absolute = context.absolute(fixed)
     return absolute.hasSuffix("/") ? absolute : absolute + "/"
-  }
-
-  private func skipped(_ path: String, _ reason: TreeWalk.Skipped, at place: TextPlace) {
-    switch reason {
-    case .link:
-      faults.warning(
-        "`\(path)` is a symbolic link and is left out", at: place,
-        hint: "name its target as a source of its own")
-    case .unfinished:
-      faults.warning("`\(path)` is a download of haul's that is not finished, and is left out", at: place)
-    case .special: faults.warning("`\(path)` is not a regular file and is left out", at: place)
-    case .unnamed:
-      faults.error("`\(path)` has a name that is not UTF-8", at: place, hint: "rename it, or exclude it")
-    case .unreadable(let why):
-      faults.error(
-        "the folder `\(path)` can't be read: \(why)", at: place, hint: "mend its permissions, or exclude it",
-        cause: .unreadableInput)
-    }
   }
 
   /// The glob with the run's values put in, which are no patterns.

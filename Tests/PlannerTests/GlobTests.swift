@@ -45,6 +45,20 @@ import Testing
     #expect(outcome.lines.contains { $0.contains("not finished, and is left out") }, "\(outcome.lines)")
   }
 
+  /// Very many are one warning.
+  @Test func `what is passed over is told once`() throws {
+    let fixture = try PlanFixture(["m/a": ""])
+    defer { fixture.remove() }
+    for number in 1...200 {
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.folder.appendingPathComponent("m/l\(1000 + number)").path, withDestinationPath: "a")
+    }
+    let outcome = try fixture.plan("  - { id: m, upload: \"m/**\", to: \"depot:n/\" }\n")
+    let told = "200 symbolic links are left out: `jobs/m/l1001`, `jobs/m/l1002`, `jobs/m/l1003` and 197 more"
+    #expect(outcome.ids == ["m/a"] && outcome.lines.count == 1, "\(outcome.lines)")
+    #expect(outcome.lines.first?.hasSuffix(told) == true, "\(outcome.lines)")
+  }
+
   /// A name that is not UTF-8 is an error where the glob may mean it, and nothing to it where it can't.
   @Test(
     arguments: [
@@ -125,8 +139,7 @@ import Testing
     #expect(outcome.destinations == ["depot:a-b/a-b", "depot:a/a.x", "depot:z/a/z"])
     #expect(
       outcome.lines == [
-        "jobs/job.yaml:7:22: warning: `jobs/m/dirlink` is a symbolic link and is left out",
-        "jobs/job.yaml:7:22: warning: `jobs/m/link` is a symbolic link and is left out",
+        "jobs/job.yaml:7:22: warning: 2 symbolic links are left out: `jobs/m/dirlink`, `jobs/m/link`",
         "jobs/job.yaml:8:25: warning: no file matches `none/*.x`",
         "jobs/job.yaml:9:25: error: no file matches `m/*.nope`",
       ])
