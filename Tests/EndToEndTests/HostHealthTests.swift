@@ -119,6 +119,11 @@ struct HostHealthTests {
     for index in 0..<108 { #expect(mixed.state("fine\(index)") == "completed") }
     for index in 0..<6 {
       #expect(mixed.state("dead\(index)").hasPrefix("paused retries"), "\(mixed.state("dead\(index)"))")
+      // A retry that the breaker kept from being sent is none.
+      let (requests, retries) = (
+        mixed["dead\(index)"]["requests"].int ?? 0, mixed["dead\(index)"]["retries"].int ?? 9
+      )
+      #expect(retries <= max(0, requests - 1), "\(retries) retries, \(requests) requests")
     }
     // Six transfers with three tries each would be eighteen requests, two seconds each, in two places.
     if death == .silent { #expect(dead.requests().count <= 7, "\(dead.requests().count)") }

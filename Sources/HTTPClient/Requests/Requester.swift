@@ -217,17 +217,21 @@ package final class Requester {
     }
   ) async throws -> Value {
     var tries = 1
+    var isCounted = false
     var credential = await renewal.use()
     while true {
       do {
         switch try await body(tries) {
         case .done(let value): return value
         case .more:
-          tries = 1
+          (tries, isCounted) = (1, false)
           credential = await renewal.use()
         }
       } catch {
         var failure = try Self.failure(error)
+        // A retry that was not sent, as its host is not tried any more, is none; a full disk is found behind it.
+        if isCounted, failure.class == .deferred, failure.code != .diskFull { tally.retries -= 1 }
+        isCounted = false
         if !secrets.isEmpty { failure = failure.without(secrets.credentials) }
         switch try await recover(failure, tries) {
         case .done(let value): return value
@@ -236,6 +240,7 @@ package final class Requester {
           tries = 1
           try await take(
             retry.again(after: failure, tries: 0, random: context.clock.random()), after: failure)
+          isCounted = !isCleanup
           continue
         case .progress: tries = 1
         case .none: break
@@ -248,7 +253,7 @@ package final class Requester {
           continue
         }
         try await take(step, after: failure)
-        tries += 1
+        (tries, isCounted) = (tries + 1, !isCleanup)
       }
     }
   }
