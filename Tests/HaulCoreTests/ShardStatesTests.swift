@@ -18,6 +18,17 @@ struct ShardStatesTests {
     _ = try state.open(job, holding: lock)
   }
 
+  /// Two parts have a run 5 each.
+  @Test(
+    arguments: [
+      (nil, "would remove run of `a`: run 5\n"), ("2/3", "would remove run of shard 2/3 of `a`: run 5\n"),
+    ] as [(String?, String)])
+  func whatIsRemovedOfAPartSaysSo(_ shard: String?, _ text: String) throws {
+    let item = StateCleanup.Item(
+      job: "a", shard: try shard.map { try Shard($0) }, kind: "run", place: "run 5")
+    #expect(item.text(isDryRun: true) == text)
+  }
+
   @Test func partsLieInTheirJobsFolder() throws {
     let state = try CoreFixture().state
     for shard in ["2/3", "10/16", "9/16"] { try plan("a", state.part(try Shard(shard))) }

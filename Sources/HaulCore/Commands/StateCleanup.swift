@@ -11,6 +11,7 @@ package struct StateCleanup: Sendable {
   /// One thing that was removed, or would be.
   package struct Item: Sendable, Hashable {
     package var job: String
+    package var shard: Shard?
     /// `run`, `part` or `session`.
     package var kind: String
     package var place: String
@@ -19,8 +20,9 @@ package struct StateCleanup: Sendable {
 
     package func text(isDryRun: Bool) -> String {
       let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
+      let part = shard.map { "shard \($0.text) of " } ?? ""
       return
-        "\(isDryRun ? "would remove" : "removed") \(kind) of `\(job)`: \(DisplayText.safe(place))\(size)\n"
+        "\(isDryRun ? "would remove" : "removed") \(kind) of \(part)`\(job)`: \(DisplayText.safe(place))\(size)\n"
     }
   }
 
@@ -35,8 +37,8 @@ package struct StateCleanup: Sendable {
     package func json(isDryRun: Bool) -> JSON {
       let items = items.map { item -> JSON in
         [
-          "job": .string(item.job), "kind": .string(item.kind), "place": .string(item.place),
-          "transfer": .text(item.transfer), "bytes": .int(item.bytes),
+          "job": .string(item.job), "shard": CommonJSON.shard(item.shard), "kind": .string(item.kind),
+          "place": .string(item.place), "transfer": .text(item.transfer), "bytes": .int(item.bytes),
         ]
       }
       let errors = damaged.map { JSON.object([.init("job", .string($0)), .init("message", .string($1))]) }
@@ -106,7 +108,7 @@ package struct StateCleanup: Sendable {
     let ledger = try state.open(name, holding: lock)
     for run in try ledger.forgetRuns(keeping: keep, remove: !isDryRun) {
       if !isDryRun { state.removeReport(name, run: run.id) }
-      let item = Item(job: name, kind: "run", place: "run \(run.number)")
+      let item = Item(job: name, shard: state.shard, kind: "run", place: "run \(run.number)")
       result.items.append(item)
       removed(item)
     }
@@ -125,7 +127,8 @@ package struct StateCleanup: Sendable {
         continue
       }
       let item = Item(
-        job: name, kind: orphan.kind.rawValue, place: orphan.place, transfer: orphan.transfer,
+        job: name, shard: state.shard, kind: orphan.kind.rawValue, place: orphan.place,
+        transfer: orphan.transfer,
         bytes: orphan.bytes)
       result.items.append(item)
       removed(item)
