@@ -46,6 +46,9 @@ struct RunOptionsTests {
       (["--metrics", bench.state + "/options/tokens.json.new"], "state"),
       (["--report", bench.state + "/options/reports/x.json"], "state"),
       (["--report", "./e", "--events", "e"], "events"),
+      (["--report", "m", "--metrics", "./m"], "both json and prometheus"),
+      (["--report", "-", "--events", "-"], "standard output"),
+      (["--json", "--metrics", "-"], "standard output"),
     ] {
       let end = try await bench.haul(["run", "job.yaml"] + options)
       #expect(end.status == 64 && end.errors.contains(words), "\(options): \(end.errors)")
@@ -224,7 +227,7 @@ struct RunOptionsTests {
     #expect(quiet.output.isEmpty)
     let report = try await bench.haul(["run", "job.yaml", "--report", "-"])
     #expect(try JSON.parse(report.output)["schema"].string == "haul.report/v1")
-    let json = try await bench.haul(["run", "job.yaml", "--json"])
+    let json = try await bench.haul(["run", "job.yaml", "--json", "--report", "-"])
     #expect(try JSON.parse(json.output)["run"]["number"].int == 3)
     let events = try await bench.haul(["run", "job.yaml", "--events", "-"])
     let lines = try events.output.split(separator: "\n").map { try JSON.parse(String($0)) }

@@ -42,9 +42,22 @@ package struct RunSettings: Sendable {
     for path in reports.map(\.path) + [events].compactMap(\.self) {
       try ReportTarget.check(path, apartFrom: [manifest], "the manifest")
     }
-    guard let events, !events.isEmpty, events != "-", !ReportFile.isSpecial(events) else { return }
-    if reports.contains(where: { $0.path != "-" && Paths.tidied($0.path) == Paths.tidied(events) }) {
-      throw End(.usage, "`\(events)` is to get events and a report: the report would take their place")
+    try checkSeparate()
+  }
+
+  /// Of two forms in one file, the last would be left; on standard output, no reader could tell them apart.
+  private func checkSeparate() throws {
+    var outputs: [(path: String, form: String)] = reports.map { ($0.path, $0.form.rawValue) }
+    if json { outputs.append(("-", ReportForm.json.rawValue)) }
+    if let events { outputs.append((events, "events")) }
+    var known: [ByteText: String] = [:]
+    for (path, form) in outputs where !path.isEmpty && (path == "-" || !ReportFile.isSpecial(path)) {
+      let place = ByteText(path == "-" ? path : Paths.tidied(path))
+      guard let other = known.updateValue(form, forKey: place), other != form else { continue }
+      throw End(
+        .usage,
+        "\(path == "-" ? "standard output" : "`\(path)`") is to get both \(other) and \(form)",
+        hint: "give each a file of its own")
     }
   }
 
