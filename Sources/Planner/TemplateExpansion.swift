@@ -7,6 +7,7 @@ final class TemplateExpansion {
   let index: Int
   let context: PlanContext
   let faults: PlanFaults
+  private var entryFaults = EntryFaults()
 
   init(template: TransferTemplate, index: Int, context: PlanContext, faults: PlanFaults) {
     self.template = template
@@ -95,6 +96,7 @@ final class TemplateExpansion {
       passedOver.add(context.shown(fixed + below), reason, at: place, faults)
     }
     passedOver.report(at: place, faults)
+    entryFaults.report(faults)
     selection.report(faults)
     if count == 0, !selection.hasUntold {
       empty(selection.emptiness("no file matches `\(text)`"), rule, at: place)
@@ -159,6 +161,7 @@ final class TemplateExpansion {
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     }
     if let message = folders.message { faults.warning(message, at: place) }
+    entryFaults.report(faults)
     selection.report(faults)
     if count == 0, !selection.hasUntold {
       empty(selection.emptiness("nothing lies below `\(name):\(prefix)`"), rule, at: place)
@@ -196,7 +199,13 @@ final class TemplateExpansion {
       return try planner.plan(values(row: row), entry: entry)
     } catch {
       for fault in planner.faults(values(row: row), entry: entry) {
-        faults.error(fault.message, at: place(of: fault, row: row), hint: fault.hint)
+        let place = place(of: fault, row: row)
+        if row == nil, case .found(let source, _, _) = entry {
+          let name = source.localPath.map(context.shown) ?? source.text
+          entryFaults.add(fault, of: name, at: place, faults)
+        } else {
+          faults.error(fault.message, at: place, hint: fault.hint)
+        }
       }
       return nil
     }

@@ -59,6 +59,20 @@ import Testing
     #expect(outcome.lines.first?.hasSuffix(told) == true, "\(outcome.lines)")
   }
 
+  /// A fault that many entries have is told once, and says which they are.
+  @Test func `entries at fault are named`() throws {
+    let fixture = try PlanFixture(["m/a": "", "m/b": "", "m/c": "", "m/d": "", "m/e.x": ""])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      "  - { id: m, upload: \"m/*\", to: \"depot:${source.stem}.${source.ext}\" }\n")
+    let told = "`jobs/m/a`, `jobs/m/b`, `jobs/m/c` and 1 more: `source.ext` is empty or not set"
+    #expect(outcome.errors.map(\.message) == [told] && outcome.ids == ["m/e.x"], "\(outcome.lines)")
+    let one = try PlanFixture(["m/a": "", "m/e.x": ""])
+    defer { one.remove() }
+    let single = try one.plan("  - { id: m, upload: \"m/*\", to: \"depot:${source.stem}.${source.ext}\" }\n")
+    #expect(single.errors.map(\.message) == ["`jobs/m/a`: `source.ext` is empty or not set"])
+  }
+
   /// A name that is not UTF-8 is an error where the glob may mean it, and nothing to it where it can't.
   @Test(
     arguments: [

@@ -88,8 +88,10 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case .sessionExpired: "upload sessions end before the file is through; ask for a longer session time"
     case .tlsFailed: "check the certificate or host key, and `tls` or `known_hosts` of this endpoint"
     case .policyDenied: "the network policy forbids this; change the policy if it should be allowed"
-    case .destinationExists: "move the file away, or use `if_exists: replace` or `keep`"
-    case .permissionDenied: "give the user that runs haul the right to read or write there"
+    case .destinationExists:
+      "move the file away, or use `if_exists: replace` or `keep`; of two transfers that write it, give one another `to`"
+    case .permissionDenied:
+      "give the user that runs haul the right to read or write there; leave a name that can't be used out with `exclude`"
     case .ioError:
       "look at the path that the message names and at its file system (mount, log), then run again"
     case .attributesLost:
