@@ -260,6 +260,11 @@ final class EntryPlanner {
         throw EntryFault(
           message: "`\(setting.rawValue)`: \(error.message)", hint: error.hint, place: Places.of(text))
       }
+      if setting == .verify, settings.verify == .readback, template.direction == .download {
+        throw EntryFault(
+          message: "`verify: readback` reads an upload back: this is a download",
+          hint: "leave it out, or write `required`, which demands a digest", place: Places.of(text))
+      }
     case .header(let name, let text):
       let value = try values.text(text)
       guard HeaderSetting.isSafe(value: value) else {
@@ -399,7 +404,13 @@ final class EntryPlanner {
     guard settings.verify == .required, !driver.abilities.provesUploads else { return }
     throw EntryFault(
       message: "`verify: required` can't be met: no digest comes back from an upload there",
-      hint: "write `verify: readback`", place: Places.of(destination))
+      hint: "write `verify: readback`", place: verifyPlace)
+  }
+
+  /// Where a row says it, else where the row names the endpoint.
+  private var verifyPlace: EntryFault.Place {
+    for case .setting(.verify, let text) in decisions { return Places.of(text) }
+    return Places.of(destination)
   }
 
   /// What `defaults` give waits for destinations that take it.

@@ -47,6 +47,26 @@ import Testing
     }
   }
 
+  /// What a transfer may not say itself, its rows may not either.
+  @Test(arguments: [
+    (
+      "download: \"web:${each.k}\", to: \"${each.k}\"", "readback",
+      "`verify: readback` reads an upload back: this is a download"
+    ),
+    (
+      "upload: \"${each.k}\", to: \"web:${each.k}\"", "required",
+      "`verify: required` can't be met: no digest comes back from an upload there"
+    ),
+  ])
+  func `a level that the direction does not have`(_ places: String, _ level: String, _ message: String) throws
+  {
+    let fixture = try PlanFixture(["f.csv": "k,v\na,\(level)\nb,available\n"])
+    defer { fixture.remove() }
+    let outcome = try fixture.plan(
+      "  - { id: r, for_each: { csv: f.csv }, \(places), verify: \"${each.v}\" }\n")
+    #expect(outcome.lines == ["jobs/f.csv:2:3: error: " + message])
+  }
+
   struct BadRow: CustomTestStringConvertible {
     var csv: String
     var line: String
