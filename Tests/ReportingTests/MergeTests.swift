@@ -1,7 +1,8 @@
 import Foundation
 import JobModel
-import Reporting
 import Testing
+
+@testable import Reporting
 
 struct MergeTests {
   private func merged(_ reports: [JSON], partial: Bool = false, pretty: Bool = false) throws -> JSON {
@@ -196,6 +197,8 @@ struct MergeTests {
             4, "i", state: "failed", error: ShardSamples.error("`http://host.example/i` is not there")),
         ], exitCode: 2, state: "failed"),
     ])
+    let told = MembersText(report.members ?? [], isColoured: false).text
+    #expect(told.contains("\n    hint: \(ErrorCode.notFound.hint)\n"), "\(told)")
     let causes = try #require(report["causes"].array)
     #expect(causes.map { $0["count"].int64 } == [4, 1])
     #expect(causes.map { $0["ids"].strings } == [["a", "b", "c"], ["e"]])
@@ -401,7 +404,9 @@ struct MergeTests {
       try form.write(report) { bytes += $0 }
       let text = String(decoding: bytes, as: UTF8.self)
       switch form {
-      case .text: #expect(text.hasPrefix("nightly: completed (2 of 2 shards, "), "\(text)")
+      case .text:
+        #expect(text.hasPrefix("nightly: completed (2 of 2 shards, "), "\(text)")
+        #expect(text.contains("2026-01-01T00:01:02.000Z, exit code 0\n"), "\(text)")
       case .csv: #expect(text.split(separator: "\r\n").count == 5)
       case .jsonl: #expect(text.split(separator: "\n").count == 5)
       case .prometheus: #expect(text.contains("haul_job_exit_code{job=\"nightly\"} 0"))

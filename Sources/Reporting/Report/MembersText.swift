@@ -27,16 +27,20 @@ struct MembersText {
       if let count = bytes[kind].int64, count > 0 { moved += ", \(Figures.bytes(count)) \(word)" }
     }
     lines.append("  \(moved); \(Figures.count(Int(clamping: totals["requests"].int64 ?? 0), "request"))")
-    if let path {
-      let times = [run["started_at"], run["ended_at"]].compactMap(\.string).joined(separator: " to ")
-      let code = run["exit_code"].int64.map(String.init) ?? "unknown"
-      lines.append("  \(DisplayText.safe(times)), exit code \(code)")
-      lines.append("  report \(DisplayText.safe(path))")
+    let times = [run["started_at"], run["ended_at"]].compactMap(\.string).joined(separator: " to ")
+    let code = run["exit_code"].int64.map(String.init) ?? "unknown"
+    lines.append("  \(DisplayText.safe(times)), exit code \(code)")
+    if let path { lines.append("  report \(DisplayText.safe(path))") }
+    for cause in members["causes"].array ?? [] {
+      lines.append("  " + words(cause))
+      if let code = cause["code"].string.flatMap(ErrorCode.init(rawValue:)) {
+        lines.append("    hint: " + code.hint)
+      }
     }
-    for cause in members["causes"].array ?? [] { lines.append("  " + words(cause)) }
     for diagnostic in members["diagnostics"].array ?? [] {
       let message = DisplayText.safe(diagnostic["message"].string ?? "")
       lines.append("  \(diagnostic["severity"].string ?? "note"): \(message)")
+      if let hint = diagnostic["hint"].string { lines.append("    hint: " + DisplayText.safe(hint)) }
     }
     return lines.joined(separator: "\n") + "\n"
   }
