@@ -22,19 +22,19 @@ extension Requester {
   ) async throws -> Int {
     settings.headers = headers
     return try await retrying {
-      var answer = AttachAnswer()
+      var response = AttachResponse()
       var url = request.url
       do {
         url = try await self.send(request, body: .none, isShort: true) {
-          answer = AttachAnswer()
-          return answer
+          response = AttachResponse()
+          return response
         }
-      } catch is AttachAnswer.Enough {}
-      guard let head = answer.head else {
+      } catch is AttachResponse.Enough {}
+      guard let head = response.head else {
         throw Failure(.networkUnreachable, "\(request.method) \(request.url) was not answered")
       }
       if isExpected(head.status) { return head.status }
-      throw self.refusal(self.received(head, answer.text, from: url))
+      throw self.refusal(self.received(head, response.text, from: url))
     }
   }
 

@@ -17,7 +17,7 @@ struct RecordedControls: Sendable {
   }
 
   /// Seconds after which whoever made a request, and has not withdrawn it, was killed.
-  private static let validity = 2 * ControlAnswer.patienceAround
+  private static let validity = 2 * ControlOutcome.patienceAround
 
   /// Applies them, oldest first. What nobody waits for any more, and nobody has begun to apply, is withdrawn.
   ///

@@ -51,7 +51,7 @@ struct CopyReader {
     }
   }
 
-  private enum Answer {
+  private enum ReadOutcome {
     case read
     /// Without the ETag that ties it to other ranges: one back end of many may not tell it.
     case untied
@@ -61,7 +61,7 @@ struct CopyReader {
 
   private nonisolated(nonsending) func take(
     _ range: Range<Int64>, of object: RemoteObject, _ receiver: RangeReceiver, after untied: Int
-  ) async throws -> Answer {
+  ) async throws -> ReadOutcome {
     do {
       try await origin.source.read(range, of: object, wantsDigest: false, into: receiver)
     } catch is RangeReceiver.Enough {

@@ -29,7 +29,7 @@ struct ListedLook {
   }
 
   /// - Throws: `LedgerError`, `CancellationError`.
-  nonisolated(nonsending) func answer() async throws -> ListedAnswer {
+  nonisolated(nonsending) func answer() async throws -> ListedObject {
     let context = record.context
     guard case .remote(let name, let path) = place, let endpoint = context.endpoints[name],
       endpoint.driver.abilities.listsVersions, let url = WebURL(endpoint.url),

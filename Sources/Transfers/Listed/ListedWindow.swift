@@ -7,7 +7,7 @@ import JobModel
 /// Pages begin where names are wanted, so that what lies between is not listed. A listing that is out of order is not gone on with.
 struct ListedWindow {
   enum Step: Sendable, Hashable {
-    case told(ListedAnswer)
+    case told(ListedObject)
     case ask(ListedPlace)
   }
 

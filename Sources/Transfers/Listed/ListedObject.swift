@@ -1,7 +1,7 @@
 import Endpoints
 
 /// What listings say of one object.
-enum ListedAnswer: Sendable, Hashable {
+enum ListedObject: Sendable, Hashable {
   case entry(ListedPage.Entry)
   /// A listing goes past its name.
   case absent

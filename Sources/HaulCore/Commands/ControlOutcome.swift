@@ -2,7 +2,7 @@ import JobLedger
 import Posix
 
 /// What comes of a request to a job that another process may be running.
-enum ControlAnswer {
+enum ControlOutcome {
   /// It is applied or withdrawn (`JobLedger.controlState`).
   case given
   /// Nobody runs the job, or not any more: the request is for whoever made it to apply, under this lock.
@@ -21,9 +21,9 @@ extension JobLedger {
   /// the request on record.
   ///
   /// - Parameter folder: the job's, where its lock lies.
-  func answer(to number: Int64, in folder: String) async throws -> ControlAnswer {
+  func answer(to number: Int64, in folder: String) async throws -> ControlOutcome {
     let begun = SystemClock.uptime
-    var end = begun + ControlAnswer.patience
+    var end = begun + ControlOutcome.patience
     while true {
       switch try controlState(number) {
       case .applied, .withdrawn: return .given
@@ -31,8 +31,8 @@ extension JobLedger {
       }
       if let lock = try RunLock.take(folder, waiting: false, looks: 0) { return .atRest(lock) }
       let now = SystemClock.uptime
-      if now - begun < ControlAnswer.patienceAround, try !hasOpenAttempt() {
-        end = now + ControlAnswer.patience
+      if now - begun < ControlOutcome.patienceAround, try !hasOpenAttempt() {
+        end = now + ControlOutcome.patience
       }
       guard now < end else { return .late(after: Int((now - begun).rounded())) }
       // The running `haul run` looks for requests a few times a second.

@@ -2,7 +2,7 @@ import Endpoints
 
 /// Takes the answer to an attach request: its status counts, and a refusal's first words. Used on the transport's executor
 /// alone, hence sendable to it.
-final class AttachAnswer: BodyWriter, @unchecked Sendable {
+final class AttachResponse: BodyWriter, @unchecked Sendable {
   /// The body says no more that is of use, and may never end.
   struct Enough: Error {}
   /// Bytes of a body that are read: what is shorter leaves its connection to the next request.
