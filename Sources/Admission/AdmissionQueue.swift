@@ -143,7 +143,7 @@ package actor AdmissionQueue {
       $0.ended(permit, failure: failure, bytes: isWhole ? received + sent : nil, now: now)
     }
     for (bytes, direction) in [(received, Direction.download), (sent, .upload)]
-    where bytes >= HostRates.telling {
+    where bytes >= HostRates.leastSample {
       guard let origin = permit.request.transfer?.origin() else { return }
       rates.measured(
         HostRate(origin: origin, direction: direction), bytes: bytes, seconds: now - permit.begun)

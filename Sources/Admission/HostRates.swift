@@ -8,8 +8,8 @@ package final class HostRates: Sendable {
     var told: [HostRate: Double]
   }
 
-  /// Bytes of a body that tell: with fewer, a request takes its time for other things.
-  static let telling: Int64 = 1 << 20
+  /// Bytes of the smallest body that is measured: with fewer, a request takes its time for other things.
+  static let leastSample: Int64 = 1 << 20
   /// What the newest request counts in the mean.
   private static let weight = 0.25
   /// A mean is told of once it differs from what was told last by this factor: chunks differ by 2.
@@ -34,7 +34,7 @@ package final class HostRates: Sendable {
 
   /// A request has moved its body in so many seconds.
   package func measured(_ host: HostRate, bytes: Int64, seconds: Double) {
-    guard bytes >= Self.telling, seconds > 0 else { return }
+    guard bytes >= Self.leastSample, seconds > 0 else { return }
     let rate = Double(bytes) / seconds
     let news: Double? = state.withLock { state in
       let mean = state.rates[host].map { $0 + (rate - $0) * Self.weight } ?? rate

@@ -31,7 +31,7 @@ package struct RequestPace: Sendable {
   /// Accepted requests that let it double.
   private static let enoughToDouble = 3
   /// Accepted requests, and seconds, that say what a host takes.
-  private static let telling = (count: 20, seconds: 0.5)
+  private static let leastSample = (count: 20, seconds: 0.5)
   /// What is left of a rate that was refused.
   private static let kept = 0.9
   /// The share that it grows by after so many accepted requests, in no less than so many seconds: more each time.
@@ -94,7 +94,7 @@ package struct RequestPace: Sendable {
       let isRefusingAll = acceptances == 0
       refusals = isRefusingAll ? refusals + 1 : 0
       // A short outage is not to be paid for with long rests: below that rate each counts a quarter.
-      guard rate > Self.unhurried || refusals % 4 == 0 else { return rest(now) }
+      guard rate > Self.unhurried || refusals % 4 == 0 else { return startCount(now) }
       self.rate = max(
         Self.slowest, 1 / longest, rate * (phase != .nearing || accepted == 0 ? 0.5 : Self.kept))
       switch (isRefusingAll, phase) {
@@ -105,13 +105,13 @@ package struct RequestPace: Sendable {
       }
       growth = Self.leastGrowth
     } else {
-      let isTold = accepted >= Self.telling.count && seconds >= Self.telling.seconds
+      let isTold = accepted >= Self.leastSample.count && seconds >= Self.leastSample.seconds
       rate = isTold ? Double(accepted) / seconds / 2 : Self.start
     }
-    rest(now)
+    startCount(now)
   }
 
-  private mutating func rest(_ now: Double) {
+  private mutating func startCount(_ now: Double) {
     accepted = 0
     since = now
     next = now + 1 / (rate ?? Self.start)

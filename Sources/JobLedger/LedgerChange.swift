@@ -45,8 +45,8 @@ package enum LedgerChange: Sendable {
   case hosts([HostStanding])
   /// More bytes that moved under a policy in a period of its budget.
   case spent(policy: String, period: String, bytes: Int64)
-  /// A server asked for rest until a moment, seconds since 1970; when it asked, where that is known.
-  case rest(origin: String, until: Double, askedAt: Double? = nil)
+  /// A server asked for a cool-down until a moment, seconds since 1970; when it asked, where that is known.
+  case cooldown(origin: String, until: Double, askedAt: Double? = nil)
   /// What the next run is to know of a host; nil where nothing. At a moment, seconds since 1970.
   case host(origin: String, HostRecord?, at: Double)
   /// Bytes per second on one connection, measured until a moment, seconds since 1970.

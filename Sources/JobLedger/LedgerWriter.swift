@@ -424,7 +424,7 @@ package final class LedgerWriter: Sendable {
           ON CONFLICT (policy, period) DO UPDATE SET bytes = bytes + excluded.bytes
           """
       ).execute(arguments: [policy, period, bytes])
-    case .rest(let origin, let until, let askedAt):
+    case .cooldown(let origin, let until, let askedAt):
       try db.cachedStatement(
         sql: """
           INSERT INTO rest (origin, until, asked_at) VALUES (?,?,?)

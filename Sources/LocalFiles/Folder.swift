@@ -42,7 +42,7 @@ package final class Folder: Sendable {
         let next = prefix.isEmpty || prefix.utf8.last == 0x2F ? prefix + part : prefix + "/" + part
         if openable(next, beneath) == false {
           let parent = openFolder(prefix, beneath)
-          guard parent >= 0 else { throw refusal(errno, shown) }
+          guard parent >= 0 else { throw failure(errno, shown) }
           defer { close(parent) }
           try protected.check(parent, shown, beneath: beneath)
           if mkdirat(parent, String(part), 0o777) != 0, errno != EEXIST {
@@ -53,7 +53,7 @@ package final class Folder: Sendable {
       }
       opened = openFolder(relative, beneath)
     }
-    guard opened >= 0 else { throw refusal(errno, shown) }
+    guard opened >= 0 else { throw failure(errno, shown) }
     let folder = Folder(descriptor: opened, path: shown, relative: relative)
     try protected.check(opened, shown, beneath: beneath)
     return folder
@@ -251,7 +251,7 @@ package final class Folder: Sendable {
     return opened >= 0
   }
 
-  private func refusal(_ number: Int32, _ shown: String) -> Failure {
+  private func failure(_ number: Int32, _ shown: String) -> Failure {
     switch number {
     case EXDEV, ELOOP:
       Failure(.permissionDenied, "`\(shown)` leads out of the job's folder (`allow_outside` would allow it)")

@@ -18,7 +18,7 @@ struct RecordedCooldowns {
     ends = try ledger.rests(now: now)
     for (origin, end) in ends where end > latest {
       ends[origin] = latest
-      writer.submit(.rest(origin: origin, until: latest, askedAt: now))
+      writer.submit(.cooldown(origin: origin, until: latest, askedAt: now))
     }
   }
 

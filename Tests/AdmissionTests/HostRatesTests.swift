@@ -10,8 +10,8 @@ struct HostRatesTests {
   /// A weighted mean, each host and direction alone; what is too small to tell is left out.
   @Test func means() {
     let rates = HostRates([Self.host: 1000])
-    rates.measured(Self.host, bytes: HostRates.telling - 1, seconds: 1)
-    rates.measured(Self.host, bytes: HostRates.telling, seconds: 0)
+    rates.measured(Self.host, bytes: HostRates.leastSample - 1, seconds: 1)
+    rates.measured(Self.host, bytes: HostRates.leastSample, seconds: 0)
     #expect(rates[Self.host] == 1000)
     rates.measured(Self.host, bytes: 2_000_000, seconds: 1000)
     #expect(rates[Self.host] == 1250)

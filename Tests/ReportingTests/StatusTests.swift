@@ -70,7 +70,7 @@ import Testing
     let writer = LedgerWriter(job.ledger) { _ in }
     for seq in Int64(10)..<20 { writer.submit(.state(seq: seq, .paused(.window))) }
     for seq in Int64(20)..<22 { writer.submit(.state(seq: seq, .paused(.retries))) }
-    writer.submit(.rest(origin: "https://h.example", until: Self.now + 30))
+    writer.submit(.cooldown(origin: "https://h.example", until: Self.now + 30))
     try await writer.barrier()
     try writer.close()
     var head = job.head

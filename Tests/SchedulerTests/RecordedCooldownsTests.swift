@@ -21,7 +21,7 @@ struct RecordedCooldownsTests {
     _ ends: [String: Double], askedAt: Double? = nil
   ) async throws -> RecordedCooldowns {
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
-    for (origin, end) in ends { writer.submit(.rest(origin: origin, until: end, askedAt: askedAt)) }
+    for (origin, end) in ends { writer.submit(.cooldown(origin: origin, until: end, askedAt: askedAt)) }
     try await writer.barrier()
     let found = try RecordedCooldowns(ledger, writer, now: 1000)
     try await writer.barrier()

@@ -34,7 +34,7 @@ struct HoldsTests {
       }
     }
     let bench = try PlanBench(lines)
-    for (origin, end) in cooldowns { try await bench.record(.rest(origin: origin, until: end)) }
+    for (origin, end) in cooldowns { try await bench.record(.cooldown(origin: origin, until: end)) }
     let recorded = try RecordedCooldowns(bench.ledger, bench.context.run.writer, now: bench.now)
     let groups = PolicyGroups(bench.context, link.state, began: PlanBench.began, limit: nil)
     return (bench, Holds(groups, recorded, bench.context))

@@ -343,7 +343,7 @@ struct PolicyTimeTests {
     let bench = try Bench(at: "2026-06-02T12:00:00Z", [settings { _ in }])
     let ledger = try JobLedger(folder: bench.path + "/state", mayMigrate: true)
     let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
-    writer.submit(.rest(origin: "http://h", until: try at("2026-06-02T13:00:00Z")))
+    writer.submit(.cooldown(origin: "http://h", until: try at("2026-06-02T13:00:00Z")))
     try await writer.barrier()
     try writer.close()
     let outcome = try await bench.run(waits: false)

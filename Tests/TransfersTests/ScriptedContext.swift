@@ -24,7 +24,7 @@ extension TransferContext {
       client: ClientContext(
         transport: transport, clock: clock, secrets: secrets, mask: writer.mask,
         sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)), remark: run.remark,
-        noteCooldown: { writer.submit(.rest(origin: $0, until: $1, askedAt: $2)) }),
+        noteCooldown: { writer.submit(.cooldown(origin: $0, until: $1, askedAt: $2)) }),
       run: run,
       local: LocalContext(
         folder: folder, stateFolder: folder.path, pool: BlockingPool(label: "test", width: 2),

@@ -34,11 +34,11 @@ extension Requester {
         throw Failure(.networkUnreachable, "\(request.method) \(request.url) was not answered")
       }
       if isExpected(head.status) { return head.status }
-      throw self.refusal(self.received(head, response.text, from: url))
+      throw self.error(from: self.received(head, response.text, from: url))
     }
   }
 
-  private func refusal(_ response: Response) -> Failure {
+  private func error(from response: Response) -> Failure {
     let status = response.status
     var failure = HTTPFailure.of(response, doing: "attach", now: context.clock.now())
     switch status {

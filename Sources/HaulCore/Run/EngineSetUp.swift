@@ -87,7 +87,7 @@ struct EngineSetUp {
       sftp: SFTPClient(
         SSHSurroundings(home: command.environment.home, agentSocket: command.environment["SSH_AUTH_SOCK"])),
       remark: context.remark,
-      noteCooldown: { writer.submit(.rest(origin: $0, until: $1, askedAt: $2)) })
+      noteCooldown: { writer.submit(.cooldown(origin: $0, until: $1, askedAt: $2)) })
     let folder = try Folder.open(job.directory)
     let state = state ?? StateFolder(path: PathParts(stateFolder).parent)
     let ownerElsewhere: (@Sendable (FileFacts) -> String?)? =
