@@ -1,3 +1,4 @@
+import Endpoints
 import Admission
 import HTTPClient
 import JobLedger

@@ -1,5 +1,6 @@
 import Admission
 import HTTPClient
+import JobLedger
 import JobModel
 import Testing
 import Transfers
