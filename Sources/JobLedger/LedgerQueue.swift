@@ -309,31 +309,48 @@ extension JobLedger {
 }
 
 extension JobLedger {
-  /// Skips all queued transfers of a profile because one that they need can't be had.
+  /// Skips the first queued transfers of a profile because one that they need can't be had.
+  ///
+  /// - Parameter last: those up to this one are skipped already.
+  /// - Returns: which; fewer than `limit` where no more are left.
   package func skipQueued(
-    profile: Int64, need: String, failure: Failure, at now: Double,
+    profile: Int64, need: String, failure: Failure, after last: Int64, limit: Int, at now: Double,
     telling tell: ((StateChange) -> Void)? = nil
-  ) throws {
+  ) throws -> [Int64] {
     let state = TransferState.skipped(.needs(need))
-    try announce(where: "profile = ? AND state = 'queued'", [profile], to: state, failure: failure, tell)
-    try write { db in
-      let seqs = try Int64.fetchAll(
-        db, sql: "SELECT seq FROM transfer WHERE profile = ? AND state = 'queued' AND live = 1",
-        arguments: [profile])
-      var texts = RepeatedTexts()
-      for seq in seqs {
-        try db.cachedStatement(sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE seq = ?")
-          .execute(arguments: [state.word, state.reason, seq])
-        let row = try Row.fetchOne(
-          db, sql: "SELECT attributes, * FROM progress WHERE transfer = ?", arguments: [seq])
-        var progress = row.map { ProgressRow.read($0, from: 1, &texts) } ?? TransferProgress()
-        if let text = row?[0] as String? { progress.attributes = AttributesText.read(text) }
-        progress.failure = failure
-        progress.failedAt = now
-        progress.updatedAt = now
-        try ProgressRow.write(seq, progress, db)
-      }
+    let queued = "profile = ? AND state = 'queued' AND live = 1 AND seq > ?"
+    let seqs = try read { db in
+      try Int64.fetchAll(
+        db, sql: "SELECT seq FROM transfer WHERE \(queued) ORDER BY seq LIMIT ?",
+        arguments: [profile, last, limit])
     }
+    guard let end = seqs.last else { return [] }
+    let page = "\(queued) AND seq <= ?"
+    let arguments: StatementArguments = [profile, last, end]
+    try announce(
+      where: "profile = ? AND state = 'queued' AND seq > ? AND seq <= ?", arguments, to: state,
+      failure: failure, tell)
+    try write { db in
+      let text = ProgressRow.failure(failure).text
+      try db.execute(
+        sql: """
+          UPDATE progress SET failure = ?, failed_at = ?, updated_at = ?
+          WHERE transfer IN (SELECT seq FROM transfer WHERE \(page))
+          """, arguments: [text, now, now, profile, last, end])
+      let untried = try Int64.fetchAll(
+        db,
+        sql: """
+          SELECT seq FROM transfer WHERE \(page)
+          AND NOT EXISTS (SELECT 1 FROM progress WHERE progress.transfer = seq)
+          """, arguments: arguments)
+      var progress = TransferProgress()
+      (progress.failure, progress.failedAt, progress.updatedAt) = (failure, now, now)
+      for seq in untried { try ProgressRow.write(seq, progress, db) }
+      try db.execute(
+        sql: "UPDATE transfer SET state = ?, reason = ?, touched = 1 WHERE \(page)",
+        arguments: [state.word, state.reason, profile, last, end])
+    }
+    return seqs
   }
 
   /// Queues what was skipped because of a need again: that may be had now.

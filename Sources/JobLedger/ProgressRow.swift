@@ -255,7 +255,7 @@ enum ProgressRow {
     }
   }
 
-  private static func failure(_ failure: Failure) -> JSON {
+  static func failure(_ failure: Failure) -> JSON {
     [
       "code": .string(failure.code.rawValue), "message": .string(failure.message),
       "http_status": .int(failure.httpStatus), "chunk": .int(failure.chunk),

@@ -9,6 +9,26 @@ struct NeedsGate {
   /// Profiles that have no turn yet: kept apart, as each turn asks for them.
   private(set) var blocked: Set<Int64> = []
   private var awaited: Set<String> = []
+  private var look: Look?
+
+  /// A look at the ledger that is under way.
+  private struct Look {
+    /// The profiles that it has still to come to, the next one last.
+    var rest: [(id: Int64, settings: TransferSettings)]
+    var obstacles: [Int64: String] = [:]
+    var skipping: Skipping?
+    var hasSkipped = false
+  }
+
+  /// What the next profile needs and can't have, and the last transfer that was skipped because of it.
+  private struct Skipping {
+    var need: String
+    var failure: Failure
+    var last: Int64 = 0
+  }
+
+  /// Transfers that are skipped before others have their turn.
+  static let page = 2048
 
   /// The end of this transfer may let others have their turn.
   func waits(for id: String) -> Bool { awaited.contains(id) }
@@ -19,43 +39,63 @@ struct NeedsGate {
     var hasOpened: Bool
     /// Those that may go now, or may not any more, lie behind the queue's cursor.
     var isNews: Bool
+    /// There is more to skip, or to look at because of what was skipped.
+    var isUnfinished = false
   }
 
-  /// Looks anew who must wait for whom. Skips what can't be had any more, which may stand in the way of others in turn.
+  /// Looks who must wait for whom. Skips what can't be had any more, which may stand in the way of others in turn: a page
+  /// of transfers at a time.
   ///
-  /// - Parameter tell: told of what is skipped.
+  /// - Parameters:
+  ///   - isNew: looks anew, rather than going on: the states of what is needed may be others.
+  ///   - tell: told of what is skipped.
   mutating func settle(
-    _ ledger: JobLedger, now: Double, telling tell: ((StateChange) -> Void)? = nil
+    _ ledger: JobLedger, isNew: Bool = true, now: Double, telling tell: ((StateChange) -> Void)? = nil
   ) throws -> Outcome {
-    let before = obstacles
-    var hasSkipped = false
-    while try look(ledger, now: now, telling: tell) { hasSkipped = true }
-    (blocked, awaited) = (Set(obstacles.keys), Set(obstacles.values))
-    let hasOpened = hasSkipped || before.keys.contains { obstacles[$0] == nil }
-    return Outcome(hasOpened: hasOpened, isNews: hasOpened || before.isEmpty && !obstacles.isEmpty)
-  }
-
-  /// - Returns: whether something was skipped.
-  private mutating func look(
-    _ ledger: JobLedger, now: Double, telling tell: ((StateChange) -> Void)?
-  ) throws -> Bool {
-    obstacles = [:]
-    var hasSkipped = false
-    for profile in try ledger.waitingProfiles() {
-      let missing = try profile.settings.needs.compactMap { try ledger.obstacle(to: $0, of: profile.id) }
-      // One that can't be had any more decides, whatever the others still come to.
-      guard let obstacle = missing.first(where: \.state.breaksNeed) ?? missing.first else { continue }
-      guard obstacle.state.breaksNeed else {
-        obstacles[profile.id] = obstacle.id
-        continue
+    var look = try (isNew ? nil : self.look) ?? Look(rest: ledger.waitingProfiles().reversed())
+    self.look = nil
+    var room = Self.page
+    while room > 0, let profile = look.rest.last {
+      if look.skipping == nil {
+        let missing = try profile.settings.needs.compactMap { try ledger.obstacle(to: $0, of: profile.id) }
+        // One that can't be had any more decides, whatever the others still come to.
+        let first = missing.first(where: \.state.breaksNeed) ?? missing.first
+        guard let obstacle = first, obstacle.state.breaksNeed else {
+          look.obstacles[profile.id] = first?.id
+          look.rest.removeLast()
+          continue
+        }
+        let failure = Failure(
+          .needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)")
+        look.skipping = Skipping(need: obstacle.id, failure: failure)
+        look.hasSkipped = true
+        // It waits for nothing any more, and has no turn either.
+        obstacles[profile.id] = nil
+        blocked.insert(profile.id)
       }
-      let failure = Failure(
-        .needsFailed, "`\(obstacle.id)`, which this transfer needs, is \(obstacle.state.word)")
-      try ledger.skipQueued(
-        profile: profile.id, need: obstacle.id, failure: failure, at: now, telling: tell)
-      hasSkipped = true
+      guard let skipping = look.skipping else { continue }
+      let skipped = try ledger.skipQueued(
+        profile: profile.id, need: skipping.need, failure: skipping.failure, after: skipping.last,
+        limit: room, at: now, telling: tell)
+      look.skipping?.last = skipped.last ?? skipping.last
+      if skipped.count < room {
+        look.skipping = nil
+        look.rest.removeLast()
+      }
+      // Each profile costs a commit.
+      room -= max(1, skipped.count)
     }
-    return hasSkipped
+    guard look.rest.isEmpty else {
+      self.look = look
+      return Outcome(hasOpened: false, isNews: true, isUnfinished: true)
+    }
+    let before = obstacles
+    obstacles = look.obstacles
+    (blocked, awaited) = (Set(obstacles.keys), Set(obstacles.values))
+    let hasOpened = look.hasSkipped || before.keys.contains { obstacles[$0] == nil }
+    return Outcome(
+      hasOpened: hasOpened, isNews: hasOpened || before.isEmpty && !obstacles.isEmpty,
+      isUnfinished: look.hasSkipped)
   }
 
   /// What had no turn keeps its place, with the reason.

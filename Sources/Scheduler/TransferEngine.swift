@@ -120,7 +120,7 @@ package actor TransferEngine {
     var hasRequeued = false
     while stopped == nil {
       if let tickFault { throw tickFault }
-      while mustSettleNeeds { try await settleNeeds() }
+      while stopped == nil, mustSettleNeeds { try await settleNeeds() }
       if needsNews != .none { wakeToSettleNeeds() }
       try fill()
       if active.isEmpty, !isApplying {
@@ -289,6 +289,7 @@ package actor TransferEngine {
     isApplying = true
     defer {
       isApplying = false
+      needsNews = .mayHaveChanged
       signal.wake()
     }
     do { return try await change(control) } catch let error as LedgerError {
@@ -330,7 +331,6 @@ package actor TransferEngine {
       if changed > 0 { try context.run.ledger.requeueSkippedForNeeds(telling: context.run.tell) }
     }
     holds.forget(atRest)
-    needsNews = .mayHaveChanged
     queue.reset()
     return changed
   }
@@ -384,11 +384,25 @@ package actor TransferEngine {
     needsNews = .none
     let begun = SystemClock.uptime
     try await context.run.writer.barrier()
-    let outcome = try needs.settle(
-      context.run.ledger, now: context.client.clock.now(), telling: context.run.tell)
+    var outcome = try settleNeeds(isNew: true)
+    var hasOpened = outcome.hasOpened
+    while outcome.isUnfinished {
+      // A stop, a control and what is in flight have their turn between two pages of what is skipped.
+      try await context.run.writer.barrier()
+      // A control is at its work, or has changed what is needed: all is looked at anew behind it.
+      guard stopped == nil, !isApplying, needsNews != .mayHaveChanged else { return true }
+      outcome = try settleNeeds(isNew: false)
+      hasOpened = hasOpened || outcome.hasOpened
+    }
     settlesNeedsFrom = SystemClock.uptime + 4 * (SystemClock.uptime - begun)
+    return hasOpened
+  }
+
+  private func settleNeeds(isNew: Bool) throws -> NeedsGate.Outcome {
+    let outcome = try needs.settle(
+      context.run.ledger, isNew: isNew, now: context.client.clock.now(), telling: context.run.tell)
     if outcome.isNews { queue.reset() }
-    return outcome.hasOpened
+    return outcome
   }
 
   private func wakeToSettleNeeds() {

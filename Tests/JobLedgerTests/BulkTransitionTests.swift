@@ -55,8 +55,8 @@ struct BulkTransitionTests {
       testDescription: "what waits lacks what it needs", event: .skip(.needs("y")),
       concerns: { $0.word == "queued" }
     ) {
-      try $0.skipQueued(
-        profile: 1, need: "y", failure: Failure(.needsFailed, ""), at: 10, telling: $1)
+      _ = try $0.skipQueued(
+        profile: 1, need: "y", failure: Failure(.needsFailed, ""), after: 0, limit: 100, at: 10, telling: $1)
     },
     Bulk(
       testDescription: "a window opens", event: .newAttempt, concerns: { $0 == .paused(.window) }
@@ -151,5 +151,32 @@ struct BulkTransitionTests {
     #expect(told == Array(1...1100))
     try ledger.settleQueued(profile: 1, to: .queued(.needs("y"))) { told.append($0.seq) }
     #expect(told.count == 1100, "nothing has changed")
+  }
+
+  /// What is recorded of a transfer that was tried stays.
+  @Test func skippingAPageKeepsWhatIsRecorded() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile((0..<4).map { Entry(id: "t\($0)", identity: UInt8($0)) })
+    var progress = TransferProgress()
+    (progress.attempts, progress.transferred, progress.failure) = (3, 7, Failure(.timeout, "slow"))
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    writer.submit(.progress(seq: 2, progress))
+    try await writer.barrier()
+    try writer.close()
+    let failure = Failure(.needsFailed, "y failed")
+    func skip(after last: Int64) throws -> [Int64] {
+      try ledger.skipQueued(profile: 1, need: "y", failure: failure, after: last, limit: 3, at: 10)
+    }
+    #expect(try skip(after: 0) == [1, 2, 3])
+    #expect(try ledger.all().map(\.state.word) == ["skipped", "skipped", "skipped", "queued"])
+    #expect(try skip(after: 3) == [4])
+    for transfer in try ledger.all() {
+      let progress = transfer.progress
+      #expect(transfer.state == .skipped(.needs("y")) && progress.failure == failure)
+      #expect(progress.failedAt == 10 && progress.updatedAt == 10)
+      let (attempts, bytes) = transfer.seq == 2 ? (3, 7) : (0, 0)
+      #expect(progress.attempts == attempts && progress.transferred == Int64(bytes))
+    }
   }
 }

@@ -335,7 +335,12 @@ struct RunTests {
     #expect(try ledger.obstacle(to: "nobody", of: profile) == nil)
     #expect(try ledger.queued(after: 0, excluding: [profile], limit: 9).isEmpty)
     #expect(try ledger.queued(after: 0, excluding: [], limit: 9).map(\.id) == ["z"])
-    try ledger.skipQueued(profile: profile, need: "gg", failure: Failure(.needsFailed, "gg failed"), at: 5)
+    let failure = Failure(.needsFailed, "gg failed")
+    func skip(after last: Int64) throws -> [Int64] {
+      try ledger.skipQueued(profile: profile, need: "gg", failure: failure, after: last, limit: 9, at: 5)
+    }
+    #expect(try skip(after: 5).isEmpty)
+    #expect(try skip(after: 0) == [5] && skip(after: 0).isEmpty)
     let skipped = try #require(try ledger.transfer(5))
     #expect(skipped.state == .skipped(.needs("gg")) && skipped.progress.failure?.code == .needsFailed)
     #expect(try ledger.counts().skippedForNeeds == 1 && ledger.waitingProfiles().isEmpty)

@@ -88,4 +88,29 @@ struct NeedsGateTests {
     #expect(told.sorted() == ["b needs:a", "c needs:b"])
     #expect(try states() == ["queued", "queued needs:a", "queued needs:b"])
   }
+
+  /// Others have their turn between two pages, and may end it there.
+  @Test func manyAreSkippedAPageAtATime() async throws {
+    var plan: [(String, needs: [String])] = [("a", needs: [])]
+    for number in 0...NeedsGate.page { plan.append(("n\(number)", needs: ["a"])) }
+    plan.append(("z", needs: ["n0"]))
+    let bench = try Self(plan)
+    func skipped() throws -> Int { try bench.ledger.counts().skippedForNeeds }
+    try await bench.set(.failed, of: 1)
+    var gate = NeedsGate()
+    var outcome = try gate.settle(bench.ledger, now: 0)
+    #expect(outcome.isUnfinished && outcome.isNews && gate.blocked.count == 1)
+    #expect(try skipped() == NeedsGate.page)
+    // `a` may be had again meanwhile: who looks anew skips no more because of it, but `z`, which needs what was skipped.
+    var other = gate
+    try await bench.set(.completed, of: 1)
+    outcome = try other.settle(bench.ledger, now: 0)
+    #expect(outcome.hasOpened)
+    #expect(try skipped() == NeedsGate.page + 1)
+    outcome = try gate.settle(bench.ledger, isNew: false, now: 0)
+    #expect(outcome.isUnfinished && outcome.hasOpened, "what was skipped may be needed")
+    outcome = try gate.settle(bench.ledger, isNew: false, now: 0)
+    #expect(!outcome.isUnfinished)
+    #expect(try skipped() == NeedsGate.page + 2)
+  }
 }
