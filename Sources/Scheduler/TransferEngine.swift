@@ -284,6 +284,7 @@ package actor TransferEngine {
   /// Applies what a user asks from another terminal.
   ///
   /// - Returns: how many transfers it changed.
+  /// - Throws: `CancellationError` where the run was stopped before its end: whoever holds the run lock next applies the rest.
   package func apply(_ control: Control) async throws -> Int {
     // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
     isApplying = true
@@ -306,6 +307,8 @@ package actor TransferEngine {
     let told = try tellActive(control)
     // The rest is changed in the ledger, where nobody works on it.
     while let seq = last {
+      // A stop waits for no more than a page.
+      if seq > 0, stopped != nil { throw CancellationError() }
       try await context.run.writer.barrier()
       let (page, next) = try context.run.ledger.matching(control.ids, after: seq, limit: Self.controlPage)
       let inFlight = Set(page.lazy.map(\.seq).filter { self.active[$0] != nil })

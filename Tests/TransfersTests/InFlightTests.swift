@@ -68,4 +68,16 @@ struct InFlightTests {
     #expect(bench.methods.contains("DELETE") && !bench.exists("out/down"))
     for seq in [1, 2] as [Int64] { #expect(try bench.transfer(seq).state == .canceled) }
   }
+
+  /// Of a plan of any length: what is left of the control stays on record.
+  @Test func aControlEndsWithTheRunThatIsStopped() async throws {
+    let count = 1100
+    let bench = try PlanBench((0..<count).map { PlanBench.Line(id: "t\($0)", to: "out/t\($0)") })
+    let engine = engine(bench)
+    await engine.stop(.interrupted)
+    await #expect(throws: CancellationError.self) { try await engine.apply(Control(.pause, ids: [])) }
+    try await bench.record()
+    let paused = try bench.ledger.counts().pausedByUser
+    #expect(paused > 0 && paused < count)
+  }
 }
