@@ -20,7 +20,10 @@ import Testing
       ("the bytes of in/b.bin differ", "in/b.bin", "the bytes of … differ"),
       ("a word stays a word", "a word", "a word stays a word"),
       ("HTTP 404 from https://h/a/404", "a/404", "HTTP 404 from https://h/…"),
+      ("HTTP 404 (404 Not Found) for 12", "a", "HTTP 404 (404 Not Found) for …"),
       ("404 of 500 are there", "a/404", "… of … are there"),
+      ("`https://h/a b` and `a`: (\"12\").", "b/a", "`https://h/…` and `…`: (\"…\")."),
+      ("größe a: b://c?d ː é", "é", "größe a: b://c/… ː …"),
       ("", "x", ""), ("`odd", "x", "`odd"),
     ])
   func `what names one transfer is taken out`(message: String, id: String, expected: String) {

@@ -14,10 +14,10 @@ package struct Cause: Sendable, Hashable {
   }
 
   /// - Parameter host: the transfer's own, for messages that name none.
-  package init(_ failure: Failure, id: String, host: String? = nil) {
+  package init(_ failure: Failure, id: String, host: @autoclosure () -> String? = nil) {
     code = failure.code.rawValue
     message = CauseMessage.general(failure.message, id: id)
-    self.host = failure.code.isOfAHost ? Self.host(in: message) ?? host : nil
+    self.host = failure.code.isOfAHost ? Self.host(in: message) ?? host() : nil
   }
 
   /// Stands for those of a code that are too many to be told apart.
@@ -36,9 +36,9 @@ package struct Cause: Sendable, Hashable {
   }
 
   private static func host(in message: String) -> String? {
-    for word in message.split(whereSeparator: { " `\"'()".contains($0) }) {
-      for scheme in ["http://", "https://"] where word.hasPrefix(scheme) {
-        let rest = word.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" && $0 != "…" }
+    for word in message.utf8.split(whereSeparator: { " `\"'()".utf8.contains($0) }) {
+      for scheme in ["http://", "https://"] where word.starts(with: scheme.utf8) {
+        let rest = Substring(word.dropFirst(scheme.utf8.count)).prefix { $0 != "/" && $0 != "?" && $0 != "…" }
         if !rest.isEmpty { return String(rest.last == ":" ? rest.dropLast() : rest) }
       }
     }

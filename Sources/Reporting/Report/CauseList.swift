@@ -66,8 +66,8 @@ package struct CauseList {
     let word = transfer.state.word
     let reason = Cause.group(of: transfer.state.reason)
     guard let failure = transfer.standingFailure else { return (Key(word: word, reason: reason), "") }
-    let host = describe(transfer).url.flatMap(URLHost.of)
-    let key = Key(word: word, reason: reason, cause: Cause(failure, id: transfer.id, host: host))
+    let cause = Cause(failure, id: transfer.id, host: describe(transfer).url.flatMap(URLHost.of))
+    let key = Key(word: word, reason: reason, cause: cause)
     guard isFull, !isKnown(key) else { return (key, failure.message) }
     let other = Cause.various(failure.code.rawValue)
     return (Key(word: word, reason: reason, cause: other), other.message)
