@@ -1,5 +1,15 @@
 import SQLite
 
+/// Which transfers a person should look at.
+package enum Attention: Int, Sendable {
+  /// Failed, paused, skipped because one they need failed, or queued for a reason.
+  case all
+  /// Only those that a failure, or a server's cool-down, keeps where they are.
+  case failures
+  /// Of those, only the paused ones.
+  case retries
+}
+
 extension JobLedger {
   /// How many queued transfers say what they wait for.
   package func queuedForReasons() throws -> Int {
@@ -10,12 +20,9 @@ extension JobLedger {
     }
   }
 
-  /// The next transfers that a person should look at: failed, paused, skipped because one they need failed, or queued
-  /// for a reason.
-  ///
-  /// - Parameter isOfFailures: only those that a failure keeps where they are.
+  /// The next transfers that a person should look at.
   package func needingAttention(
-    after seq: Int64, isOfFailures: Bool = false, limit: Int
+    after seq: Int64, _ attention: Attention = .all, limit: Int
   ) throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
@@ -25,9 +32,9 @@ extension JobLedger {
           WHERE t.live = 1 AND t.seq > ?1 AND (t.state IN ('failed', 'paused')
             OR (t.state = 'skipped' AND t.reason LIKE 'needs:%')
             OR (t.state = 'queued' AND t.reason IS NOT NULL))
-          AND (?3 = 0 OR t.state IN ('failed', 'skipped') OR t.reason IN ('retries', 'disk'))
+          AND (?3 = 0 OR ?3 = 1 AND t.state IN ('failed', 'skipped') OR t.reason IN ('retries', 'disk'))
           ORDER BY t.seq LIMIT ?2
-          """, [seq, limit, isOfFailures])
+          """, [seq, limit, attention.rawValue], isRepeated: true)
     }
   }
 }

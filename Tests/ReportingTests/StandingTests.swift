@@ -33,5 +33,11 @@ import Testing
     #expect(list.total == 5)
     #expect(
       list.groups.map(\.tally.cause.code) == ["INTEGRITY_MISMATCH", "", "TIMEOUT", "", ""])
+    func ids(_ attention: Attention) throws -> [[String]] {
+      try CauseList(job.ledger, try job.ledger.counts(), of: attention, describe: SampleJob.wire)
+        .groups.map(\.tally.ids)
+    }
+    #expect(try ids(.failures) == [["broken"], ["orphan"], ["slow"]])
+    #expect(try ids(.retries) == [["slow"]])
   }
 }

@@ -89,7 +89,8 @@ package struct JobStatus {
   ) throws {
     let head = try ReportSink.head(name, ledger, try ledger.lastRun())
     let now = SystemClock.now
-    var situation = try JobSituation(head, ledger, isRunning: isRunning, now: now, zone: TimeZones.find)
+    var situation = try JobSituation(
+      head, ledger, isRunning: isRunning, now: now, showsCauses: !json, zone: TimeZones.find)
     meter?.sample(situation.moved, at: now)
     situation.rate = meter?.rate
     if json {

@@ -3,7 +3,7 @@ import JobModel
 /// `prometheus`: the run as gauges in the text format (version 0.0.4), for a node exporter's folder or a Pushgateway.
 struct PrometheusForm: FormWriter {
   func write(_ report: any Report, to sink: @escaping ByteSink) throws {
-    let members = JSON.object(try report.members())
+    let members = JSON.object(try report.briefMembers())
     let (run, totals) = (members["run"], members["totals"])
     let evidence = try report.evidence()
     let started = time(run["started_at"])

@@ -19,13 +19,13 @@ package struct CauseList {
   package let groups: [Group]
   package let total: Int
 
-  /// - Parameter isOfFailures: only what a failure, or a server's cool-down, keeps where it is.
   package init(
-    _ ledger: JobLedger, _ counts: StateCounts, isOfFailures: Bool = false,
+    _ ledger: JobLedger, _ counts: StateCounts, of attention: Attention = .all,
     describe: (LedgerTransfer) -> WirePlace
   ) throws {
-    let waiting = counts.queued > 0 && !isOfFailures ? try ledger.queuedForReasons() : 0
-    guard counts.failed + counts.paused + counts.skippedForNeeds + waiting > 0 else {
+    let waiting = counts.queued > 0 && attention == .all ? try ledger.queuedForReasons() : 0
+    let ended = attention == .retries ? 0 : counts.failed + counts.skippedForNeeds
+    guard ended + counts.paused + waiting > 0 else {
       (groups, total) = ([], 0)
       return
     }
@@ -34,7 +34,7 @@ package struct CauseList {
     var last: Int64 = 0
     var total = 0
     while true {
-      let page = try ledger.needingAttention(after: last, isOfFailures: isOfFailures, limit: 500)
+      let page = try ledger.needingAttention(after: last, attention, limit: 500)
       guard let end = page.last else { break }
       last = end.seq
       for transfer in page {

@@ -28,6 +28,7 @@ package struct IncompleteReport: Report {
     try base.members().map { $0.name == "transfers_scope" ? .init($0.name, .string("incomplete")) : $0 }
   }
 
+  package func briefMembers() throws -> [JSON.Member] { try base.briefMembers() }
   package func evidence() throws -> Evidence { try base.evidence() }
   package func text(isColoured: Bool) throws -> String { try base.text(isColoured: isColoured) }
 }

@@ -34,6 +34,7 @@ package struct LedgerReport: Report {
   package func lastSuccess() throws -> Double? { try ledger?.lastSuccess() }
 
   package func members() throws -> [JSON.Member] { try members(summary: nil) }
+  package func briefMembers() throws -> [JSON.Member] { try members(summary: Int.max) }
 
   /// - Parameter summary: leaves the transfers out, and of all else that has no bound more than so many; nil for all.
   private func members(summary: Int?) throws -> [JSON.Member] {

@@ -11,6 +11,9 @@ package protocol Report {
   /// The members of `haul.report/v1` in their order, but for the transfers and what they refer to.
   func members() throws -> [JSON.Member]
 
+  /// The same for who needs neither causes nor diagnostics: of very many failures they take long.
+  func briefMembers() throws -> [JSON.Member]
+
   /// Gives the transfers, in the plan's order.
   ///
   /// - Returns: `policies` and `capabilities`, which the transfers refer to.
@@ -28,6 +31,8 @@ package protocol Report {
 
 extension Report {
   package var knowsLastSuccess: Bool { true }
+
+  package func briefMembers() throws -> [JSON.Member] { try members() }
 
   package func writeJSON(to sink: @escaping ByteSink) throws {
     let stream = JSONStream(sink)

@@ -43,7 +43,7 @@ package struct JobSituation: Sendable {
   let waiting: [Waiting]
   /// The next first.
   let next: [Coming]
-  /// What failed, or waits after a failure.
+  /// What failed, or waits after a failure; only what waits where no causes are shown.
   let causes: CauseList
   /// Bytes that are left of the budget in the job's `limits`.
   let budgetLeft: Int64?
@@ -60,10 +60,11 @@ package struct JobSituation: Sendable {
 
   /// - Parameters:
   ///   - now: seconds since 1970.
+  ///   - showsCauses: false for JSON, which has them elsewhere: of very many failures they take long.
   ///   - zone: gives a policy's zone.
   /// - Throws: `LedgerError`.
   package init(
-    _ head: ReportHead, _ ledger: JobLedger, isRunning: Bool, now: Double,
+    _ head: ReportHead, _ ledger: JobLedger, isRunning: Bool, now: Double, showsCauses: Bool = true,
     zone: (String?) -> CivilZone
   ) throws {
     (at, self.isRunning) = (now, isRunning)
@@ -71,7 +72,8 @@ package struct JobSituation: Sendable {
     sums = try ledger.sums()
     inFlight = try standing.counts.running > 0 ? ledger.inFlight(limit: Self.inFlightLimit) : []
     let cooldowns = try ledger.cooldowns(now: now, limit: Self.comingLimit)
-    causes = try CauseList(ledger, standing.counts, isOfFailures: true, describe: head.describe)
+    causes = try CauseList(
+      ledger, standing.counts, of: showsCauses ? .failures : .retries, describe: head.describe)
     budgetLeft = try head.limits.budget.map { budget in
       let period = BudgetPeriod(budget.period, at: now, zone: zone(nil))
       return max(0, budget.bytes - (try ledger.spent(policy: Budget.jobName, period: period.name)))
