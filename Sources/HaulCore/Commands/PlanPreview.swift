@@ -107,10 +107,11 @@ struct PlanPreview: Sendable {
   /// stands, and beyond the lines that are shown so is what nothing was begun for.
   func add(to text: PlanText) async throws {
     let view = try view()
-    var last: Int64 = 0
-    while true {
-      let rows = try plan.outline(after: last, limit: Self.outline)
-      guard let end = rows.last else { return }
+    // A page is read while the files of the one before are looked at.
+    let read = { @Sendable [plan] (last: Int64) in try plan.outline(after: last, limit: Self.outline) }
+    var rows = try read(0)
+    while let last = rows.last?.seq {
+      let next = rows.count == Self.outline ? Future { try read(last) } : nil
       // Where all is shown, nothing is only counted.
       let isInPlace =
         text.showsAll || recorded == nil
@@ -130,7 +131,7 @@ struct PlanPreview: Sendable {
         try await lines(of: page, view, nil) { try text.add($0) }
         rest = rest.dropFirst(run.count)
       }
-      last = end.seq
+      rows = try next?.value() ?? []
     }
   }
 

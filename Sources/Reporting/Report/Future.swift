@@ -3,11 +3,11 @@ import Locks
 import Posix
 
 /// A value that another thread makes meanwhile.
-final class Future<Value: Sendable>: Sendable {
+package final class Future<Value: Sendable>: Sendable {
   private let result = Locked<Result<Value, any Error>?>(nil)
   private let isMade = DispatchSemaphore(value: 0)
 
-  init(_ make: @escaping @Sendable () throws -> Value) {
+  package init(_ make: @escaping @Sendable () throws -> Value) {
     // A thread of its own: whoever waits may hold one of the few that are shared.
     DedicatedThread.start { [self] in
       let made = Result { try make() }
@@ -17,7 +17,7 @@ final class Future<Value: Sendable>: Sendable {
   }
 
   /// Waits for it; asked once.
-  func value() throws -> Value {
+  package func value() throws -> Value {
     isMade.wait()
     guard let made = result.withLock({ $0 }) else {
       preconditionFailure("the semaphore is raised by a result")
