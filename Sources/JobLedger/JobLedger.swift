@@ -141,6 +141,7 @@ extension LedgerError {
     switch error.resultCode {
     case .corrupt, .notADatabase: .unreadable(path: path, detail: error.message)
     case .cannotOpen: .unwritable(path: path, detail: error.message + refusal(of: path))
+    case .busy: .busy(path: path)
     default: .unwritable(path: path, detail: error.message)
     }
   }

@@ -8,6 +8,8 @@ package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
   case behind(path: String, commits: Int64)
   case unreadable(path: String, detail: String)
   case unwritable(path: String, detail: String)
+  /// Another process has held its lock for as long as anybody waits for it.
+  case busy(path: String)
 
   package var description: String {
     switch self {
@@ -21,6 +23,8 @@ package enum LedgerError: Error, Sendable, Equatable, CustomStringConvertible {
       "the state `\(path)` can't be read: \(detail); restore the job's state folder from a copy, or move it away to start anew"
     case .unwritable(let path, let detail):
       "the state `\(path)` can't be written: \(detail); check its folder and the space left there, then run the same command again: what was recorded is kept"
+    case .busy(let path):
+      "another process has been writing the state `\(path)` for more than 10 s; run the same command again"
     }
   }
 }

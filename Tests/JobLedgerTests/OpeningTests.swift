@@ -42,6 +42,7 @@ struct OpeningTests {
     #expect(
       "\(LedgerError.from(error, path: folder.path + "/none/plan.sqlite"))".contains("file: No such file"))
     #expect("\(LedgerError.from(error, path: folder.path + "/plan.sqlite"))".contains("database file; check"))
+    #expect(LedgerError.from(DatabaseError(.busy), path: "p") == .busy(path: "p"))
   }
 
   /// As a kill leaves it in the moment in which a file that has no log is changed to have one.
