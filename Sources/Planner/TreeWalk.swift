@@ -22,11 +22,24 @@ struct TreeWalk {
 
   private struct Entry {
     var name: String
-    /// The name, with a `/` where it is a folder's: so that folders sort as the paths in them do.
-    var order: [UInt8]
     var kind: mode_t
     var size: Int64
     var modified: Double
+
+    /// What follows the name in a path: so that folders sort as the paths in them do.
+    private var end: Int { kind == S_IFDIR ? 0x2F : -1 }
+
+    /// By bytes. No copies are made of the names for it: a folder may hold very many.
+    static func precedes(_ one: Entry, _ other: Entry) -> Bool {
+      var (left, right) = (one.name.utf8.makeIterator(), other.name.utf8.makeIterator())
+      while true {
+        let (a, b) = (left.next(), right.next())
+        if let a, a == b { continue }
+        let first = a.map { Int($0) } ?? one.end
+        let second = b.map { Int($0) } ?? other.end
+        return first < second
+      }
+    }
   }
 
   private func folder(
@@ -101,11 +114,11 @@ struct TreeWalk {
       let kind = status.st_mode & S_IFMT
       entries.append(
         Entry(
-          name: name, order: Array(name.utf8) + (kind == S_IFDIR ? [0x2F] : []), kind: kind,
-          size: Int64(status.st_size),
+          name: name, kind: kind, size: Int64(status.st_size),
           modified: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9))
     }
-    return entries.sorted { $0.order.lexicographicallyPrecedes($1.order) }
+    entries.sort { Entry.precedes($0, $1) }
+    return entries
   }
 }
 
