@@ -149,6 +149,22 @@ struct WebDAVTests {
     #expect(try files(server.folder) == (arrives ? sent : before))
   }
 
+  /// `rclone serve webdav` tells a type by the name's extension, whatever was sent: a look at the file finds that out.
+  @Test func aTypeThatIsNotKept() async throws {
+    let bench = try Bench()
+    let server = try await DAVServer(.rclone, bench)
+    try bench.source("a.txt", size: 500)
+    let kept = "preserve: [content_type!]"
+    let run = try await bench.run(
+      job(
+        server.endpoint(), "{ id: own, upload: a.txt, to: \"files:own.txt\", \(kept) }",
+        "{ id: other, upload: a.txt, to: \"files:other.txt\", content_type: application/x-own, \(kept) }"),
+      environment: Self.environment)
+    #expect(run.state("own") == "completed", "\(run.errors)")
+    #expect(run.state("other") == "failed ATTRIBUTES_LOST", "\(run.errors)")
+    #expect(run["other"]["lost"].array.compactMap(\.string) == ["content_type"])
+  }
+
   @Test(arguments: Make.allCases) func nothingIsLeftOfAnAbandonedUpload(_ make: Make) async throws {
     try await served(make).keepsNothingOfAnAbandonedUpload()
   }

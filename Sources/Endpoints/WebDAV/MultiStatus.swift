@@ -12,6 +12,7 @@ struct MultiStatus {
     /// Bytes.
     var size: Int64?
     var etag: String?
+    var type: String?
     /// As an HTTP date.
     var modified: String?
     var digests: [DigestAlgorithm: String] = [:]
@@ -65,7 +66,7 @@ struct MultiStatus {
   private static let question = """
     <?xml version="1.0" encoding="utf-8"?>\
     <D:propfind xmlns:D="DAV:" xmlns:o="http://owncloud.org/ns"><D:prop><D:resourcetype/><D:getcontentlength/>\
-    <D:getetag/><D:getlastmodified/><o:checksums/></D:prop></D:propfind>
+    <D:getetag/><D:getcontenttype/><D:getlastmodified/><o:checksums/></D:prop></D:propfind>
     """
 
   /// Keeps what is asked for, and nothing of the tree: a folder may have many names.
@@ -120,6 +121,7 @@ struct MultiStatus {
       case ("prop", "resourcetype"): properties.isFolder = properties.isFolder ?? false
       case ("prop", "getcontentlength"): properties.size = ByteCount.read(words)
       case ("prop", "getetag"): properties.etag = words.isEmpty ? nil : words
+      case ("prop", "getcontenttype"): properties.type = words.isEmpty ? nil : words
       case ("prop", "getlastmodified"): properties.modified = words.isEmpty ? nil : words
       case ("checksums", "checksum"):
         properties.digests.merge(OwnCloudChecksum.read(words)) { first, _ in first }
@@ -132,6 +134,7 @@ struct MultiStatus {
       resource.isFolder = properties.isFolder ?? resource.isFolder
       resource.size = properties.size ?? resource.size
       resource.etag = properties.etag ?? resource.etag
+      resource.type = properties.type ?? resource.type
       resource.modified = properties.modified ?? resource.modified
       resource.digests.merge(properties.digests) { first, _ in first }
     }

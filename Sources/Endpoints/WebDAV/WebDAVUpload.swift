@@ -240,6 +240,7 @@ package struct WebDAVUpload: UploadProtocol {
     var object = RemoteObject()
     object.size = there.size
     object.etag = there.etag.map(opaque)
+    object.contentType = there.type
     object.lastModified = there.modified
     object.digests = there.digests
     return object
