@@ -156,6 +156,22 @@ struct RangeAnswerTests {
     }
   }
 
+  /// Lines of one name are one list (RFC 9110, 5.3).
+  @Test func contentHeadersInSeveralLines() {
+    let headers: HeaderList = [
+      "Cache-Control": "max-age=5", "Content-Encoding": "br", "cache-control": "private, no-store",
+      "content-encoding": "gzip", "Content-Language": "de", "content-language": "en",
+      "Content-Disposition": "inline", "content-disposition": "attachment",
+    ]
+    let facts = ObjectFacts.read(ResponseHead(status: 200, headers: headers), now: 0)
+    #expect(
+      facts.attributes.headers == [
+        .cacheControl: "max-age=5, private, no-store", .encoding: "br,gzip", .language: "de, en",
+        .disposition: "inline",
+      ])
+    #expect(facts.contentEncoding == "br, gzip")
+  }
+
   @Test func strengthOfLastModified() {
     for (date, now, strong) in [
       ("Thu, 01 Jan 1970 00:00:01 GMT", 0, true), ("Thu, 01 Jan 1970 00:00:00 GMT", 500, false),

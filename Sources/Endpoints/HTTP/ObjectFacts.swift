@@ -12,7 +12,7 @@ package enum ObjectFacts {
       object.lastModifiedIsStrong = date - modified >= 1
     }
     object.contentType = headers["Content-Type"]
-    if let coding = headers["Content-Encoding"], coding.lowercased() != "identity" {
+    if let coding = headers.combined("Content-Encoding"), coding.lowercased() != "identity" {
       object.contentEncoding = coding
     }
     object.attributes.headers = contentHeaders(headers)
@@ -40,7 +40,9 @@ package enum ObjectFacts {
   private static func contentHeaders(_ headers: HeaderList) -> [ContentHeader: String] {
     var found: [ContentHeader: String] = [:]
     for header in ContentHeader.allCases {
-      guard let value = headers[header.rawValue], !value.isEmpty, HeaderSetting.isSafe(value: value)
+      // Lines of one name are one list, but for this one, which is none.
+      let told = header == .disposition ? headers[header.rawValue] : headers.combined(header.rawValue)
+      guard let value = told, !value.isEmpty, HeaderSetting.isSafe(value: value)
       else { continue }
       // `aws-chunked` is of the request that stored it; `identity` is none.
       guard header == .encoding else {
