@@ -39,20 +39,27 @@ package struct CurlHeaders: Sendable, RandomAccessCollection {
     return bad.map { String($0) }
   }
 
-  /// Adds a line as it came; bytes that are not UTF-8 are repaired, a line without a colon is passed over.
+  /// Adds a line as it came; a line without a colon is passed over.
   ///
   /// A line that begins with a blank goes on with the one before it (RFC 9112, 5.2).
   mutating func add(line: UnsafeRawBufferPointer) {
     if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
       guard !fields.isEmpty else { return }
       // In place: an answer may have thousands of them.
-      fields[fields.count - 1].value += " " + String(decoding: Self.trimmed(line[...]), as: UTF8.self)
+      fields[fields.count - 1].value += " " + Self.text(Self.trimmed(line[...]))
       return
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
     let name = String(decoding: line[..<colon], as: UTF8.self)
-    let value = Self.trimmed(line[(colon + 1)...])
-    fields.append(Field(name: name, value: String(decoding: value, as: UTF8.self)))
+    fields.append(Field(name: name, value: Self.text(Self.trimmed(line[(colon + 1)...]))))
+  }
+
+  /// Bytes that are not UTF-8 are Latin-1, as they were before (RFC 9110, 5.5).
+  private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    var text = ""
+    for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+    return text
   }
 
   private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
