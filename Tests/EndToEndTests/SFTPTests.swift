@@ -71,6 +71,37 @@ struct SFTPTests {
     #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_234_567_890)
   }
 
+  /// The source's time and mode change, its bytes do not: where they may not be lost, it is moved again.
+  @Test func aTimeAndAModeThatChange() async throws {
+    let bench = try Bench()
+    let server = try await SSHServer(.openssh, bench)
+    try bench.source("a.bin", size: 5000)
+    _ = try Sums.shell("touch -d @1234567890 a.bin; chmod 640 a.bin", in: bench.job)
+    let first = try await bench.run(
+      job(
+        server.endpoint(), "{ id: asked, upload: a.bin, to: \"files:asked\", preserve: [mtime, mode] }",
+        "{ id: demanded, upload: a.bin, to: \"files:demanded\", preserve: [mtime!, mode!] }"))
+    #expect(first.status == 0, "\(first.errors)")
+    for (change, state, preserved, lost) in [
+      ("touch -d @1300000000 a.bin", "up_to_date duplicate", ["mode"], ["mtime"]),
+      ("chmod 600 a.bin", "up_to_date", [], ["mtime", "mode"]),
+      ("chmod 640 a.bin", "up_to_date", ["mode"], ["mtime"]),
+      ("true", "up_to_date", ["mode"], ["mtime"]),
+    ] as [(String, String, [String], [String])] {
+      _ = try Sums.shell(change, in: bench.job)
+      let run = try await bench.run(nil)
+      #expect(run.status == 0 && run.faults == "", "\(run.errors)")
+      #expect(run.state("asked") == state, "\(change)")
+      #expect(run["asked"]["preserved"].array.compactMap(\.string) == preserved, "\(change)")
+      #expect(run["asked"]["lost"].array.compactMap(\.string) == lost, "\(change)")
+      #expect(run.state("demanded") == (change == "true" ? "up_to_date" : "completed"), "\(change)")
+      #expect(run["demanded"]["preserved"].array.compactMap(\.string) == ["mtime", "mode"], "\(change)")
+    }
+    let kept = try FileManager.default.attributesOfItem(atPath: server.folder + "/demanded")
+    #expect((kept[.modificationDate] as? Date)?.timeIntervalSince1970 == 1_300_000_000)
+    #expect(kept[.posixPermissions] as? Int == 0o640)
+  }
+
   @Test(arguments: Make.allCases) func whatIsThere(_ make: Make) async throws {
     let bench = try Bench()
     let server = try await SSHServer(make, bench)

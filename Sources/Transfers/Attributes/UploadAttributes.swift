@@ -192,6 +192,31 @@ struct UploadAttributes {
     return true
   }
 
+  /// Of a file's time and mode, those that an earlier attempt told of: they went along, or were lost.
+  var followed: Set<Attribute> {
+    let kept = record.progress.attributes
+    return kept.preserved.union(kept.lost).intersection([.mtime, .mode]).intersection(destination.keeps)
+      .filter { rule.asks(for: $0) }
+  }
+
+  /// Compares the time and the mode that the file has now with those at the destination, where its bytes still stand, and
+  /// notes which of them it has.
+  ///
+  /// - Returns: false where one is another that may not be lost: the file is to be moved again.
+  func follow(_ there: ObjectAttributes) throws -> Bool {
+    let followed = followed
+    let lacking = Set(missing(of: try source.localAttributes(), in: there).map(\.attribute))
+      .intersection(followed)
+    guard lacking.isDisjoint(with: rule.demanded) else { return false }
+    var kept = record.progress.attributes
+    kept.preserved.formUnion(followed)
+    kept.lost.subtract(followed)
+    kept.preserved.subtract(lacking)
+    if !rule.isImplied { kept.lost.formUnion(lacking) }
+    record.note(.attributes(kept))
+    return true
+  }
+
   /// What stands there has what the manifest itself gives the object, as far as that is told.
   private nonisolated(nonsending) func hasGiven(_ found: RemoteObject) async throws -> Bool {
     let (given, takes, there) = (source.request.given, destination.takes, found.attributes)
@@ -295,24 +320,26 @@ struct UploadAttributes {
   /// What was sent and is not told of what stands there now, as far as one look tells it.
   private func missing(in found: RemoteObject) -> Set<KeepingStores.Field> {
     let (sent, there) = (source.request.preserved, found.attributes)
-    let given = source.request.given
-    var missing: Set<KeepingStores.Field> = []
+    var missing = missing(of: sent, in: there)
     if let type = found.contentType, !Self.isSameType(type, source.request.contentType) {
       missing.insert(.contentType)
     }
     for (name, value) in sent.headers where there.headers[name] != value { missing.insert(.header(name)) }
     if metadata.contains(where: { there.metadata[$0.key] != $0.value }) { missing.insert(.metadata) }
-    if let time = sent.mtime, given.metadata[ObjectAttributes.mtimeName] == nil,
-      !Self.isSameTime(there.mtime, time)
-    {
+    if let tags = sent.tags, !tags.isEmpty, there.tagCount == 0 { missing.insert(.tags) }
+    return missing
+  }
+
+  /// Of a file's time and mode.
+  private func missing(of sent: ObjectAttributes, in there: ObjectAttributes) -> Set<KeepingStores.Field> {
+    let given = source.request.given.metadata
+    var missing: Set<KeepingStores.Field> = []
+    if let time = sent.mtime, given[ObjectAttributes.mtimeName] == nil, !Self.isSameTime(there.mtime, time) {
       missing.insert(.mtime)
     }
-    if let mode = sent.mode, given.metadata[ObjectAttributes.modeName] == nil,
-      there.mode != mode & 0o777
-    {
+    if let mode = sent.mode, given[ObjectAttributes.modeName] == nil, there.mode != mode & 0o777 {
       missing.insert(.mode)
     }
-    if let tags = sent.tags, !tags.isEmpty, there.tagCount == 0 { missing.insert(.tags) }
     return missing
   }
 

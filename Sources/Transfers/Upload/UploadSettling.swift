@@ -129,15 +129,26 @@ struct UploadSettling {
     record.fallen = .destinationChanged
     var known = progress.remote
     known.size = source.request.size
+    // Another mode leaves the file's time as it was, and no listing tells of either.
+    let attributes = UploadAttributes(scope: scope, source: source)
+    let compares = source.copy == nil && recorded.ctime != now.ctime && !attributes.followed.isEmpty
+    var isListed = false
+    if !compares { isListed = try await scope.listed.isAsRecorded(known) }
+    var there = ObjectAttributes()
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
-    if try await !scope.listed.isAsRecorded(known) {
+    if !isListed {
       switch try await scope.sink.look(for: file) {
       case nil, .hidden: break
       case .nothing: return nil
       case .failed(let failure): throw failure
       case .object(let seen, _):
         guard record.progress.isAtDestination(seen, size: source.request.size) else { return nil }
+        there = seen.attributes
       }
+    }
+    if compares, try !attributes.follow(there) {
+      record.fallen = .sourceChanged
+      return nil
     }
     record.fallen = nil
     record.note(.source(now))
