@@ -81,6 +81,27 @@ struct AttributePlanTests {
     #expect(odd.preserved == [.contentType, .metadata, .mode] && odd.sent.metadata["mtime"] == "yesterday")
   }
 
+  /// What is told and can't be read is lost, and not taken for what the source has not.
+  @Test(
+    arguments: [
+      ("Sun, 06 Nov 1994 08:49:37 GMT", "100640", [.mtime, .mode], []),
+      ("yesterday", "rwx", [], [.mtime, .mode]), ("Fri, 31 Dec 9999 23:59:59 GMT", nil, [], [.mtime]),
+      (nil, nil, [], []),
+    ] as [(String?, String?, Set<Attribute>, Set<Attribute>)])
+  func whatCantBeRead(_ time: String?, _ mode: String?, _ kept: Set<Attribute>, _ lost: Set<Attribute>) throws
+  {
+    var settings = TransferSettings(direction: .download)
+    settings.preserve = try PreserveRule(["mtime!", "mode!"])
+    var object = RemoteObject()
+    object.lastModified = time
+    if let mode {
+      object.attributes.metadata = ["mode": mode]
+      object.attributes.mode = ObjectMode.bits(mode)
+    }
+    let plan = DownloadAttributes(settings, tells: Self.all).plan(object)
+    #expect(plan.preserved == kept && plan.lost == lost)
+  }
+
   @Test func theLossOfADemandedOneFails() throws {
     let rule = try PreserveRule(["tags!", "mode"])
     let lost = try plan(["tags!", "mode"], keeps: [])

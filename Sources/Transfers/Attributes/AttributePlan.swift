@@ -22,13 +22,15 @@ struct AttributePlan: Sendable, Hashable {
   /// - Parameters:
   ///   - attributes: of the source; tags that are nil could not be asked for.
   ///   - hasType: the source has a content type, and it goes along.
+  ///   - hidesTime: the source's time is there, and can't be read.
   ///   - storesByClass: both ends know storage classes.
   init(
     _ rule: PreserveRule, _ ends: Ends, of attributes: ObjectAttributes, hasType: Bool,
-    storesByClass: Bool = false
+    hidesTime: Bool = false, storesByClass: Bool = false
   ) {
     for attribute in Attribute.allCases where rule.asks(for: attribute) {
-      let presence = Self.presence(of: attribute, attributes, hasType: hasType, ends.tells, rule)
+      var presence = Self.presence(of: attribute, attributes, hasType: hasType, ends.tells, rule)
+      if attribute == .mtime, presence == .absent, hidesTime { presence = .hidden }
       guard presence != .absent else { continue }
       if presence == .present, ends.keeps.contains(attribute) {
         preserved.insert(attribute)
@@ -44,7 +46,7 @@ struct AttributePlan: Sendable, Hashable {
 
   private enum Presence {
     case present, absent
-    /// The store does not say whether there are any.
+    /// The store does not say whether there are any, or in no way that can be read.
     case hidden
     /// The source's kind can't tell.
     case untold
@@ -69,7 +71,12 @@ struct AttributePlan: Sendable, Hashable {
       guard let tags = attributes.tags else { return attributes.tagCount == 0 ? .absent : .hidden }
       isThere = !tags.isEmpty
     case .mtime: isThere = attributes.mtime != nil
-    case .mode: isThere = attributes.mode != nil
+    case .mode:
+      isThere = attributes.mode != nil
+      // One that can't be read may go along as metadata.
+      if !isThere, attributes.metadata[ObjectAttributes.modeName] != nil, !rule.asks(for: .metadata) {
+        return .hidden
+      }
     }
     return isThere ? .present : .absent
   }
@@ -109,10 +116,12 @@ struct AttributePlan: Sendable, Hashable {
 extension RemoteObject {
   /// The time of the file that the object was made of, in nanoseconds since 1970.
   ///
-  /// - Parameter byLastModified: where nothing else tells it, Last-Modified does.
+  /// - Parameter byLastModified: where nothing else tells it, Last-Modified does; nil where that is no date, or beyond what
+  ///   nanoseconds can tell.
   func mtime(byLastModified: Bool) -> Int64? {
     if let time = attributes.mtime { return time }
     guard byLastModified, let seconds = lastModified.flatMap(HTTPDate.seconds) else { return nil }
-    return Int64(clamping: seconds).multiplied(clamping: 1_000_000_000)
+    let (time, isBeyond) = Int64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return isBeyond ? nil : time
   }
 }

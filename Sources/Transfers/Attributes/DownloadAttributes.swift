@@ -43,8 +43,13 @@ struct DownloadAttributes {
     var attributes = object.attributes
     // A time or a mode in the manifest is the file's, whatever the object had.
     attributes.mtime = sourceTime(object) ?? object.mtime(byLastModified: true)
-    if settings.mode != nil { attributes.mode = nil }
-    return AttributePlan(settings.preserve, ends, of: attributes, hasType: object.contentType != nil)
+    if settings.mode != nil {
+      attributes.mode = nil
+      attributes.metadata[ObjectAttributes.modeName] = nil
+    }
+    return AttributePlan(
+      settings.preserve, ends, of: attributes, hasType: object.contentType != nil,
+      hidesTime: attributes.mtime == nil && object.lastModified != nil)
   }
 
   /// The file's time in nanoseconds since 1970; nil for now.

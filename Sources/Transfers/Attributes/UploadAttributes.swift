@@ -35,8 +35,9 @@ struct UploadAttributes {
     // What its session was opened without can't be said any more.
     let before = record.progress.session == nil ? [] : record.progress.attributes.lost
     let (told, hasType) = (try await told(), source.sendsSourceType)
+    let hasTime = rule.named[.mtime] != nil && source.copy?.object.lastModified != nil
     let plan = AttributePlan(
-      rule, ends(of: told), of: told, hasType: hasType,
+      rule, ends(of: told), of: told, hasType: hasType, hidesTime: hasTime && told.mtime == nil,
       storesByClass: source.copy != nil && destination.takes.contains(.storageClass))
     // What fails here has moved nothing, and kept nothing.
     record.note(.attributes(KeptAttributes(lost: plan.lost)))

@@ -257,6 +257,7 @@ actor Download {
     let (attributes, object) = (attributes, intake.machine.fetch.object)
     let plan = attributes.plan(object)
     record.note(.attributes(plan.kept))
+    try plan.check(record.transfer.settings.preserve, "a download from \(source.place)")
     if attributes.hasUnreadableTime(plan, object) {
       record.warn("the Last-Modified of \(source.place) can't be read: the file has the present time")
     }
