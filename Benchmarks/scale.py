@@ -141,6 +141,39 @@ def million(rounds, count=1_000_000):
     return [row, going]
 
 
+def nightly(rounds, count=100_000):
+    """The same job again, from cron: all files are there as they were left."""
+    data = stage.PLACE / "night"
+    sums = stage.small_files(data / "many", count, 100)
+    server = stage.Nginx(data)
+    job = stage.Job("nightly", f"transfers:\n  - id: m\n    for_each: {{ csv: inv.csv, key: '${{each.name}}' }}\n"
+                               f"    download: '{server.url}/many/${{each.name}}'\n    to: 'out/${{each.name}}'\n"
+                               "    expect: { sha256: '${each.sha256}' }\n", keep=True)
+    (job.folder / "inv.csv").write_text("name,sha256\n" + "".join(f"{name},{digest}\n" for name, digest in sums.items()))
+    first = measure.run(job.command())
+
+    def haul():
+        sample = measure.run(job.command())
+        totals = json.loads(job.report.read_text())["totals"]
+        if totals["up_to_date"] != count or totals["requests"] != 0:
+            raise SystemExit(f"the second night says something else: {totals}")
+        return sample
+
+    def rclone():
+        return measure.run([stage.RCLONE, "copy", "--http-url", server.url, ":http:many", job.folder / "out"])
+
+    row = Row(f"{count:,} files again, nothing changed")
+    row.figure("haul, the first time", [first])
+    samples = measure.alternate({"haul": haul, "rclone copy": rclone}, min(rounds, 3))
+    for name, found in samples.items():
+        row.figure(name, found)
+        row.note(f"{name}, CPU", f"{median(found, 'cpu') / count * 1e3:.3f} ms a file")
+    row.at_most("wall / rclone copy", median(samples["haul"]) / median(samples["rclone copy"]), 0.5)
+    rss(row, samples["haul"])
+    server.end()
+    return [row]
+
+
 def one_large_file(place, size):
     with open(place, "wb") as file:
         file.truncate(size)
@@ -381,4 +414,4 @@ def kills(_, count=200, rate=13_000_000, each=60 << 20):
     return [row]
 
 
-ALL = {"kills": kills, "million": million, "watching": watching, "sparse": sparse, "resume-check": resume_check, "growth": growth}
+ALL = {"kills": kills, "million": million, "nightly": nightly, "watching": watching, "sparse": sparse, "resume-check": resume_check, "growth": growth}

@@ -56,7 +56,9 @@ enum RemoteKills {
       kills += killed
       again += moved
       let size = run["one"]["size"].int ?? 0
-      reused += run.state("one") == "completed" ? run["one"]["bytes"]["reused"].int ?? 0 : size
+      // Where nothing was moved again, all was of use, also where the last kill came behind the server's own completion.
+      let isAll = run.state("one") != "completed" || moved == 0
+      reused += isAll ? size : run["one"]["bytes"]["reused"].int ?? 0
     }
     print(
       "kills, \(name): \(kills) in \(rounds) rounds, moved again a kill: \(again / Int64(kills)), allowed \(cost) bytes; seed \(seed)"
