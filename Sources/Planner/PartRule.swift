@@ -57,6 +57,11 @@ struct NeedsGroups {
     // A generated manifest has many entries, each of which needs one other: not all are compared with all.
     let byID = Dictionary(grouping: templates.indices) { Self.plain(templates[$0].id) }
     let fanOuts = templates.indices.filter { templates[$0].fanOut != .single }
+    var below = Self.below(fanOuts, templates)
+    func tie(_ other: Int, to index: Int) {
+      isTied[other] = true
+      above[root(other)] = root(index)
+    }
     for (index, template) in templates.enumerated() {
       for need in template.needs {
         isTied[index] = true
@@ -64,8 +69,11 @@ struct NeedsGroups {
         let others =
           meaning.id.map { byID[Self.plain($0), default: []] + fanOuts } ?? Array(templates.indices)
         for other in others where meaning.mayBe(templates[other]) {
-          isTied[other] = true
-          above[root(other)] = root(index)
+          tie(other, to: index)
+          guard meaning.names(templates[other].id), let rest = below.removeValue(forKey: other) else {
+            continue
+          }
+          for one in rest { tie(one, to: index) }
         }
       }
     }
@@ -81,6 +89,20 @@ struct NeedsGroups {
   /// An id without the segments that no pattern sees.
   private static func plain(_ id: String) -> String {
     id.utf8.split(separator: 0x2F).map(Substring.init).filter { $0 != "." }.joined(separator: "/")
+  }
+
+  /// By fan-out, the templates whose ids lie below its own: a run takes its id for all that lies there.
+  private static func below(_ fanOuts: [Int], _ templates: [TransferTemplate]) -> [Int: [Int]] {
+    let byID = Dictionary(grouping: fanOuts) { plain(templates[$0].id) }
+    var below: [Int: [Int]] = [:]
+    guard !byID.isEmpty else { return below }
+    for index in templates.indices {
+      let id = plain(templates[index].id)
+      for end in id.utf8.indices where id.utf8[end] == 0x2F {
+        for fanOut in byID[String(id[..<end]), default: []] { below[fanOut, default: []].append(index) }
+      }
+    }
+    return below
   }
 
   /// What a text of `needs` may name.
@@ -101,6 +123,11 @@ struct NeedsGroups {
     /// The one id that it names, unless it is below that of a fan-out; nil where it may name any.
     var id: String? {
       if case .pattern(let pattern) = self, pattern.isLiteral { pattern.text } else { nil }
+    }
+
+    /// Whether it is a pattern of this id. A text that rows complete means all that begins with it anyway.
+    func names(_ id: String) -> Bool {
+      if case .pattern(let pattern) = self { pattern.matches(id) } else { false }
     }
 
     func mayBe(_ template: TransferTemplate) -> Bool {

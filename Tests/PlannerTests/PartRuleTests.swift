@@ -54,16 +54,17 @@ struct PartRuleTests {
   @Test(arguments: [
     ("a needs b", "[b]", ["a", "b"]), ("a glob", "[\"r/*\"]", ["a", "r/1", "r/8"]),
     ("a fan-out's id", "[r]", ["a", "r/1", "r/8"]), ("one of a fan-out", "[r/3]", ["a", "r/3", "r/1"]),
-    ("two", "[b, c]", ["a", "b", "c"]),
+    ("two", "[b, c]", ["a", "b", "c"]), ("below a fan-out's id", "[r]", ["a", "r/1", "r/z"]),
+    ("below an id that a glob matches", "[\"[r]\"]", ["a", "r/1", "r/z"]),
   ])
   func needsStayTogether(_ name: String, _ needs: String, _ together: [String]) throws {
-    let plain = "  - { id: b, download: depot:b, to: b }\n  - { id: c, download: depot:c, to: c }\n"
+    let plain = ["b", "c", "r/z"].map { "  - { id: \($0), download: depot:\($0), to: \($0) }\n" }.joined()
     let parts = try self.parts(
       Self.rows + plain + "  - { id: a, download: depot:a, to: a, needs: \(needs) }\n")
     let holders = parts.filter { part in part.contains { together.contains($0.id) } }
     #expect(holders.count == 1, "\(name): \(parts.map { $0.map(\.id) })")
     for id in together { #expect(holders[0].contains { $0.id == id }) }
-    #expect(parts.joined().count == 11)
+    #expect(parts.joined().count == 12)
   }
 
   @Test func rowsThatNameWhatTheyNeedStayTogether() throws {
