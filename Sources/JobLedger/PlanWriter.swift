@@ -32,15 +32,18 @@ extension JobLedger {
   ///   - now: when it is compiled, seconds since 1970.
   ///   - mark: asked at the end: what the plan was compiled from, where that is known.
   ///   - rows: the same without the files of rows, where their rows have digests.
+  ///   - whole: asked at the end: transfers of the whole job, where the plan is a part's and that is known.
   ///   - left: what stays of the plan where it is not added.
   ///   - fill: called with a function that adds some transfers.
   /// - Throws: `StaleRows`, beside what `fill` throws.
   package func compile(
     at now: Double = SystemClock.now, from mark: () -> String? = { nil }, rows: () -> String? = { nil },
-    leaving left: UnlistedFanOuts = UnlistedFanOuts(),
+    whole: () -> Int64? = { nil }, leaving left: UnlistedFanOuts = UnlistedFanOuts(),
     batches fill: (_ add: (PlanBatch) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: mark, rows: rows, leaving: left) { writer in try fill { try writer.add($0) } }
+    try compile(at: now, from: mark, rows: rows, whole: whole, leaving: left) { writer in
+      try fill { try writer.add($0) }
+    }
   }
 
   /// As above, one transfer at a time; `identity` is 8 bytes.
@@ -48,7 +51,7 @@ extension JobLedger {
     at now: Double = SystemClock.now,
     _ fill: (_ add: (_ transfer: PlannedTransfer, _ identity: [UInt8]) throws -> Void) throws -> Void
   ) throws -> PlanChange {
-    try compile(at: now, from: { nil }, rows: { nil }, leaving: UnlistedFanOuts()) { writer in
+    try compile(at: now, from: { nil }, rows: { nil }, whole: { nil }, leaving: UnlistedFanOuts()) { writer in
       try fill { transfer, identity in
         var one = PlanBatch()
         one.append(transfer, identity: identity)
@@ -58,8 +61,8 @@ extension JobLedger {
   }
 
   private func compile(
-    at now: Double, from mark: () -> String?, rows: () -> String?, leaving left: UnlistedFanOuts,
-    with fill: (PlanWriter) throws -> Void
+    at now: Double, from mark: () -> String?, rows: () -> String?, whole: () -> Int64?,
+    leaving left: UnlistedFanOuts, with fill: (PlanWriter) throws -> Void
   ) throws -> PlanChange {
     try write { db in
       let writer = try PlanWriter(db, at: now)
@@ -72,8 +75,12 @@ extension JobLedger {
         arguments: [PlanIdentityForm.meta, PlanIdentityForm.current])
       // In the same transaction: a mark never speaks of another plan.
       try db.execute(
-        sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count', ?)",
-        arguments: [Self.rowsFrom])
+        sql: "DELETE FROM meta WHERE name IN ('compiled_from', 'compiled_count', ?, ?)",
+        arguments: [Self.rowsFrom, Self.wholeCount])
+      if let whole = whole() {
+        try db.execute(
+          sql: "INSERT INTO meta VALUES (?, ?)", arguments: [Self.wholeCount, String(whole)])
+      }
       if let base = rows() {
         try db.execute(sql: "INSERT INTO meta VALUES (?, ?)", arguments: [Self.rowsFrom, base])
       }
@@ -85,6 +92,9 @@ extension JobLedger {
       return change
     }
   }
+
+  /// A fact of a part's ledger: how many transfers the whole job had when the plan was compiled.
+  package static let wholeCount = "whole_count"
 
   /// The plan as it stands, where it was compiled from just this; nil where it has to be compiled.
   package func compiled(from mark: String) throws -> PlanChange? {

@@ -17,11 +17,13 @@ package enum JobPlanner {
   /// taken as they are, and nothing is said of what lies below them. A destination in `state` is an error, but for those
   /// that a listing finds. With a `part`, `each` is called for its transfers alone, which have their ordinals then; the
   /// diagnostics are those of the whole job all the same. Rows that are `known` count, but nothing is planned for them:
-  /// whether others may stand beside them is left to the caller. Templates that are left out make nothing.
+  /// whether others may stand beside them is left to the caller. Templates that are left out make nothing. `counted` is
+  /// told how many transfers the whole job has of which a `part` has some.
   package static func expand(
     _ job: Job, run: RunValues, uuid: @escaping (String) -> String, lister: RemoteLister? = nil,
     state: StateFolders? = nil, part: PartRule? = nil, known: (any KnownRows)? = nil,
-    without left: Set<String> = [], each: (PlannedTransfer) throws -> Void
+    without left: Set<String> = [], counted: (Int64) -> Void = { _ in },
+    each: (PlannedTransfer) throws -> Void
   ) throws -> [Diagnostic] {
     let context = PlanContext(job: job, run: run, uuid: uuid, lister: lister, state: state)
     context.known = known
@@ -39,6 +41,7 @@ package enum JobPlanner {
       planned.ordinal = ordinal
       try each(planned)
     }
+    if part != nil { counted(ordinal) }
     unique.settle(needs: needs.rowNeeds, circling: needs.circling)
     if unique.hasSuspects {
       // Only the first pass hands on what is known.

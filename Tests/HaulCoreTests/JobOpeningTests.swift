@@ -94,7 +94,8 @@ struct JobOpeningTests {
       #expect(end.status == .invalidManifest)
     }
     #expect(fixture.state.shards(of: "core").map(\.text) == ["1/2"], "nothing is left of what was refused")
-    #expect(try open("2/2", "job.yaml") != nil)
+    let second = try #require(try open("2/2", "job.yaml"))
+    #expect(try second.ledger.meta(JobLedger.wholeCount) == "2", "transfers of both parts")
     #expect(try open("1/3", "other.yaml", adopt: true) != nil)
     try FileManager.default.removeItem(atPath: fixture.scratch.path + "/job.yaml")
     #expect(try open("2/3", "other.yaml") != nil)

@@ -15,16 +15,22 @@ struct PartRuleTests {
   {
     let fixture = try PlanFixture(["rows.csv": rows])
     defer { fixture.remove() }
-    return try (1...Self.count).map { index in
+    var wholes: [Int64?] = []
+    let parts: [[PlannedTransfer]] = try (1...Self.count).map { index in
       let job = try self.job(transfers, fixture)
       let rule = PartRule(job, try #require(Shard(index, of: Self.count)))
       var planned: [PlannedTransfer] = []
+      var whole: Int64?
       let diagnostics = try JobPlanner.expand(
-        job, run: RunValues(id: "R", startedAt: 1_767_225_600), uuid: { $0 }, part: rule
+        job, run: RunValues(id: "R", startedAt: 1_767_225_600), uuid: { $0 }, part: rule,
+        counted: { whole = $0 }
       ) { planned.append($0) }
+      wholes.append(whole)
       #expect(diagnostics.allSatisfy { $0.severity != .error }, "\(diagnostics)")
       return planned
     }
+    #expect(wholes.allSatisfy { $0 == Int64(parts.joined().count) }, "each part knows how many all have")
+    return parts
   }
 
   private func job(_ transfers: String, _ fixture: PlanFixture) throws -> Job {

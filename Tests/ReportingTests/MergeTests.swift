@@ -306,6 +306,22 @@ struct MergeTests {
     #expect(try merged([reports[0]], partial: true)["totals"]["transfers"] == .int(first.count))
   }
 
+  /// What came at the plan's end when its part had ended leaves no gap. Reports of earlier versions do not tell the count.
+  @Test func partsOfPlansOfOtherLengthAreRefused() throws {
+    func part(_ index: Int, _ whole: Int?, _ transfers: [JSON]) -> JSON {
+      var shard: [JSON.Member] = [.init("index", .int(index)), .init("count", .int(2))]
+      if let whole { shard.append(.init("whole", .int(whole))) }
+      return ShardSamples.report(index, of: 2, transfers, run: [.init("shard", .object(shard))])
+    }
+    let (a, b) = ([ShardSamples.transfer(1, "a")], [ShardSamples.transfer(2, "b")])
+    let fault = try self.fault([part(1, 2, a), part(2, 3, b)])
+    #expect(fault.kind == .mismatch && fault.message.contains("2 transfers for `"), "\(fault.message)")
+    #expect(fault.message.contains("and 3 for `"), "\(fault.message)")
+    for whole in [2, nil] {
+      #expect(try merged([part(1, 2, a), part(2, whole, b)])["totals"]["transfers"] == .int(2))
+    }
+  }
+
   /// Parts may have no transfer, list only what changed, be written by a version that told no places, and have any text.
   @Test func partsOfOnePlanAreMerged() throws {
     func older(_ id: String) -> JSON {

@@ -17,6 +17,8 @@ enum PlanCompiler {
     /// Local sources that are not there, by transfer id.
     var missing: [String]
     var missingCount: Int
+    /// Transfers of the whole job, where the plan is a part's and all was listed.
+    var whole: Int64?
     /// Why transfers could not be listed, by their ids: what is on record of them stays in the plan.
     var unlisted: [String: Failure] = [:]
   }
@@ -73,7 +75,7 @@ enum PlanCompiler {
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
     let change = try ledger.compile(
       from: { isKept && compiled.diagnostics.isEmpty ? mark?.whole : nil },
-      rows: { isKept && compiled.diagnostics.isEmpty ? mark?.rows : nil },
+      rows: { isKept && compiled.diagnostics.isEmpty ? mark?.rows : nil }, whole: { compiled.whole },
       leaving: UnlistedFanOuts(
         unheard: Array(unlisted.keys),
         disabled: job.templates.filter { $0.fanOut != .single && $0.isDisabled }.map(\.id)),
@@ -113,9 +115,10 @@ enum PlanCompiler {
     let identity = try TransferKey(job)
     let oldIdentity = try former.map { _ in try TransferKey(job, .first) }
     var compiled = Compiled(change: PlanChange(), diagnostics: [], missing: [], missingCount: 0)
+    var whole: Int64?
     compiled.diagnostics = try JobPlanner.expand(
       job, run: run, uuid: { uuid(job.name, $0) }, lister: lister?.list, state: state, part: part,
-      known: rows, without: Set(unlisted.keys)
+      known: rows, without: Set(unlisted.keys), counted: { whole = $0 }
     ) { transfer in
       if isMissing(transfer) {
         compiled.missingCount += 1
@@ -126,6 +129,7 @@ enum PlanCompiler {
       try feed.add(transfer, identity: identity.of(transfer), former: known)
     }
     try feed.end()
+    compiled.whole = unlisted.isEmpty ? whole : nil
     compiled.unlisted = unlisted
     compiled.diagnostics += job.templates.compactMap { template in
       unlisted[template.id].map { failure in

@@ -219,6 +219,7 @@ struct ReportSink: Sendable {
     head.inputsSHA256 = try ledger.meta("inputs_sha256")
     head.description = try ledger.meta("description").flatMap { $0.isEmpty ? nil : $0 }
     head.shard = try ledger.meta(StateFolder.shardMeta).flatMap { try? Shard($0) }
+    head.wholeCount = try ledger.meta(JobLedger.wholeCount).flatMap { Int64($0) }
     head.host = Machine.hostName
     head.limit = try ledger.limit()
     let names = try EndpointDescriptions(ledger)

@@ -14,6 +14,8 @@ struct ShardSet {
   private var total: Int64 = 0
   /// The report that has the highest place.
   private var highest = ""
+  /// By how many transfers the whole job has: the first report of a part that planned so many.
+  private var plans: [Int64: String] = [:]
 
   init(isPartial: Bool) { self.isPartial = isPartial }
 
@@ -58,6 +60,7 @@ struct ShardSet {
     paths[shard.index] = path
     if report.places.highest > places.highest { highest = path }
     places.add(report.places)
+    if let whole = head["run"]["shard"]["whole"].int64, plans[whole] == nil { plans[whole] = path }
     total = total.adding(clamping: max(0, head["totals"]["transfers"].int64 ?? 0))
     return true
   }
@@ -83,6 +86,13 @@ struct ShardSet {
         hint: "run what is missing, and give its report too; `--partial` merges without, and says so")
     }
     guard missing.isEmpty else { return }
+    // What came at the end between the parts leaves no gap where it is of parts that had ended.
+    if plans.count > 1, let least = plans.min(by: { $0.key < $1.key }),
+      let most = plans.max(by: { $0.key < $1.key })
+    {
+      throw unlike(
+        "there were \(least.key) transfers for `\(least.value)`, and \(most.key) for `\(most.value)`")
+    }
     guard places.highest <= total else {
       throw unlike(
         "`\(highest)` has transfer \(places.highest) of the plan, and all reports together have \(total)")

@@ -17,8 +17,12 @@ package enum CommonJSON {
   static func time(_ seconds: Double?) -> JSON { .text(seconds.map(Timestamp.text)) }
 
   /// `{ "index": 3, "count": 16 }`; null for a whole job.
-  package static func shard(_ shard: Shard?) -> JSON {
-    shard.map { ["index": .int($0.index), "count": .int($0.count)] } ?? .null
+  ///
+  /// - Parameter whole: transfers of all parts together; nil where that is not told.
+  package static func shard(_ shard: Shard?, of whole: Int64? = nil) -> JSON {
+    guard let shard else { return .null }
+    let members: [JSON.Member] = [.init("index", .int(shard.index)), .init("count", .int(shard.count))]
+    return .object(members + (whole.map { [JSON.Member("whole", .integer($0))] } ?? []))
   }
 
   static func tool(_ version: String) -> JSON { ["name": .string("haul"), "version": .string(version)] }

@@ -86,7 +86,7 @@ package struct LedgerReport: Report {
       "attempt": .int(head.run?.attempts.last?.number), "started_at": CommonJSON.time(head.start),
       "ended_at": CommonJSON.time(head.endedAt), "duration_s": .double(duration),
       "outcome": .text(head.outcome?.rawValue), "exit_code": .int(head.exitCode.map { Int($0) }),
-      "host": .text(head.host), "shard": CommonJSON.shard(head.shard),
+      "host": .text(head.host), "shard": CommonJSON.shard(head.shard, of: head.wholeCount),
       "attempts": .array(head.attempts.suffix(limit).map(CommonJSON.attempt)),
       "pauses": .array((head.run?.pauses ?? []).suffix(limit).map(CommonJSON.pause)),
     ]

@@ -26,6 +26,8 @@ package struct ReportHead: Sendable {
   package var host: String?
   /// The part of the job that was run; nil for a whole one.
   package var shard: Shard?
+  /// Transfers of the whole job as the part planned it; nil where that is not known.
+  package var wholeCount: Int64?
   /// nil for a run that never began: an invalid manifest, a refused run.
   package var run: RunRecord?
   /// The id that a run which never began goes by.
