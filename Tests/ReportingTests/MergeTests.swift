@@ -208,7 +208,7 @@ struct MergeTests {
 
   @Test(arguments: [
     ([0, 0], 0), ([0, 1], 1), ([0, 75], 75), ([1, 75], 2), ([1, 2], 2), ([75, 75], 75), ([1, 1], 1),
-    ([0, 73], 75),
+    ([0, 73], 75), ([66, 66], 66), ([0, 66], 66), ([66, 75], 75), ([1, 66], 1),
   ])
   func exitCodes(_ codes: [Int], _ code: Int) throws {
     let reports = codes.enumerated().map { ShardSamples.report($0 + 1, of: 2, [], exitCode: $1) }

@@ -19,6 +19,8 @@ struct MergedRun {
   private var failed = false
   /// Work that the next run of a part goes on with, or tries again.
   private var isWorkLeft = false
+  /// A prefix that may not be listed.
+  private var lacksInput = false
 
   /// What a schema lets a report have.
   private static let pausesKept = 300
@@ -39,6 +41,7 @@ struct MergedRun {
     case .success?: break
     case .failed?: failed = true
     case .failedWithWorkLeft?: (failed, isWorkLeft) = (true, true)
+    case .noInput?: lacksInput = true
     default: isWorkLeft = true
     }
   }
@@ -50,6 +53,7 @@ struct MergedRun {
     let isLeft = isWorkLeft || isMissing
     if failed { return (.failed, isLeft ? .failedWithWorkLeft : .failed) }
     if isLeft { return (.incomplete, .incomplete) }
+    if lacksInput { return (.failed, .noInput) }
     let isCanceled = totals["canceled"] > 0 && totals["canceled"] == totals["transfers"]
     return (isCanceled ? .canceled : .completed, .success)
   }
