@@ -5,6 +5,15 @@ import SQLite
 package struct SelectedRows: Sendable {
   package let selection: Selection
   package let rows: RowSet
+  /// Of `--only-from`.
+  package let listed: ListedIDs?
+}
+
+/// How many ids a list has, and how many of them are the plan's: those of all parts together are all, or an id is nobody's.
+package struct ListedIDs: Sendable, Hashable {
+  package var asked = 0
+  package var found = 0
+  package init() {}
 }
 
 /// Ids that a selection names and the plan does not have.
@@ -16,6 +25,7 @@ package struct UnknownIDs: Error, Sendable {
 
 extension JobLedger {
   static let owner = "selected_by"
+  private static let listed = "selected_ids"
 
   /// Finds the transfers of a selection.
   ///
@@ -30,10 +40,11 @@ extension JobLedger {
     list: (_ id: (String) throws -> Void) throws -> Void
   ) throws -> SelectedRows {
     try read { db in
+      var listed: ListedIDs?
       let rows =
         switch selection {
         case .only(let pattern): try Self.rows(of: pattern, isPart: isPart, db)
-        case .ids: try Self.rows(of: list, isPart: isPart, db)
+        case .ids: try Self.rows(of: list, isPart: isPart, counting: &listed, db)
         case .failed where try run != nil && Self.selectingRun(db) == run:
           // A transfer that was corrected meanwhile is another row under the same id.
           try Self.rows(
@@ -50,7 +61,7 @@ extension JobLedger {
               OR state = 'paused' AND reason IS NOT 'user' OR state = 'skipped' AND reason LIKE 'needs:%')
             """)
         }
-      return SelectedRows(selection: selection, rows: rows)
+      return SelectedRows(selection: selection, rows: rows, listed: listed)
     }
   }
 
@@ -75,12 +86,15 @@ extension JobLedger {
   }
 
   private static func rows(
-    of list: (_ id: (String) throws -> Void) throws -> Void, isPart: Bool, _ db: Database
+    of list: (_ id: (String) throws -> Void) throws -> Void, isPart: Bool, counting listed: inout ListedIDs?,
+    _ db: Database
   ) throws -> RowSet {
     let find = try db.makeStatement(sql: "SELECT seq FROM transfer WHERE id = ? AND live = 1")
     var rows = RowSet()
     var unknown = UnknownIDs()
+    var ids = ListedIDs()
     try list { id in
+      ids.asked += 1
       if let seq = try Int64.fetchOne(find, arguments: [id]) {
         rows.insert(seq)
       } else {
@@ -89,18 +103,22 @@ extension JobLedger {
       }
     }
     if unknown.count > 0, !isPart { throw unknown }
+    ids.found = ids.asked - unknown.count
+    listed = ids
     return rows
   }
 
   /// Records what the attempt of a run is asked for, which the statements of the run refer to; nil for all.
   static func record(_ selected: SelectedRows?, run: Int, _ db: Database) throws {
     try db.execute(sql: "DELETE FROM selected")
-    try db.execute(sql: "DELETE FROM meta WHERE name = ?", arguments: [owner])
+    try db.execute(sql: "DELETE FROM meta WHERE name IN (?, ?)", arguments: [owner, listed])
     guard let selected else { return }
     let insert = try db.makeStatement(sql: "INSERT INTO selected VALUES (?)")
     let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM transfer") ?? 0
     for row in 0...last where selected.rows.contains(row) { try insert.execute(arguments: [row]) }
     try db.execute(sql: "INSERT INTO meta VALUES (?, ?)", arguments: [owner, String(run)])
+    guard let ids = selected.listed else { return }
+    try db.execute(sql: "INSERT INTO meta VALUES (?, ?)", arguments: [listed, "\(ids.asked) \(ids.found)"])
   }
 
   /// The run that `selected` was recorded for last; nil where that was asked for all.
@@ -108,6 +126,20 @@ extension JobLedger {
     try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [owner]).flatMap {
       Int($0)
     }
+  }
+
+  /// What the list of a run's last attempt came to; nil where it was asked for no list, or that is not on record.
+  package func listedIDs(run: Int) throws -> ListedIDs? {
+    let text: String? = try read { db in
+      try Self.selectingRun(db) == run
+        ? try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [Self.listed])
+        : nil
+    }
+    let counts = text?.split(separator: " ").compactMap { Int($0) } ?? []
+    guard counts.count == 2 else { return nil }
+    var ids = ListedIDs()
+    (ids.asked, ids.found) = (counts[0], counts[1])
+    return ids
   }
 
   /// What stands of the transfers that a run's last attempt was asked for; nil where they are not on record.

@@ -57,4 +57,17 @@ import Testing
       try ledger.rows(of: .only(IDPattern("nothing*")), continuing: nil) { _ in }
     }
   }
+
+  @Test func `a part takes of a list what it has, and says how much that is`() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    let rows = try ledger.rows(of: .ids(sha256: "0"), continuing: nil, isPart: true) { add in
+      for id in ["t1", "x", "t1"] { try add(id) }
+    }
+    #expect(seqs(rows) == [2] && rows.listed?.asked == 3 && rows.listed?.found == 2)
+    _ = try ledger.startRun(id: "01A", overrides: [:], selecting: rows, at: 1)
+    #expect(try ledger.listedIDs(run: 1) == rows.listed && ledger.listedIDs(run: 2) == nil)
+    _ = try ledger.startAttempt(run: 1, at: 2)
+    #expect(try ledger.listedIDs(run: 1) == nil)
+  }
 }

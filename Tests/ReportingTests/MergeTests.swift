@@ -5,7 +5,7 @@ import Testing
 @testable import Reporting
 
 struct MergeTests {
-  private func merged(_ reports: [JSON], partial: Bool = false, pretty: Bool = false) throws -> JSON {
+  func merged(_ reports: [JSON], partial: Bool = false, pretty: Bool = false) throws -> JSON {
     let samples = try ShardSamples()
     let paths = try reports.map { try samples.write(pretty ? $0.pretty : $0.text) }
     return try Self.written(MergedReport(paths, isPartial: partial, toolVersion: "1.2.3"))
@@ -17,7 +17,7 @@ struct MergeTests {
     return try #require(JSON(bytes))
   }
 
-  private func fault(_ reports: [JSON], partial: Bool = false) throws -> MergeFault {
+  func fault(_ reports: [JSON], partial: Bool = false) throws -> MergeFault {
     let samples = try ShardSamples()
     let paths = try reports.map { try samples.write($0.text) }
     let fault = #expect(throws: MergeFault.self) {
@@ -304,22 +304,6 @@ struct MergeTests {
     }
     // The places of what is missing are not known.
     #expect(try merged([reports[0]], partial: true)["totals"]["transfers"] == .int(first.count))
-  }
-
-  /// What came at the plan's end when its part had ended leaves no gap. Reports of earlier versions do not tell the count.
-  @Test func partsOfPlansOfOtherLengthAreRefused() throws {
-    func part(_ index: Int, _ whole: Int?, _ transfers: [JSON]) -> JSON {
-      var shard: [JSON.Member] = [.init("index", .int(index)), .init("count", .int(2))]
-      if let whole { shard.append(.init("whole", .int(whole))) }
-      return ShardSamples.report(index, of: 2, transfers, run: [.init("shard", .object(shard))])
-    }
-    let (a, b) = ([ShardSamples.transfer(1, "a")], [ShardSamples.transfer(2, "b")])
-    let fault = try self.fault([part(1, 2, a), part(2, 3, b)])
-    #expect(fault.kind == .mismatch && fault.message.contains("2 transfers for `"), "\(fault.message)")
-    #expect(fault.message.contains("and 3 for `"), "\(fault.message)")
-    for whole in [2, nil] {
-      #expect(try merged([part(1, 2, a), part(2, whole, b)])["totals"]["transfers"] == .int(2))
-    }
   }
 
   /// Parts may have no transfer, list only what changed, be written by a version that told no places, and have any text.

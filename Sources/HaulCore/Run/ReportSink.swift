@@ -240,6 +240,7 @@ struct ReportSink: Sendable {
         run.number == 1 ? 0 : try ledger.run(number: run.number - 1)?.startedAt ?? run.startedAt
       if let scope = run.scope, let counts = try ledger.selectedCounts(run: run.number) {
         head.selection = SelectionReport(selection: scope, counts: counts)
+        head.selection?.listed = try ledger.listedIDs(run: run.number)
       }
       head.concurrency = try ledger.hostConcurrency(since: run.startedAt, now: now)
       if run.endedAt == nil { head.hosts = try ledger.hosts() }

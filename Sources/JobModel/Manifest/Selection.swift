@@ -33,6 +33,9 @@ package enum Selection: Sendable, Hashable {
   /// The text of `--only`.
   package var pattern: String? { if case .only(let pattern) = self { pattern.text } else { nil } }
 
+  /// Of the list of `--only-from`, in hex.
+  package var listSHA256: String? { if case .ids(let sha256) = self { sha256 } else { nil } }
+
   /// As reports name it.
   package var kind: String {
     switch self {

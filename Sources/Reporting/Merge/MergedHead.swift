@@ -9,6 +9,8 @@ struct MergedHead {
   private var run = MergedRun()
   private(set) var totals = MergedTotals()
   private var selected = MergedTotals()
+  /// Ids of the list of `--only-from` that a part has.
+  private var found: Int64 = 0
   private var bandwidths: [JSON] = []
   private var hosts: [(shard: Int, list: [JSON])] = []
   /// The first part that said each, and where it stands there: all parts say much alike, and are not kept for that.
@@ -30,6 +32,7 @@ struct MergedHead {
     run.add(head["run"], shard)
     totals.add(head["totals"])
     selected.add(head["selection"]["totals"])
+    found = found.adding(clamping: max(0, head["selection"]["list"]["found"].int64 ?? 0))
     bandwidths.append(head["job"]["bandwidth"])
     hosts.append((shard.index, head["job"]["hosts"].array ?? []))
     for (index, one) in (head["diagnostics"].array ?? []).enumerated() {
@@ -72,8 +75,15 @@ struct MergedHead {
 
   /// One machine does not begin a run of a pattern that matches nothing. A list may have been empty, which it does run.
   private func end(isMissing: Bool) -> (outcome: RunOutcome?, status: ExitStatus) {
-    isNothingSelected(isMissing: isMissing) && first?.selection["kind"] == "only"
-      ? (.failed, .noInput) : run.end(totals, isMissing: isMissing)
+    let end = run.end(totals, isMissing: isMissing)
+    let isRefused = isNothingSelected(isMissing: isMissing) && first?.selection["kind"] == "only"
+    return isRefused || end.status == .success && unknownIDs(isMissing: isMissing) > 0
+      ? (.failed, .noInput) : end
+  }
+
+  /// Ids of the list of `--only-from` that no part has: one machine does not begin for them, and no part could know alone.
+  private func unknownIDs(isMissing: Bool) -> Int64 {
+    isMissing ? 0 : max(0, (first?.selection["list"]["ids"].int64 ?? 0) - found)
   }
 
   private func isNothingSelected(isMissing: Bool) -> Bool {
@@ -111,7 +121,8 @@ struct MergedHead {
 
   private var selection: JSON {
     guard let selection = first?.selection, selection != .null else { return .null }
-    return selection.replacing("totals", by: selected.json)
+    let list = selection["list"].replacing("found", by: .integer(found))
+    return selection.replacing("totals", by: selected.json).replacing("list", by: list)
   }
 
   /// Which transfers are listed: as many as each part lists, and as one machine would of a plan of this length.
@@ -125,6 +136,15 @@ struct MergedHead {
 
   /// What was asked for is of no part: one machine would have refused it, and no part could know alone.
   private func nothingSelected(isMissing: Bool) -> JSON? {
+    let unknown = unknownIDs(isMissing: isMissing)
+    guard unknown == 0 else {
+      let words = unknown == 1 ? "1 of its ids is" : "\(unknown) of its ids are"
+      return CommonJSON.diagnostic(
+        RecordedDiagnostic(
+          Diagnostic(
+            .error, "`--only-from`: \(words) no transfer of any shard",
+            hint: "`haul plan --all` lists the ids")))
+    }
     guard isNothingSelected(isMissing: isMissing), let selection = first?.selection,
       let option = ["only": "--only", "only_from": "--only-from"][selection["kind"].string ?? ""]
     else { return nil }

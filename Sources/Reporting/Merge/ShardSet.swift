@@ -40,6 +40,7 @@ struct ShardSet {
       ("job", head["job"]["name"]), ("manifest's SHA-256", head["job"]["manifest_sha256"]),
       ("number of shards", .int(shard.count)), ("kind of selection", head["selection"]["kind"]),
       ("selection", head["selection"]["only"]),
+      ("SHA-256 of the list of `--only-from`", head["selection"]["list"]["sha256"]),
     ]
     if let common {
       for (one, other) in zip(common.facts, facts) where one.value != other.value {

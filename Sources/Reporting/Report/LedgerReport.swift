@@ -102,10 +102,17 @@ package struct LedgerReport: Report {
   }
 
   private func selection(_ report: SelectionReport) -> JSON {
-    [
-      "kind": .string(report.selection.kind), "only": .text(report.selection.pattern),
-      "totals": CommonJSON.states(report.counts),
+    var members: [JSON.Member] = [
+      .init("kind", .string(report.selection.kind)), .init("only", .text(report.selection.pattern)),
+      .init("totals", CommonJSON.states(report.counts)),
     ]
+    if let listed = report.listed {
+      let list: JSON = [
+        "sha256": .text(report.selection.listSHA256), "ids": .int(listed.asked), "found": .int(listed.found),
+      ]
+      members.append(.init("list", list))
+    }
+    return .object(members)
   }
 
   /// Those of the head first; what the ledger recorded of the same is not repeated.

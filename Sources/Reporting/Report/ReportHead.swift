@@ -5,6 +5,8 @@ package import JobModel
 package struct SelectionReport: Sendable {
   package var selection: Selection
   package var counts: StateCounts
+  /// Of `--only-from`, where it is on record.
+  package var listed: ListedIDs?
 
   package init(selection: Selection, counts: StateCounts) {
     self.selection = selection
