@@ -166,6 +166,21 @@ struct PackagingTests {
     #expect(text.contains("0 | 1 | 64 | 65 | 66 | 70 | 73)"))
   }
 
+  /// The manifest's path is the one that was given, and nothing of the fleet before is left.
+  @Test func aFleetForSlurmStartsAnew() async throws {
+    let bench = try Bench()
+    let script = """
+      mkdir -p bin real reports && ln -s real current
+      touch real/job.yaml reports/report.json reports/shard-3.json
+      printf '#!/bin/sh\\necho "$@" >>calls\\necho 1\\n' >bin/sbatch && chmod +x bin/sbatch
+      PATH="$PWD/bin:$PATH" "$0" 2 2 current/job.yaml reports && cat calls && ls -A reports
+      """
+    let end = try await run(bench, "/bin/sh", ["-c", script, Self.packaging + "/slurm/submit"])
+    #expect(end.status == 0, "\(end.errors)")
+    #expect(end.output.contains("/current/job.yaml "), "\(end.output)")
+    #expect(!end.output.contains("report.json") && !end.output.contains("shard-3"), "\(end.output)")
+  }
+
   /// The man page names each command and its options, and roff takes it without a complaint.
   @Test(arguments: ["haul", "depot"])
   func manPages(_ name: String) async throws {

@@ -48,7 +48,7 @@ struct SlurmTests {
   /// Processes of haul that run a part of the bench's job, and which.
   private func runners(_ bench: Bench) -> [(pid: pid_t, part: Int)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    // `submit` gives haul real paths, which the scratch folder's own need not be.
+    // `submit` gives haul the real path of the reports, which the scratch folder's own need not be.
     let folder = URL(fileURLWithPath: bench.scratch.path).lastPathComponent
     return names.compactMap { pid_t($0) }.compactMap { pid in
       let words = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
