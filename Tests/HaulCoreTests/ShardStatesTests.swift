@@ -9,6 +9,15 @@ import TestSupport
 @testable import HaulCore
 
 struct ShardStatesTests {
+  /// The other parts of the job were cleared.
+  @Test func gcNamesThePartThatIsDamaged() throws {
+    var result = StateCleanup.Result()
+    result.damaged = [("nightly", try Shard("2/3"), "its state is damaged"), ("weekly", nil, "too")]
+    #expect(result.end?.message == "nothing was removed of shard 2/3 of `nightly`, `weekly`")
+    let errors = result.json(isDryRun: false)["errors"].array ?? []
+    #expect(errors.map { $0["shard"]["index"].int64 } == [2, nil])
+  }
+
   private static let environment = ProcessEnvironment([:], userHome: "/")
 
   /// Makes the state of a job, or of a part.

@@ -20,9 +20,9 @@ package struct StateCleanup: Sendable {
 
     package func text(isDryRun: Bool) -> String {
       let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
-      let part = shard.map { "shard \($0.text) of " } ?? ""
+      let owner = StateCleanup.name(job, shard)
       return
-        "\(isDryRun ? "would remove" : "removed") \(kind) of \(part)`\(job)`: \(DisplayText.safe(place))\(size)\n"
+        "\(isDryRun ? "would remove" : "removed") \(kind) of \(owner): \(DisplayText.safe(place))\(size)\n"
     }
   }
 
@@ -31,8 +31,8 @@ package struct StateCleanup: Sendable {
     package var items: [Item] = []
     /// What could not be removed.
     package var left = 0
-    /// Jobs whose state can't be used.
-    package var damaged: [(job: String, message: String)] = []
+    /// Jobs, or parts of them, whose state can't be used.
+    package var damaged: [(job: String, shard: Shard?, message: String)] = []
 
     package func json(isDryRun: Bool) -> JSON {
       let items = items.map { item -> JSON in
@@ -41,7 +41,11 @@ package struct StateCleanup: Sendable {
           "place": .string(item.place), "transfer": .text(item.transfer), "bytes": .int(item.bytes),
         ]
       }
-      let errors = damaged.map { JSON.object([.init("job", .string($0)), .init("message", .string($1))]) }
+      let errors = damaged.map { one -> JSON in
+        [
+          "job": .string(one.job), "shard": CommonJSON.shard(one.shard), "message": .string(one.message),
+        ]
+      }
       return [
         "schema": "haul.gc/v1", "dry_run": .bool(isDryRun), "items": .array(items), "errors": .array(errors),
       ]
@@ -52,12 +56,16 @@ package struct StateCleanup: Sendable {
     /// Nil where all was removed.
     package var end: End? {
       if !damaged.isEmpty {
-        let names = damaged.map { "`\($0.job)`" }.joined(separator: ", ")
+        let names = damaged.map { StateCleanup.name($0.job, $0.shard) }.joined(separator: ", ")
         return End(.cannotCreate, "nothing was removed of \(names)")
       }
       return left == 0
         ? nil : End(.incomplete, "\(left) of them are still there", hint: "run `haul gc` again later")
     }
+  }
+
+  private static func name(_ job: String, _ shard: Shard?) -> String {
+    (shard.map { "shard \($0.text) of " } ?? "") + "`\(job)`"
   }
 
   private let context: CommandContext
@@ -90,7 +98,7 @@ package struct StateCleanup: Sendable {
         }
       } catch let end as End where end.status == .cannotCreate {
         let message = end.message ?? "the state can't be used"
-        result.damaged.append((name, message))
+        result.damaged.append((name, each.state.shard, message))
         context.console.error(message, hint: end.hint)
       }
     }
