@@ -448,5 +448,9 @@ struct MergeTests {
       try MergedReport([samples.folder + "/none.json"], isPartial: false, toolVersion: "1")
     }
     #expect(absent?.kind == .unreadable)
+    let input = #expect(throws: MergeFault.self) {
+      try MergedReport(["-"], isPartial: false, toolVersion: "1")
+    }
+    #expect(input?.message.contains("read twice") == true)
   }
 }

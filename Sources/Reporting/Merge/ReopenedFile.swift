@@ -24,6 +24,9 @@ struct ReopenedFile {
   /// - Throws: `MergeFault` where there is none that can be read twice.
   init(_ path: String) throws(MergeFault) {
     self.path = path
+    guard path != "-" else {
+      throw Self.fault(path, "each report is read twice, and standard input can't be")
+    }
     var status = stat()
     guard stat(path, &status) == 0 else { throw Self.fault(path, "\(SystemError())") }
     guard status.st_mode & S_IFMT == S_IFREG else {
