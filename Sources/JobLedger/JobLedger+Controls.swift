@@ -73,9 +73,11 @@ extension JobLedger {
 
   /// Whether an attempt has begun and not ended: its runner takes requests, unless it was killed.
   package func hasOpenAttempt() throws -> Bool {
-    try read { db in
-      try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM attempt WHERE ended_at IS NULL)") ?? false
-    }
+    try read { db in try Self.isAttemptOpen(db) }
+  }
+
+  private static func isAttemptOpen(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM attempt WHERE ended_at IS NULL)") ?? false
   }
 
   /// Says that a request is being applied: from here on it can't be withdrawn.
@@ -120,6 +122,8 @@ extension JobLedger {
       try db.execute(
         sql: "UPDATE control SET applied_at = ?, changed = ? WHERE number = ?",
         arguments: [now, changed, number])
+      // What a run applies is told by that run's own report.
+      if changed > 0, try !Self.isAttemptOpen(db) { try Self.noteChange(db) }
     }
   }
 

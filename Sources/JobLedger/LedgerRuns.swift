@@ -65,13 +65,14 @@ extension JobLedger {
     }
   }
 
-  /// Whether another plan was compiled since the run's last attempt began: by a command that was refused behind that.
-  package func isRecompiled(since run: RunRecord) throws -> Bool {
+  /// Whether the transfers are other ones than the run's last attempt left: a command that was refused behind it compiled
+  /// another plan, or a control was applied at rest.
+  package func isChanged(since run: RunRecord) throws -> Bool {
     guard let attempt = run.attempts.last else { return false }
     return try meta(Self.compiledAfter) == "\(run.number)/\(attempt.number)"
   }
 
-  /// Keeps the attempt behind which the plan was changed last.
+  /// Keeps the attempt behind which the plan, or a transfer's state, was changed last.
   static func noteChange(_ db: Database) throws {
     try db.execute(
       sql: """

@@ -86,6 +86,30 @@ struct FormsTests {
     #expect(try await bench.haul(["report", "forms"]).output.contains("4 transfers"))
   }
 
+  /// A control behind a run is for the next one: what ended stays told as it ended, and only the ids are as they are now.
+  @Test(arguments: [
+    (["retry", "forms", "gone"], "gone\n"), (["cancel", "forms", "gone"], ""),
+    (["retry", "forms", "one", "--from-scratch"], "one\ngone\n"),
+  ]) func aControlLeavesTheLastReport(_ control: [String], left: String) async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    for name in ["a.bin", "b.bin"] { try bench.serve(name, size: 1000) }
+    try bench.source("up.bin", size: 1000)
+    let run = try await bench.run(job(depot, more: "  - { id: gone, download: \"depot:none\", to: in/none }"))
+    #expect(run.status == 1, "\(run.errors)")
+    #expect(try await bench.haul(control).status == 0)
+    let after = try JSON.parse(try await bench.haul(["report", "forms", "--format", "json"]).output)
+    #expect(after["totals"] == run.report["totals"] && after["transfers"] == run.report["transfers"])
+    #expect(after["causes"] == run.report["causes"], "\(after["causes"])")
+    let junit = try await bench.haul(["report", "forms", "--run", "1", "--format", "junit"])
+    #expect(junit.output.contains("failures=\"1\""), "\(junit.output)")
+    let text = try await bench.haul(["report", "forms"])
+    #expect(text.output.contains("1 failed") && text.output.contains("(gone)"), "\(text.output)")
+    #expect(try await bench.haul(["report", "forms", "--failed", "--ids"]).output == left)
+    let status = try JSON.parse(try await bench.haul(["status", "forms", "--json"]).output)
+    #expect(status["totals"] != run.report["totals"], "`status` is live")
+  }
+
   @Test func aRefusedRunTellsItsMetrics() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench, faults: Depot.slow(10_000))

@@ -264,17 +264,37 @@ struct RunTests {
     let ledger = try folder.ledger()
     try ledger.compile([Entry(id: "a")])
     let first = try ledger.startRun(id: "01A", overrides: [:], at: 10)
-    #expect(try !ledger.isRecompiled(since: first))
+    #expect(try !ledger.isChanged(since: first))
     try ledger.compile([Entry(id: "a")])
-    #expect(try !ledger.isRecompiled(since: first), "it is the same")
+    #expect(try !ledger.isChanged(since: first), "it is the same")
     try ledger.compile([Entry(id: "a"), Entry(id: "b", identity: 2)])
-    #expect(try ledger.isRecompiled(since: first))
+    #expect(try ledger.isChanged(since: first))
     let again = try ledger.startAttempt(run: first.number, at: 20)
-    #expect(try !ledger.isRecompiled(since: again))
+    #expect(try !ledger.isChanged(since: again))
     try ledger.compile([Entry(id: "a")])
-    #expect(try ledger.isRecompiled(since: again))
+    #expect(try ledger.isChanged(since: again))
     let second = try ledger.startRun(id: "01B", overrides: [:], at: 30)
-    #expect(try !ledger.isRecompiled(since: second))
+    #expect(try !ledger.isChanged(since: second))
+  }
+
+  /// What a run applies itself is its own; what is applied behind it, unless that changes nothing, is not.
+  @Test(arguments: [(true, 1, false), (false, 0, false), (false, 1, true)])
+  func aControlAtRestChangesWhatARunLeft(isUnderWay: Bool, changed: Int, isTold: Bool) throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    func end() throws {
+      try ledger.endAttempt(
+        run: run.number, outcome: .failed, exitCode: 1, isOver: true, bytesTransferred: 0, scope: nil, at: 20)
+    }
+    if !isUnderWay { try end() }
+    let control = try ledger.request(Control(.retry, ids: ["a"]), at: 15)
+    try ledger.settleControl(control, changed: changed, at: 16)
+    if isUnderWay { try end() }
+    #expect(try ledger.isChanged(since: run) == isTold)
+    let next = try ledger.startRun(id: "01B", overrides: [:], at: 30)
+    #expect(try !ledger.isChanged(since: next))
   }
 
   @Test func aSelectionLeavesTheOthersAlone() async throws {

@@ -45,7 +45,7 @@ package struct RunRecords {
       let manifests = try [ledger.meta("manifest"), job == name ? nil : job].compactMap(\.self)
       try ReportTarget.check(target.path, apartFrom: manifests, "the manifest")
       try ReportTarget.check(target.path, apartFromFilesOf: ledger)
-      let whole = try report(number, includesAll: includesAll, needsStored: target.form != .text)
+      let whole = try report(number, includesAll: includesAll, target.form)
       let report: any Report = isOfRest ? IncompleteReport(whole) : whole
       if target.path == "-", target.form == .text {
         console.out(try report.text(isColoured: console.coloursOutput))
@@ -63,19 +63,19 @@ package struct RunRecords {
     }
   }
 
-  /// The report of a run that ended with another plan than today's; nil where it did not, or none is kept.
+  /// The report of a run since whose end the transfers were changed; nil where they were not, or none is kept.
   private func storedReport(of run: RunRecord) throws -> StoredReport? {
     let path = state.folder(name) + "/reports/\(run.id).json"
     // A killed attempt wrote none.
-    guard run.exitCode != nil, try ledger.isRecompiled(since: run), Files.exists(path) else { return nil }
+    guard run.exitCode != nil, try ledger.isChanged(since: run), Files.exists(path) else { return nil }
     return StoredReport(path, job: name, run: run, lastSuccess: try ledger.lastSuccess())
   }
 
-  private func report(_ number: Int?, includesAll: Bool, needsStored: Bool) throws -> any Report {
+  private func report(_ number: Int?, includesAll: Bool, _ form: ReportForm) throws -> any Report {
     guard let last = try ledger.lastRun() else { throw End(.noInput, "the job `\(name)` has not run yet") }
     let isLast = number == nil || number == last.number
-    // A later command may have compiled another plan and have been refused: what ended speaks of the plan that it had.
-    if isLast, let stored = try storedReport(of: last) { return stored }
+    // What ended speaks of the plan that it had, and of what became of it; ids are for the next run, which takes them as they are.
+    if isLast, form != .ids, let stored = try storedReport(of: last) { return stored }
     guard let number, !isLast else {
       return try ReportSink.report(ReportSink.head(name, ledger, last), ledger, includesAll: includesAll)
     }
@@ -85,7 +85,7 @@ package struct RunRecords {
         hint: "`haul history \(name)\(state.option)` lists its runs")
     }
     let stored = state.folder(name) + "/reports/\(run.id).json"
-    guard !needsStored || Files.exists(stored) else {
+    guard form == .text || Files.exists(stored) else {
       throw End(
         .noInput, "the report of run \(number) of the job `\(name)` is no longer kept",
         hint: "the newest \(StateFolder.keptReports) reports are, as far as `haul gc` left them")
