@@ -1,3 +1,4 @@
+import Glibc
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -52,6 +53,9 @@ package final class Depot: Sendable {
     for await port in ready.stream { return Depot(port, options.host, service, group, running) }
     do {
       try await running.value
+    } catch let error as IOError {
+      let reason = String(cString: strerror(error.errnoCode))
+      throw DepotError.unavailable("cannot listen on \(options.host):\(options.port): \(reason)")
     } catch {
       throw DepotError.unavailable("cannot listen on \(options.host):\(options.port): \(error)")
     }

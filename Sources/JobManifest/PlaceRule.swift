@@ -19,7 +19,8 @@ struct PlaceRule {
     let kind = PlaceTemplate.kind(of: prefix, isWhole: text.text.literal != nil)
     switch kind {
     case .local, .undecided:
-      if let fault = RelativePath.shellFault(prefix) {
+      // Where no local path may stand, `check` says so.
+      if ["upload", "to"].contains(key), let fault = RelativePath.shellFault(prefix) {
         scope.faults.error(fault, at: text.mark)
         return nil
       }

@@ -147,7 +147,7 @@ package struct Fields {
     value(key) { text throws(ValueFault) in
       let seconds = try Units.duration(text)
       guard allowsZero || seconds > 0 else {
-        throw ValueFault("`\(key)` is longer than nothing", hint: "like `30s`")
+        throw ValueFault("`\(key)` must be longer than 0s", hint: "like `30s`")
       }
       return seconds
     }

@@ -136,6 +136,18 @@ import Testing
     }
   }
 
+  /// Why a port can't be had is told in the system's words.
+  @Test func onePortADepot() async throws {
+    try await Fixture.run { (fixture) async throws in
+      mkdir(fixture.root + "/other", 0o755)
+      var options = DepotOptions(root: fixture.root + "/other")
+      options.port = fixture.depot.port
+      let error = await #expect(throws: DepotError.self) { _ = try await Depot.start(options) }
+      #expect(error?.exitCode == 69)
+      #expect(error?.description.hasSuffix(":\(options.port): Address already in use") == true)
+    }
+  }
+
   @Test func killInTheMiddleOfFinalize() async throws {
     try await Fixture.run { (fixture) async throws in
       let id = try await fixture.create("a", content, chunk: chunk)

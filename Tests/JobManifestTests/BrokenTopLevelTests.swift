@@ -106,6 +106,7 @@ import Testing
     Broken(text: "policies: { p: { transfers: ▶many } }", message: "not a whole number"),
     Broken(text: "policies: { p: { transfers: ▶0 } }", message: "out of range"),
     Broken(text: "policies: { p: { deadline: ▶6 } }", message: "`6` is not a duration"),
+    Broken(text: "policies: { p: { deadline: ▶0s } }", message: "`deadline` must be longer than 0s"),
     Broken(text: "policies: { p: { timezone: ▶Europe/Berln } }", message: "is not a time zone"),
     Broken(text: "policies: { p: { window: [{ from: ▶25:00, to: 06:00 }] } }", message: "not a time of day"),
     Broken(text: "policies: { p: { window: [▶{ from: 20:00 }] } }", message: "needs `to`"),

@@ -34,6 +34,7 @@ import Testing
     Broken(
       text: "  - { id: a, for_each: { csv: ▶~/x.csv }, download: \"${each.u}\", to: \"x/${each.n}\" }",
       message: "the path `~/x.csv` begins with `~`, which haul does not expand"),
+    Broken(text: "  - { id: a, download: ▶~/x, to: x }", message: "both sides are local"),
     Broken(text: "  - { id: a, upload: ▶$HOME/x, to: \"depot:\" }", message: "which haul does not expand"),
     Broken(
       text: "  - { id: a, download: depot:x, to: ▶d/.x.0123456789abcdef.haul-part }",

@@ -104,7 +104,8 @@ struct JobSchemaTests {
     "is there twice", "stands with other words", "is in `metadata` twice", "the metadata `a` can't be sent",
     "is not taken by",
     // Texts with a grammar of their own.
-    "at least 1 byte", "is not a time zone", "not a time of day", "not a share", "prefix length",
+    "at least 1 byte", "longer than 0s", "is not a time zone", "not a time of day", "not a share",
+    "prefix length",
     "not a media type", "which haul does not expand", "is a name of haul's own", "`to` is empty",
     "is not closed", "never written in the manifest", "a secret is never written", "no line ends",
     "haul sets `Content-Length` itself", "ends in `/api`", "JSON can't hold the number",

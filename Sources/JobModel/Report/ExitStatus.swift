@@ -21,7 +21,8 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case .invalidManifest: "the manifest is invalid"
     case .noInput: "the manifest, or another named input, job or prefix, can't be read or found"
     case .software: "a defect in haul itself"
-    case .cannotCreate: "the state, a report or an events file can't be written"
+    case .cannotCreate:
+      "the state, a report, an events file or standard output can't be written, or the state is damaged"
     case .incomplete: "nothing failed, and work is left that can go on: run the same command again"
     case .alreadyRunning: "this job is already running"
     }
