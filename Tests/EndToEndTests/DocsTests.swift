@@ -52,6 +52,9 @@ struct DocsTests {
     for line in shown {
       let shape = Self.shape(line)
       #expect(shapes.contains { $0.contains(shape) }, "\(name): nothing prints `\(line)`: \(said)")
+      for run in line.matches(of: /\(run [0-9]+,/) {
+        #expect(said.contains(run.output), "\(name): no `\(run.output)`: \(said)")
+      }
     }
   }
 
