@@ -54,6 +54,22 @@ struct ConsoleTests {
     #expect(console.unwritten?.status == .cannotCreate)
   }
 
+  /// As the live view: where the terminal is said to take it.
+  @Test(
+    arguments: [
+      ([:], false), (["TERM": ""], false), (["TERM": "dumb"], false), (["TERM": "xterm"], true),
+      (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
+    ] as [([String: String], Bool)])
+  func coloursOfATerminal(_ variables: [String: String], _ areThere: Bool) throws {
+    let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    try #require(terminal >= 0)
+    defer { close(terminal) }
+    let console = Console(
+      output: terminal, errors: -1, style: Console.Style([]),
+      environment: ProcessEnvironment(variables, userHome: "/"))
+    #expect(console.coloursOutput == areThere && !console.coloursErrors)
+  }
+
   @Test(arguments: [(["a=b"], ["a": "b"]), (["a=b=c", "d="], ["a": "b=c", "d": ""]), ([], [:])])
   func overrides(_ texts: [String], _ values: [String: String]) throws {
     #expect(try Overrides.parse(texts) == values)

@@ -93,8 +93,13 @@ package final class Console: Sendable {
   package var isOutputTerminal: Bool { isatty(output) == 1 }
   var isErrorTerminal: Bool { isatty(errors) == 1 }
 
-  /// Colour: only on a terminal, never under NO_COLOR (no-color.org).
-  package var coloursOutput: Bool { isOutputTerminal && mayColour }
-  package var coloursErrors: Bool { isErrorTerminal && mayColour }
-  private var mayColour: Bool { environment["NO_COLOR"] == nil && environment.variables["TERM"] != "dumb" }
+  package var coloursOutput: Bool { colours(isOutputTerminal) }
+  package var coloursErrors: Bool { colours(isErrorTerminal) }
+
+  /// Whether the live view would be in colour there.
+  private func colours(_ isTerminal: Bool) -> Bool {
+    ProgressForm(
+      isEnabled: true, isTerminal: isTerminal, term: environment["TERM"], noColor: environment["NO_COLOR"]
+    ).isColoured
+  }
 }
