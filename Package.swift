@@ -103,7 +103,7 @@ let package = Package(
     coldLayer("Admission", ["JobModel", "Locks"]),
     coldLayer("TimeZones", ["JobModel", "Locks", "Posix"]),
     coldLayer("ManifestFields", ["JobModel", "YAML"]),
-    layer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
+    coldLayer("Endpoints", ["CExpat", "Digests", "JobModel", "Locks", "ManifestFields"]),
     coldLayer("JobManifest", ["Endpoints", "JobModel", "ManifestFields", "TimeZones", "YAML"]),
     coldLayer("Planner", ["Digests", "Endpoints", "Gzip", "JobModel", "Posix"]),
 
