@@ -120,7 +120,7 @@ struct ListingWalkTests {
   }
 
   /// A store that ignores the mark gives its first page for ever.
-  @Test(.timeLimit(.minutes(1))) func aMarkThatComesAgain() async throws {
+  @Test(.timeLimit(.minutes(10))) func aMarkThatComesAgain() async throws {
     let scratch = try Scratch()
     let page =
       "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken><Contents><Key>p/a</Key></Contents></ListBucketResult>"

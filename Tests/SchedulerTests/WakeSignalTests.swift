@@ -2,7 +2,7 @@ import Testing
 
 @testable import Scheduler
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 @MainActor struct WakeSignalTests {
   private let signal = WakeSignal()
 

@@ -132,7 +132,7 @@ struct CopySourceTests {
   }
 
   /// A server that takes its bytes slowly, or not at all, leaves room for copies to the others.
-  @Test(.timeLimit(.minutes(1))) func noServerHoldsTheRoomOfAll() async throws {
+  @Test(.timeLimit(.minutes(10))) func noServerHoldsTheRoomOfAll() async throws {
     let budget = BufferBudget(bytes: 16)
     for origin in ["slow", "quick"] { budget.begin(copyTo: origin) }
     let held = try await budget.room(6, for: "slow")
@@ -151,7 +151,7 @@ struct CopySourceTests {
   }
 
   /// Two servers hold all of it: who can do without goes on without it, who can't waits.
-  @Test(.timeLimit(.minutes(1))) func whoCanDoWithoutGoesOn() async throws {
+  @Test(.timeLimit(.minutes(10))) func whoCanDoWithoutGoesOn() async throws {
     let budget = BufferBudget(bytes: 16, patience: 0)
     var held = [budget.take(8, for: "slow"), budget.take(8, for: "dead")]
     let patient = Task { try await budget.room(8, for: "good")?.bytes.count }
@@ -166,7 +166,7 @@ struct CopySourceTests {
   }
 
   /// What its own server holds comes back with the chunks before it: that is waited for.
-  @Test(.timeLimit(.minutes(1))) func itsOwnServersRoomIsWaitedFor() async throws {
+  @Test(.timeLimit(.minutes(10))) func itsOwnServersRoomIsWaitedFor() async throws {
     let budget = BufferBudget(bytes: 16, patience: 0)
     var held = [budget.take(16, for: "one")]
     let next = Task { try await budget.room(8, for: "one", canDoWithout: true) != nil }
@@ -177,7 +177,7 @@ struct CopySourceTests {
   }
 
   /// What is hashed as it is read has its turn among what is held, and waits for no chunk that comes no more.
-  @Test(.timeLimit(.minutes(1))) func whatIsNotHeldIsHashedInItsTurn() async throws {
+  @Test(.timeLimit(.minutes(10))) func whatIsNotHeldIsHashedInItsTurn() async throws {
     let (budget, pool) = (BufferBudget(bytes: 30), BlockingPool(label: "t", width: 1))
     let digest = try PassingDigest([.sha256], pool: pool)
     let bytes = (0..<30).map { UInt8($0) }
