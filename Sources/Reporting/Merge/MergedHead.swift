@@ -83,7 +83,7 @@ struct MergedHead {
 
   /// Ids of the list of `--only-from` that no part has: one machine does not begin for them, and no part could know alone.
   private func unknownIDs(isMissing: Bool) -> Int64 {
-    isMissing ? 0 : max(0, (first?.selection["list"]["ids"].int64 ?? 0) - found)
+    isMissing ? 0 : max(0, max(0, first?.selection["list"]["ids"].int64 ?? 0) - found)
   }
 
   private func isNothingSelected(isMissing: Bool) -> Bool {
