@@ -235,13 +235,16 @@ extension JobLedger {
     try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(Self.unsynced)", arguments: [boot]) ?? 0 }
   }
 
-  /// Transfers that the manifest no longer has, whose sessions and part files are still to be ended.
-  package func retired() throws -> [LedgerTransfer] {
+  /// The next transfers behind `seq`, in order, that the manifest no longer has, and whose sessions and part files are still to
+  /// be ended.
+  package func retired(after seq: Int64 = 0, limit: Int = 256) throws -> [LedgerTransfer] {
     try read { db in
       try fetch(
         db,
-        sql: "SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join) WHERE t.live = 0 ORDER BY t.seq",
-        [])
+        sql: """
+          SELECT \(LedgerTransfer.columns) FROM \(LedgerTransfer.join)
+          WHERE t.live = 0 AND t.seq > ? ORDER BY t.seq LIMIT ?
+          """, [seq, limit], isRepeated: true)
     }
   }
 

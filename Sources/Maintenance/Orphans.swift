@@ -26,12 +26,16 @@ package enum Orphans {
   package static func clear(_ context: MaintenanceContext, remove: Bool) async throws -> [Orphan] {
     var found: [Orphan] = []
     let retirement = Retirement(context)
-    for transfer in try context.run.ledger.retired() {
-      let part = part(of: transfer, context)
-      let clearance = remove ? await retirement.clear(transfer, isRetired: true) : nil
-      found += try sessions(of: transfer, clearance, context)
-      if let part { found.append(part) }
-      if clearance?.isOver == true { context.run.writer.submit(.removed(seq: transfer.seq)) }
+    var retired = try context.run.ledger.retired()
+    while let last = retired.last?.seq {
+      for transfer in retired {
+        let part = part(of: transfer, context)
+        let clearance = remove ? await retirement.clear(transfer, isRetired: true) : nil
+        found += try sessions(of: transfer, clearance, context)
+        if let part { found.append(part) }
+        if clearance?.isOver == true { context.run.writer.submit(.removed(seq: transfer.seq)) }
+      }
+      retired = try context.run.ledger.retired(after: last)
     }
     for transfer in try context.run.ledger.endedWithIntent() {
       let clearance = remove ? await retirement.clear(transfer, isRetired: false) : nil

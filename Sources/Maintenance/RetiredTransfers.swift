@@ -10,15 +10,19 @@ package enum RetiredTransfers {
   package nonisolated(nonsending) static func clear(_ context: MaintenanceContext) async throws {
     let retirement = Retirement(context)
     try Successors.inherit(context)
-    for transfer in try context.run.ledger.retired() {
-      if transfer.state != .canceled,
-        let successor = try RenamedSource.successor(of: transfer, context: context)
-      {
-        try context.run.ledger.handOver(from: transfer.seq, to: successor)
-      } else {
-        guard await retirement.clear(transfer, isRetired: true).isOver else { continue }
+    var page = try context.run.ledger.retired()
+    while let last = page.last?.seq {
+      for transfer in page {
+        if transfer.state != .canceled,
+          let successor = try RenamedSource.successor(of: transfer, context: context)
+        {
+          try context.run.ledger.handOver(from: transfer.seq, to: successor)
+        } else {
+          guard await retirement.clear(transfer, isRetired: true).isOver else { continue }
+        }
+        context.run.writer.submit(.removed(seq: transfer.seq))
       }
-      context.run.writer.submit(.removed(seq: transfer.seq))
+      page = try context.run.ledger.retired(after: last)
     }
   }
 

@@ -33,6 +33,16 @@ struct RetirementTests {
     #expect(bench.remarks.contains { $0.contains("s1 could not be ended") } == !isEnded)
   }
 
+  /// They are read a page at a time: a plan may lose a million at once.
+  @Test func moreThanAPageGoes() async throws {
+    let bench = try PlanBench((0..<600).map { PlanBench.Line(id: "t\($0)", to: "out/\($0)") })
+    try bench.plan([])
+    #expect(try bench.ledger.retired().count < 600)
+    try await RetiredTransfers.clear(bench.maintenance)
+    try await bench.record()
+    #expect(try bench.ledger.retired().isEmpty)
+  }
+
   /// A transfer that stays in the plan keeps what could not be ended beside it.
   @Test(arguments: [(204, 0), (503, 1)]) func whatIsLeftIsRecordedApart(_ status: Int, _ left: Int)
     async throws
