@@ -13,7 +13,7 @@ package struct Turns: SuiteTrait, TestTrait, TestScoping {
     guard testCase != nil else { return try await body() }
     await Gate.shared.enter()
     do {
-      try await inTime(body)
+      try await withTaskExecutorPreference(TestThreads.shared) { try await inTime(body) }
       await Gate.shared.leave()
     } catch {
       await Gate.shared.leave()
