@@ -18,6 +18,7 @@ struct KillCostTests {
     try bench.writeJob(yaml)
     for _ in 0..<Self.kills {
       let haul = try bench.start(bench.runArguments())
+      while haul.isAlive, !haul.listensToSignals { try await Task.sleep(for: .milliseconds(10)) }
       try await Task.sleep(for: .milliseconds(Int.random(in: 450..<800, using: &random)))
       haul.signal(SIGKILL)
       #expect(try await haul.wait().status == 128 + SIGKILL)

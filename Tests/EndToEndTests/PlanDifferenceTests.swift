@@ -167,7 +167,7 @@ struct PlanDifferenceTests {
   @Test func aKilledRunIsNeverRunning() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench, faults: Depot.slow(200_000))
-    try bench.serve("a.bin", size: 4_000_000)
+    try bench.serve("a.bin", size: 16_000_000)
     try bench.writeJob(
       """
       version: 1
