@@ -164,6 +164,18 @@ struct DownloadTests: DownloadCase {
     #expect(outcome.progress.transferred == 10_500 + outcome.progress.discarded)
   }
 
+  /// A run that fails each time has its number of tries, whatever others bring meanwhile.
+  @Test func aRunThatAlwaysFailsIsGivenUp() async throws {
+    let rig = try Rig(.download)
+    let bytes = pattern(60_000)
+    let outcome = try await run(rig, server { $0.files["a"] = bytes }) {
+      $0.headers["Range"]?.hasPrefix("bytes=1000-") == true ? .status(500) : nil
+    }
+    checkFailed(rig, outcome, .serverError)
+    let tried = outcome.sent.count { $0.headers["Range"]?.hasPrefix("bytes=1000-") == true }
+    #expect(tried == 3, "a run was asked for \(tried) times")
+  }
+
   /// A small file is held in memory until its checks have passed; no word of it goes out before it is on the disk.
   @Test func aSmallFileIsThereBeforeItIsTold() async throws {
     for cut in [nil, 0, 1, 4500, 10_500] as [Int?] {

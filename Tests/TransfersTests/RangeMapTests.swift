@@ -58,6 +58,17 @@ struct RangeMapTests {
     #expect(map.take(size: 40, chunkSize: 10, workers: 2, longest: 16) == 10..<20)
   }
 
+  /// What comes of other runs leaves as much of this one.
+  @Test func whatIsLeftOfARun() {
+    var map = map(0..<10)
+    #expect(map.missing(in: 10..<40) == 30)
+    map.add(chunk(40..<60))
+    #expect(map.missing(in: 10..<40) == 30)
+    map.add(chunk(10..<13))
+    map.add(chunk(20..<30))
+    #expect(map.missing(in: 10..<40) == 17 && map.missing(in: 40..<60) == 0)
+  }
+
   /// A record that grows is one.
   @Test func aPartThatGrows() {
     var map = RangeMap()

@@ -195,26 +195,33 @@ actor Download {
   /// - Parameter run: nil for everything in one answer.
   private func fetch(_ run: Range<Int64>?) async throws {
     defer { if let run { intake.machine.fetch.giveBack(run) } }
-    var (before, untied) = (intake.arrived, 0)
+    var (before, untied) = (left(of: run), 0)
     try await intake.requester.retrying { tries in
       let wanted = run.flatMap { intake.machine.fetch.missing(in: $0) }
       if run != nil, wanted == nil { return .done(()) }
       record.note(.tried(tries))
-      before = intake.arrived
+      before = left(of: run)
       guard try await isTied(RangeReader(intake, wanted), after: untied) else {
         untied += 1
         return .more
       }
       untied = 0
       // A server may answer with less than was asked for; it must answer with something.
-      guard intake.arrived > before || intake.machine.fetch.object.size == 0 else {
+      guard left(of: run) < before || intake.machine.fetch.object.size == 0 else {
         throw Failure(.protocolViolation, "\(source.place) answered, and none of what was asked for came")
       }
       return run == nil ? .done(()) : .more
     } recover: { failure, _ in
       intake.decide { $0.broke(failure, run) }
-      return intake.arrived > before ? .progress : .none
+      return left(of: run) < before ? .progress : .none
     }
+  }
+
+  /// What is left of a run, in bytes: only less of it counts as progress, as other runs bring theirs meanwhile.
+  ///
+  /// - Parameter run: nil for everything, of which only the difference tells.
+  private func left(of run: Range<Int64>?) -> Int64 {
+    run.map { intake.machine.fetch.map.missing(in: $0) } ?? -intake.arrived
   }
 
   /// - Returns: false where the range came without the ETag that ties it to others, and is to be asked for again.

@@ -66,6 +66,11 @@ struct RangeMap {
 
   mutating func giveBack(_ run: Range<Int64>) { taken.removeAll { $0 == run } }
 
+  /// Bytes of a run that are not here.
+  func missing(in run: Range<Int64>) -> Int64 {
+    have.gaps(in: run).reduce(0) { $0 + Int64($1.count) }
+  }
+
   /// Chunks that are here whole.
   func chunks(size: Int64, chunkSize: Int64) -> Int {
     have.ranges.reduce(0) { count, range in
