@@ -217,7 +217,19 @@ struct UploadMachineTests {
     #expect(Run(opened).actions == ["ask n"] && Run(opened + [Self.holds()]).actions == ["take over n "])
     let new = ["forget sessionGone", "held nothing", "create from none after 0"]
     #expect(Run(opened + [.told(nil)]).actions == new)
-    #expect(Run(asked + [Self.failed(Failure(.serverError, "busy"))]).actions == new)
+    for failure in [
+      Self.gone, Failure(.protocolViolation, "no", httpStatus: 400),
+      Failure(.serverError, "fails at it", httpStatus: 500),
+    ] {
+      #expect(Run(asked + [Self.failed(failure)]).actions == new)
+    }
+    // What passes leaves the recorded one for a later attempt.
+    for failure in [
+      Failure(.serverError, "busy", httpStatus: 503), Failure(.networkUnreachable, "away"),
+    ] {
+      let run = Run(asked + [Self.failed(failure)])
+      #expect(run.actions == [] && run.phase == "failed \(failure.code.rawValue)")
+    }
   }
 
   @Test func aReplayedCreate() {
@@ -317,7 +329,7 @@ struct UploadMachineTests {
 
   @Test(
     arguments: [
-      (Self.gone, ["warn", "go on with none", "wait"], "waiting for s"),
+      (Self.gone, ["warn", "wait"], "waiting for s"),
       (Self.refused, ["warn", "abandon", "forget sessionGone", "wait"], "waiting for none"),
       (
         Failure(.integrityMismatch, "torn", class: .sessionGone),
@@ -372,6 +384,8 @@ struct UploadMachineTests {
     let lost = Self.sending + [.held(Self.chunk(0)), Self.failed(Self.gone), .done]
     #expect(Run(lost).actions == ["check"])
     #expect(Run(lost + [Self.pass()]).actions == ["create from s after 1"])
+    #expect(
+      Run(lost + [Self.pass(Self.session)]).actions == ["create from s after 1"], "on record")
     let asked = lost + [Self.pass(), .opened(Self.other, isReplayed: false)]
     #expect(Run(asked).actions == ["ask n"])
     let kept = Run(asked + [Self.holds(0)])
@@ -395,12 +409,12 @@ struct UploadMachineTests {
     run.tell(again, at: 1016)
     #expect(run.actions.last == "send in n by 1")
     run.tell([again[0], again[1]], at: 1024)
-    #expect(run.actions == ["warn", "go on with none", "halveChunks", "wait"])
+    #expect(run.actions == ["warn", "halveChunks", "wait"])
     run.tell(Array(again.dropFirst(2)), at: 1024)
     #expect(run.actions.last == "send in n by 1")
     // What it holds already is worth more than chunks that would fit better.
     run.tell([.held(Self.chunk(0)), again[0], again[1]], at: 1032)
-    #expect(run.actions == ["warn", "go on with none", "wait"])
+    #expect(run.actions == ["warn", "wait"])
     // Where the session is gone before most of its life has passed in a chunk's request, nothing is learnt.
     run = Run(attempts: 8, Self.sending)
     let early: [UploadMachine.Event] = [.lost(seconds: 3)]

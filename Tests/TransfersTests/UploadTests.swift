@@ -155,6 +155,22 @@ struct UploadTests {
     #expect(failed.code == .sessionExpired && failed.state == .failed)
   }
 
+  /// What a lost session held is asked for until a successor is open, also by later attempts.
+  @Test func aSuccessorThatCantBeOpenedYet() async throws {
+    let (rig, server) = (try rig { $0.policy.chunksInFlight = 1 }, FakeServer())
+    let gone = Reply.status(410, [:], #"{"code":"SESSION_EXPIRED"}"#)
+    for reply in [Reply.broken(), .status(503)] {
+      let waiting = try await run(rig, server) { sent in
+        if sent.path.hasSuffix("/chunks/4") || sent.method == "GET" { return gone }
+        return String(decoding: sent.body, as: UTF8.self).contains("resumeFrom") ? reply : nil
+      }
+      #expect(waiting.state == .paused(.retries) && waiting.progress.session?.id == "s1")
+    }
+    let outcome = try await run(rig, server) { $0.path.contains("/s1") ? gone : nil }
+    checkComplete(server, outcome)
+    #expect(puts(outcome) == ["4", "5"])
+  }
+
   @Test func aSessionNearItsEndIsRenewed() async throws {
     let now = 1_700_000_000.0
     let (rig, server) = (

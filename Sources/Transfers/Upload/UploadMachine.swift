@@ -223,6 +223,7 @@ struct UploadMachine {
       let ends = pass.session == nil ? [] : [.abandon] + forget(.sessionGone)
       return ends + go(.sendingWhole, .sendWhole)
     }
+    if let lost { return go(.opening(.replacing), create(lost)) }
     if let recorded = pass.session, recorded.chunkSize > 0 {
       // The new session holds what the old one held, if the server knows how.
       if abilities.renewsSessions, let expiry = recorded.expiresAt, expiry - now < Self.margin {
@@ -231,7 +232,7 @@ struct UploadMachine {
       return go(
         .opening(.asking(recorded, recorded: recorded, isClosing: pass.isClosing)), .ask(recorded))
     }
-    return lost.map { go(.opening(.replacing), create($0)) } ?? openNew()
+    return openNew()
   }
 
   private func create(_ old: RemoteSession?) -> Action { .create(renewing: old, lost: losses.count) }
@@ -436,7 +437,7 @@ struct UploadMachine {
     let isGone = failure.class == .sessionGone
     switch phase {
     case .opening(.renewing) where isGone: return openNew(forgetting: .sessionGone)
-    case .opening(.succeeding): return openNew(forgetting: .sessionGone)
+    case .opening(.succeeding) where !Self.passes(failure): return openNew(forgetting: .sessionGone)
     case .opening(.replacing) where isGone: return openNew(forgetting: .sessionGone)
     case .renewing(.opening(let old), let round) where isGone || failure.isClientError:
       // As it was: the server will not, or does not know how.
@@ -452,6 +453,16 @@ struct UploadMachine {
       return mend(failure, session)
     case .settling, .waiting, .repairing, .restarting: return giveUp(failure)
     case .ended: return []
+    }
+  }
+
+  /// Says nothing of what the server does at another time. One that answers 500, or what makes no sense, may do so to this
+  /// request each time.
+  private static func passes(_ failure: Failure) -> Bool {
+    switch failure.class {
+    case .transient: failure.httpStatus != 500 && failure.code != .protocolViolation
+    case .deferred, .credentialExpired: true
+    case .sessionGone, .objectChanged, .rangesUnserved, .sourceChanged, .damaged, .denied, .permanent: false
     }
   }
 
@@ -476,7 +487,8 @@ struct UploadMachine {
     }
   }
 
-  /// Forgets a session that is gone, or that can't be completed; what it held is asked for when its successor is opened.
+  /// Opens another session in place of one that is gone, or that can't be completed. Where its successor may hold the same,
+  /// the gone one stays on record until that is open: a later attempt asks for it, too.
   private mutating func openAnother(after failure: Failure, _ session: RemoteSession?) -> [Action] {
     losses.add()
     guard losses.count < limits.attempts else { return giveUp(failure) }
@@ -493,7 +505,6 @@ struct UploadMachine {
     var lost: RemoteSession?
     if !isDamaged, failure.isGoneThere, abilities.renewsSessions {
       lost = session
-      actions.append(.note(.session(nil)))
       // Chunks of another size can't be what a session holds already.
       if clock.wantsSmallerChunks, held.isEmpty { actions.append(.halveChunks) }
     } else {
