@@ -286,6 +286,12 @@ package actor TransferEngine {
   /// - Returns: how many transfers it changed.
   /// - Throws: `CancellationError` where the run was stopped before its end: whoever holds the run lock next applies the rest.
   package func apply(_ control: Control) async throws -> Int {
+    let (changed, told) = try await applyAtOnce(control)
+    try await recordEnds(of: told, by: control.event)
+    return changed
+  }
+
+  private func applyAtOnce(_ control: Control) async throws -> (changed: Int, told: [Int64: StopFlag]) {
     // Nobody gets a turn meanwhile: what waits here may be paused or canceled by the next line.
     isApplying = true
     defer {
@@ -300,7 +306,7 @@ package actor TransferEngine {
     }
   }
 
-  private func change(_ control: Control) async throws -> Int {
+  private func change(_ control: Control) async throws -> (changed: Int, told: [Int64: StopFlag]) {
     var atRest: Set<Int64> = []
     var last: Int64? = 0
     queue.reset()
@@ -312,7 +318,7 @@ package actor TransferEngine {
       try await context.run.writer.barrier()
       let (page, next) = try context.run.ledger.matching(control.ids, after: seq, limit: Self.controlPage)
       let inFlight = Set(page.lazy.map(\.seq).filter { self.active[$0] != nil })
-      for var transfer in page where !told.contains(transfer.seq) && active[transfer.seq] == nil {
+      for var transfer in page where told[transfer.seq] == nil && active[transfer.seq] == nil {
         if inFlight.contains(transfer.seq) {
           // It has ended while another one's session was.
           try await context.run.writer.barrier()
@@ -335,18 +341,44 @@ package actor TransferEngine {
     }
     holds.forget(atRest)
     queue.reset()
-    return changed
+    return (changed, told)
   }
 
   /// Ends what is in flight and meant, before anything is waited for.
-  private func tellActive(_ control: Control) throws -> Set<Int64> {
-    guard StateMachine.next(.running, control.event) != nil else { return [] }
+  private func tellActive(_ control: Control) throws -> [Int64: StopFlag] {
+    guard StateMachine.next(.running, control.event) != nil else { return [:] }
     let meant = try active.keys.filter { seq in
       try context.run.ledger.matching(control.ids, after: seq - 1, limit: 1).page.first?.seq == seq
     }
     for seq in meant { active[seq]?.end(control.event) }
-    return Set(meant)
+    return active.filter { meant.contains($0.key) }.mapValues(\.stop)
   }
+
+  /// Waits until the ends of what a control has told are on record: who asked counts on it, also after a kill. What hangs (a
+  /// dead mount) is not waited for, and is recorded as what it is to become.
+  ///
+  /// - Throws: `CancellationError` where the run was stopped before.
+  private func recordEnds(of told: [Int64: StopFlag], by event: TransferEvent) async throws {
+    guard !told.isEmpty else { return }
+    let end = SystemClock.uptime + Self.patience
+    while !unended(told).isEmpty, SystemClock.uptime < end {
+      guard stopped == nil, !Task.isCancelled else { throw CancellationError() }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    // What begins anew has its turn whatever is on record.
+    if let next = StateMachine.next(.running, event), next.state != .queued(nil) {
+      for seq in unended(told) { context.run.writer.submit(.state(seq: seq, next.state)) }
+    }
+    try await context.run.writer.barrier()
+  }
+
+  /// Those that are still worked on as they were told.
+  private func unended(_ told: [Int64: StopFlag]) -> [Int64] {
+    told.keys.filter { active[$0]?.stop === told[$0] }
+  }
+
+  /// Seconds that what a control ends is waited for: a server that is silent is asked to end a session for less.
+  private static let patience = 3.0
 
   /// Rows that a control looks at between two commits.
   private static let controlPage = 1024

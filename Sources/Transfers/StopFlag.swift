@@ -8,5 +8,15 @@ package final class StopFlag: Sendable {
   var event: TransferEvent { requested.withLock { $0 ?? .hold(.interrupted) } }
   package init() {}
 
-  package func set(_ event: TransferEvent) { requested.withLock { $0 = event } }
+  /// What a user asked for outlives a hold that begins before the transfer has ended.
+  package func set(_ event: TransferEvent) {
+    requested.withLock { old in
+      let isUsers = old.map { !$0.isHold } ?? false
+      if !event.isHold || !isUsers { old = event }
+    }
+  }
+}
+
+extension TransferEvent {
+  fileprivate var isHold: Bool { if case .hold = self { true } else { false } }
 }

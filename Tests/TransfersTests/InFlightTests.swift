@@ -69,6 +69,63 @@ struct InFlightTests {
     for seq in [1, 2] as [Int64] { #expect(try bench.transfer(seq).state == .canceled) }
   }
 
+  /// Requests that hear of their end, and take until they are let go.
+  private func slowToEnd(_ bench: PlanBench, _ flags: Flags) {
+    bench.transport.onSend.withLock {
+      $0 = { _ in
+        flags.isSending.withLock { $0 = true }
+        try? await Task.sleep(for: .seconds(3600))
+        flags.isEnding.withLock { $0 = true }
+        await Task.detached {
+          while !flags.isReleased.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+        }.value
+        try Task.checkCancellation()
+      }
+    }
+  }
+
+  private final class Flags: Sendable {
+    let isSending = Mutex(false)
+    let isEnding = Mutex(false)
+    let isReleased = Mutex(false)
+  }
+
+  /// Who asked is told that it is done once it is on record, which a kill does not take back.
+  @Test func aControlIsAppliedOnceItIsOnRecord() async throws {
+    let bench = try PlanBench([.init(id: "a")])
+    let flags = Flags()
+    slowToEnd(bench, flags)
+    let engine = engine(bench)
+    let run = Task { try await engine.run() }
+    while !flags.isSending.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    let release = Task {
+      while !flags.isEnding.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+      try await Task.sleep(for: .milliseconds(100))
+      flags.isReleased.withLock { $0 = true }
+    }
+    #expect(try await engine.apply(Control(.pause, ids: [])) == 1)
+    #expect(try bench.transfer(1).state == .paused(.user))
+    try await release.value
+    try await run.value
+  }
+
+  /// The run is stopped before what a control has told has ended: that becomes what the user wants all the same.
+  @Test func aStopBehindAControl() async throws {
+    let bench = try PlanBench([.init(id: "a")])
+    let flags = Flags()
+    slowToEnd(bench, flags)
+    let engine = engine(bench)
+    let run = Task { try await engine.run() }
+    while !flags.isSending.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    let pause = Task { try await engine.apply(Control(.pause, ids: [])) }
+    while !flags.isEnding.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    await engine.stop(.interrupted)
+    await #expect(throws: CancellationError.self) { try await pause.value }
+    flags.isReleased.withLock { $0 = true }
+    try await run.value
+    #expect(try bench.transfer(1).state == .paused(.user))
+  }
+
   /// Of a plan of any length: what is left of the control stays on record.
   @Test func aControlEndsWithTheRunThatIsStopped() async throws {
     let count = 1100

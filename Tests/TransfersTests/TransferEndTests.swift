@@ -22,5 +22,10 @@ struct TransferEndTests {
     #expect(flag.event == .hold(.interrupted))
     flag.set(.cancel)
     #expect(flag.event == .cancel)
+    // A signal or a policy's hours come between that and its end.
+    flag.set(.hold(.window))
+    #expect(flag.event == .cancel)
+    flag.set(.pauseByUser)
+    #expect(flag.event == .pauseByUser)
   }
 }
