@@ -74,6 +74,14 @@ struct SettingsRule {
         settings.hasOwnBudget = true
       }
     }
+    // What a transfer's named policy leaves out is its endpoint's, and another one at another endpoint.
+    if let reference = own.policy, reference.name != nil, settings.policy.budget != nil,
+      let below = endpoint?.policy
+    {
+      settings.hasOwnBudget =
+        reference.policy.budget == nil && below.budget != nil
+        || reference.policy.timezone == nil && below.timezone != nil
+    }
     settings.headers = HeaderSetting.overlay(
       own.headers.compactMap(\.setting),
       over: HeaderSetting.overlay(endpoint?.headers ?? [], over: defaults.headers.compactMap(\.setting)))

@@ -14,7 +14,7 @@ final class PolicyGroups {
   /// Called, on the network thread, when a group's budget is used up.
   var onSpent: @Sendable () -> Void = {}
   private var caps = JobCaps()
-  /// However a level refines a policy, what its transfers spend is one budget's.
+  /// Groups of one policy spend one budget, unless a level gives some of them another one, or another time zone.
   private var budgets: [BudgetKey: LedgerBudget] = [:]
   private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
   /// By profile.

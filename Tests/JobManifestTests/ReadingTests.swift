@@ -112,6 +112,34 @@ import Testing
       job.templates.map { $0.settings[""]?.hasOwnBudget } == [false, false, true, true, false])
   }
 
+  @Test func `a named policy that leaves its budget to the endpoint has another one at each`() throws {
+    let job = try Self.job(
+      """
+      !
+      version: 1
+      job: budgets
+      policies:
+        p: { transfers: 4 }
+        q: { budget: { bytes: 9MiB, per: day } }
+        r: { budget: { bytes: 9MiB, per: day }, timezone: UTC }
+      endpoints:
+        a: { type: http, url: "https://a", policy: { budget: { bytes: 5MiB, per: day } } }
+        b: { type: http, url: "https://b", policy: { timezone: Europe/Berlin } }
+        c: { type: http, url: "https://c", policy: q }
+      transfers:
+        - { id: a, download: "a:x", to: a, policy: p }
+        - { id: b, download: "b:x", to: b, policy: p }
+        - { id: c, download: "c:x", to: c, policy: p }
+        - { id: d, download: "a:x", to: d, policy: q }
+        - { id: e, download: "b:x", to: e, policy: q }
+        - { id: f, download: "b:x", to: f, policy: r }
+        - { id: g, download: "c:x", to: g }
+      """)
+    #expect(
+      job.templates.map { $0.settings.values.first?.hasOwnBudget }
+        == [true, false, true, false, true, false, false])
+  }
+
   @Test func `text keys take scalars as written`() throws {
     let job = try Self.job(
       "  - { id: 007, download: depot:no, to: 1e3, expect: { sha256: \(String(repeating: "1", count: 64)), crc32c: 00000000 } }\n"

@@ -5,7 +5,7 @@ package struct TransferSettings: Sendable, Hashable {
   package var verify = VerifyLevel.available
   package var contentType: String?
   package var policyName: String?
-  /// A level refines the named policy's budget, or that one's time zone.
+  /// The named policy's budget, or its time zone, is of a level that not all of its transfers have.
   package var hasOwnBudget = false
   /// `policy`, to be handed on without a copy.
   package var sharedPolicy = CopyOnWrite(wrappedValue: EffectivePolicy())
