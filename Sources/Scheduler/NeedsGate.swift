@@ -29,6 +29,8 @@ struct NeedsGate {
 
   /// Transfers that are skipped before others have their turn.
   static let page = 2048
+  /// Each profile costs a commit, which takes the disk as long as so many transfers do at the least.
+  static let commit = 64
 
   /// The end of this transfer may let others have their turn.
   func waits(for id: String) -> Bool { awaited.contains(id) }
@@ -82,8 +84,7 @@ struct NeedsGate {
         look.skipping = nil
         look.rest.removeLast()
       }
-      // Each profile costs a commit.
-      room -= max(1, skipped.count)
+      room -= max(Self.commit, skipped.count)
     }
     guard look.rest.isEmpty else {
       self.look = look

@@ -113,4 +113,18 @@ struct NeedsGateTests {
     #expect(!outcome.isUnfinished)
     #expect(try skipped() == NeedsGate.page + 2)
   }
+
+  /// Where each has needs of its own, it costs a commit: fewer are skipped before others have their turn.
+  @Test func profilesOfTheirOwnAreSkippedFewAtATime() async throws {
+    let most = NeedsGate.page / NeedsGate.commit
+    var plan: [(String, needs: [String])] = [("a", needs: [])]
+    for number in 1...most + 3 { plan.append(("n\(number)", needs: Array(repeating: "a", count: number))) }
+    let bench = try Self(plan)
+    try await bench.set(.failed, of: 1)
+    var gate = NeedsGate()
+    #expect(try gate.settle(bench.ledger, now: 0).isUnfinished)
+    #expect(try bench.ledger.counts().skippedForNeeds == most)
+    _ = try gate.settle(bench.ledger, isNew: false, now: 0)
+    #expect(try bench.ledger.counts().skippedForNeeds == most + 3)
+  }
 }
