@@ -104,4 +104,32 @@ struct ChunkTurnsTests {
     now.withLock { $0 = 102 }
     try await waiting.value
   }
+
+  /// However often a line fills and empties, one watcher looks after it.
+  @Test(.timeLimit(.minutes(10))) func oneWatcherALine() async throws {
+    let looks = Mutex(0)
+    let clock: @Sendable () -> Double = {
+      looks.withLock { $0 += 1 }
+      return 100
+    }
+    func waiter() async -> Task<Void, any Error> {
+      let waiting = Task { try await turns.begin(Self.mebibyte, at: "http://h", limit: nil, now: clock) }
+      while turns.waiting(at: "http://h") == 0 { await Task.yield() }
+      return waiting
+    }
+    try await turns.begin(Self.mebibyte, at: "http://h", limit: nil, now: clock)
+    for _ in 0..<50 {
+      let waiting = await waiter()
+      turns.end(Self.mebibyte, at: "http://h", isTaken: true, now: 100)
+      try await waiting.value
+    }
+    let last = await waiter()
+    let before = looks.withLock { $0 }
+    while looks.withLock({ $0 }) < before + 2 { try await Task.sleep(for: .milliseconds(10)) }
+    try await Task.sleep(for: .milliseconds(100))
+    let after = looks.withLock { $0 }
+    #expect(after < before + 25)
+    turns.end(Self.mebibyte, at: "http://h", isTaken: true, now: 100)
+    try await last.value
+  }
 }

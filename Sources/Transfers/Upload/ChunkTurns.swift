@@ -13,6 +13,8 @@ final class ChunkTurns: Sendable {
   private struct Line {
     var start: ChunkStart
     var waiters: [Waiter] = []
+    /// Its one watcher goes on for as long as it finds somebody waiting.
+    var isWatched = false
   }
 
   private struct State {
@@ -44,13 +46,15 @@ final class ChunkTurns: Sendable {
     guard let id else { return }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let isFirst = state.withLock { state in
+        let wasWatched = state.withLock { state in
           state.lines[origin]?.waiters.append(
             Waiter(id: id, bytes: bytes, limit: limit, goOn: continuation))
-          return state.lines[origin]?.waiters.count == 1
+          let wasWatched = state.lines[origin]?.isWatched ?? false
+          state.lines[origin]?.isWatched = true
+          return wasWatched
         }
         if Task.isCancelled { drop(id, origin) } else { serve(origin, at: now()) }
-        if isFirst { watch(origin, now) }
+        if !wasWatched { watch(origin, now) }
       }
     } onCancel: {
       drop(id, origin)
@@ -64,7 +68,15 @@ final class ChunkTurns: Sendable {
   private func watch(_ origin: String, _ now: @escaping @Sendable () -> Double) {
     DispatchQueue.global().asyncAfter(deadline: .now() + ChunkStart.opening) { [self] in
       serve(origin, at: now())
-      if state.withLock({ $0.lines[origin]?.waiters.isEmpty == false }) { watch(origin, now) }
+      if mustWatch(origin) { watch(origin, now) }
+    }
+  }
+
+  private func mustWatch(_ origin: String) -> Bool {
+    state.withLock { state in
+      let isWaiting = state.lines[origin]?.waiters.isEmpty == false
+      state.lines[origin]?.isWatched = isWaiting
+      return isWaiting
     }
   }
 
