@@ -76,16 +76,26 @@ extension JobLedger {
     _ seqs: [Int64], pausedFor reason: TransferState.PauseReason,
     telling tell: ((StateChange) -> Void)? = nil
   ) throws {
-    let meant = Set(seqs)
-    try announce(
-      where: "state IN ('running', 'paused') AND state = 'paused' AND reason = ?", [reason.rawValue],
-      to: .queued(nil), tell.map { tell in { if meant.contains($0.seq) { tell($0) } } })
+    if let tell { try announce(seqs.sorted(), pausedFor: reason, tell) }
     try write { db in
       let statement = try db.cachedStatement(
         sql: """
           UPDATE transfer SET state = 'queued', reason = NULL WHERE seq = ? AND state = 'paused' AND reason = ?
           """)
       for seq in seqs { try statement.execute(arguments: [seq, reason.rawValue]) }
+    }
+  }
+
+  /// Tells of those that are about to be queued. One by one they may be released of a million that are paused for the same:
+  /// these are not visited.
+  private func announce(
+    _ seqs: [Int64], pausedFor reason: TransferState.PauseReason, _ tell: @escaping (StateChange) -> Void
+  ) throws {
+    for start in stride(from: 0, to: seqs.count, by: Self.pageOfChanges) {
+      let page = Array(seqs[start..<min(seqs.count, start + Self.pageOfChanges)])
+      try announce(
+        where: "state = 'paused' AND reason = ? AND seq IN (SELECT value FROM json_each(?))",
+        [reason.rawValue, Self.list(page)], to: .queued(nil), tell)
     }
   }
 }

@@ -109,7 +109,8 @@ extension JobLedger {
     }
   }
 
-  private static func list(_ seqs: [Int64]) -> String {
+  /// For `json_each`.
+  static func list(_ seqs: [Int64]) -> String {
     "[" + seqs.lazy.map(String.init).joined(separator: ",") + "]"
   }
 }

@@ -22,7 +22,7 @@ package struct StateChange: Sendable {
 }
 
 extension JobLedger {
-  private static let pageOfChanges = 512
+  static let pageOfChanges = 512
 
   /// Tells of the transfers that have no turn in the attempt that begins: disabled, paused by a user, canceled.
   ///

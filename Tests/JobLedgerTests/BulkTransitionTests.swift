@@ -153,6 +153,25 @@ struct BulkTransitionTests {
     #expect(told.count == 1100, "nothing has changed")
   }
 
+  /// Who is meant, in order, and nobody beside them who is paused for the same.
+  @Test func onlyWhoIsMeantIsReleased() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile((0..<1100).map { Entry(id: "t\($0)") })
+    let writer = LedgerWriter(ledger) { Issue.record("\($0)") }
+    for seq in 1...1100 as ClosedRange<Int64> { writer.submit(.state(seq: seq, .paused(.window))) }
+    try await writer.barrier()
+    try writer.close()
+    let meant = (1...1100 as ClosedRange<Int64>).filter { $0 % 10 != 0 }
+    var told: [Int64] = []
+    try ledger.requeue(meant.reversed(), pausedFor: .window) { told.append($0.seq) }
+    #expect(told == meant)
+    let all = try ledger.page(after: 0, onlyTouched: false, limit: 2000)
+    #expect(all.filter { $0.state == .queued(nil) }.map(\.seq) == meant)
+    try ledger.requeue(meant, pausedFor: .window) { told.append($0.seq) }
+    #expect(told.count == meant.count, "nothing has changed")
+  }
+
   /// What is recorded of a transfer that was tried stays.
   @Test func skippingAPageKeepsWhatIsRecorded() async throws {
     let folder = TemporaryFolder()
