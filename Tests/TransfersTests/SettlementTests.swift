@@ -76,10 +76,12 @@ struct SettlementTests {
     }
   }
 
+  /// Also where the manifest said something wrong of it before.
   @Test func whatIsWantedIsAdopted() async throws {
     let digest = FakeServer.sha256([1, 2])
     let bench = try DownloadBench(expect: JobModel.Expectation(digests: [.sha256: digest]))
     try bench.write("out/a", [1, 2])
+    bench.record.note(.checked(Verification("size", .manifest, .mismatch)))
     #expect(try await end(bench).end == .settled(.adopted))
     #expect(bench.source.probes == 0 && bench.record.progress.digests == [.sha256: digest])
     #expect(bench.record.progress.verification == [Verification("sha256", .manifest, .match)])

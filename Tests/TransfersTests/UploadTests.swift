@@ -362,6 +362,16 @@ struct UploadTests {
     }
   }
 
+  /// What an earlier attempt compared with another manifest says nothing of what is adopted.
+  @Test func whatAnEarlierAttemptComparedIsForgotten() async throws {
+    let (rig, bytes) = (try rig(), content)
+    let failed = try await run(rig, FakeServer(), expect: JobModel.Expectation(size: 5))
+    #expect(failed.progress.verification == [Verification("size", .manifest, .mismatch)])
+    let adopted = try await run(rig, FakeServer { $0.files["a.txt"] = bytes })
+    #expect(adopted.state == .upToDate(.adopted))
+    #expect(adopted.progress.verification == [Verification("sha256", .server, .match)])
+  }
+
   @Test func verifyByReadingBack() async throws {
     let (rig, server) = (try rig { $0.verify = .readback }, FakeServer())
     checkComplete(server, try await run(rig, server))

@@ -135,6 +135,8 @@ struct Settlement {
     if !wanted.isEmpty, expect.size ?? present.size == present.size,
       object.size ?? present.size == present.size, try await file.digests(of: wanted.keys) == wanted
     {
+      // What an earlier attempt compared was not this, or with what the manifest said then.
+      record.note(.unproved)
       try await checkType(present)
       for (algorithm, _) in wanted {
         record.check(Verification(algorithm.rawValue, expect.digests.isEmpty ? .server : .manifest, .match))

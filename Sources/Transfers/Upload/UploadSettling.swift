@@ -76,6 +76,8 @@ struct UploadSettling {
   private nonisolated(nonsending) func adopts(_ object: RemoteObject) async throws -> Bool {
     let told = look.told(object)
     guard object.size == source.request.size, !told.isEmpty else { return false }
+    // What an earlier attempt compared was not this, or with what the manifest said then.
+    record.note(.unproved)
     let mine = try await source.digests.whole(also: told.keys)
     if source.copy == nil { try source.checkExpected(mine) }
     let known = told.filter { mine[$0.key] != nil }
