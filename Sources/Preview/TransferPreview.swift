@@ -135,12 +135,21 @@ package struct TransferPreview: Sendable, Hashable {
     if !asksNobody, let doubt = word.trouble?.rawValue ?? lastFailure(transfer, word) {
       return (.unknown, doubt)
     }
+    if settings.refresh != .never, !isProved(transfer) {
+      return (.unknown, "nothing on record proves it as `verify` demands")
+    }
     guard isNever || isToldApart(transfer, word.source) else {
       return (.transfer, "the server tells no version of it: it is fetched again")
     }
     if transfer.owesAttach { return (.attach, "`then` is not made yet") }
     let isAsked = asksNobody || word.tells(settings.direction)
     return (.upToDate, isAsked ? nil : "as recorded; the server was not asked")
+  }
+
+  /// Its record has what `verify` demands by now, or the manifest names its bytes.
+  private static func isProved(_ transfer: LedgerTransfer) -> Bool {
+    transfer.settings.verify == .required && !transfer.expect.digests.isEmpty
+      || transfer.settings.isProved(by: transfer.progress.verification)
   }
 
   /// What could not be told when it was asked for says more than what is on record.

@@ -211,6 +211,21 @@ extension TransferPreviewTests {
     #expect(disabled.action == .skip && disabled.reason == "disabled")
   }
 
+  /// What is complete under a `verify` that demanded less is looked at.
+  @Test func whatIsNotProvedYet() throws {
+    let size = Verification("size", .server, .match)
+    let sent = try completed {
+      ($0.settings.verify, $0.progress.verification) = (.required, [size])
+    }
+    #expect(preview(sent).action == .unknown)
+    var proved = sent
+    proved.progress.verification.append(Verification("sha256", .server, .match))
+    #expect(preview(proved).action == .upToDate)
+    var expected = sent
+    expected.expect.digests = [.sha256: "d"]
+    #expect(preview(expected).action == .upToDate)
+  }
+
   @Test func whatStandsAtAnUploadsDestination() throws {
     let facts = try write("sent")
     let sent = try planned(.upload) {

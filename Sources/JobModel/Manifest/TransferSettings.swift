@@ -54,6 +54,15 @@ package struct TransferSettings: Sendable, Hashable {
     return settings
   }
 
+  /// Whether these checks of a completed transfer are what `verify` demands: it may have demanded less when they were made.
+  package func isProved(by checks: [Verification]) -> Bool {
+    switch verify {
+    case .available, .size: true
+    case .required: checks.contains(where: \.proves)
+    case .readback: !direction.writesRemote || checks.contains(Verification("readback", .server, .match))
+    }
+  }
+
   /// Of a copy: one request can speak for both ends, as what is said to the source's server is said to the destination's.
   package var asksBothAlike: Bool {
     let source = sourcePolicy ?? policy

@@ -108,7 +108,7 @@ package enum MovedBecause: String, Sendable, Hashable, CaseIterable {
   case damaged
   /// It failed, or paused, in an earlier run.
   case retried
-  /// `refresh: always`, `retry --from-scratch`, or a source whose version nobody tells.
+  /// `refresh: always`, `retry --from-scratch`, a source whose version nobody tells, or a digest that `verify: required` lacks.
   case asked
 }
 
@@ -156,4 +156,7 @@ package struct Verification: Sendable, Hashable {
     self.against = against
     self.result = result
   }
+
+  /// A digest, or something as good, matched.
+  package var proves: Bool { result == .match && check != "size" && check != "type" }
 }

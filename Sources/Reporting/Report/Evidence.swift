@@ -42,7 +42,5 @@ package struct Evidence: Sendable, Hashable {
     }
   }
 
-  static func proves(_ check: Verification) -> Bool {
-    check.result == .match && check.check != "size" && check.check != "type"
-  }
+  static func proves(_ check: Verification) -> Bool { check.proves }
 }

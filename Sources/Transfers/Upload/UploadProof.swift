@@ -85,7 +85,8 @@ struct UploadProof {
     if let time = seen.lastModified { record.note(.modified(time)) }
   }
 
-  private func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws(Failure) {
+  /// Compares what the server said of the finished file with the source.
+  func compare(_ file: UploadedFile, _ mine: [DigestAlgorithm: String]) throws(Failure) {
     let (record, place) = (scope.record, scope.sink.place)
     var compared = false
     for check in file.checks {
@@ -122,7 +123,7 @@ struct UploadProof {
   }
 
   /// Compares what reads back with the source.
-  private func compare(_ there: ReadBack?, _ mine: [DigestAlgorithm: String]) throws(Failure) {
+  func compare(_ there: ReadBack?, _ mine: [DigestAlgorithm: String]) throws(Failure) {
     guard let there else {
       scope.record.check(Verification("readback", .server, .unavailable))
       throw Failure(

@@ -126,6 +126,8 @@ struct UploadSettling {
       try source.checkExpected(progress.digests)
     }
     try await source.checkType()
+    record.note(.expected(scope.expect))
+    let isProved = scope.settings.isProved(by: record.progress.verification)
     let file = UploadedFile(
       remoteID: progress.remoteID, version: progress.remote.version, etag: progress.remote.etag)
     record.fallen = .destinationChanged
@@ -135,8 +137,8 @@ struct UploadSettling {
     let attributes = UploadAttributes(scope: scope, source: source)
     let compares = source.copy == nil && recorded.ctime != now.ctime && !attributes.followed.isEmpty
     var isListed = false
-    if !compares { isListed = try await scope.listed.isAsRecorded(known) }
-    var there = ObjectAttributes()
+    if !compares, isProved { isListed = try await scope.listed.isAsRecorded(known) }
+    var there = RemoteObject()
     // What stands under the name now is what counts; a service that knows only ids is asked by id.
     if !isListed {
       switch try await scope.sink.look(for: file) {
@@ -145,17 +147,67 @@ struct UploadSettling {
       case .failed(let failure): throw failure
       case .object(let seen, _):
         guard record.progress.isAtDestination(seen, size: source.request.size) else { return nil }
-        there = seen.attributes
+        there = seen
       }
     }
-    if compares, try !attributes.follow(there) {
+    if compares, try !attributes.follow(there.attributes) {
       record.fallen = .sourceChanged
       return nil
     }
     record.fallen = nil
+    if !isProved, let reason = try await prove(file, as: there) {
+      record.fallen = reason
+      return nil
+    }
     record.note(.source(now))
     if !record.isCompletedInThisRun { record.note(.reused(source.request.size)) }
     return record.standing(reason)
+  }
+
+  /// Proves a completion that was recorded when `verify` demanded less.
+  ///
+  /// - Returns: why it is sent again; nil where it stands.
+  private nonisolated(nonsending) func prove(
+    _ uploaded: UploadedFile, as seen: RemoteObject
+  ) async throws -> MovedBecause? {
+    let (verify, told) = (scope.settings.verify, look.told(seen))
+    let mine = try await digests(verify == .readback ? [.sha256] : Set(told.keys))
+    let proof = UploadProof(scope: scope, source: source, proofs: ChunkProofs(scope, source))
+    do {
+      if verify == .readback {
+        try proof.compare(try await look.readBack(uploaded), mine)
+      } else {
+        var file = uploaded
+        file.digests = look.ownWord(seen)
+        // An ETag that is no MD5 proves nothing, and speaks against nothing.
+        if scope.traits.etagsMayBeMD5, let md5 = told[.md5], mine[.md5] == md5 {
+          file.checks = [Verification("md5", .server, .match)]
+        }
+        try proof.compare(file, mine)
+      }
+    } catch let failure as Failure where failure.code == .integrityMismatch {
+      return .damaged
+    } catch let failure as Failure where failure.code == .digestUnavailable && verify == .required {
+      // What the answers to its bytes prove shows when they are sent.
+      return .asked
+    }
+    if let sha256 = mine[.sha256] {
+      record.note(.hashed(record.progress.digests.merging([.sha256: sha256]) { $1 }))
+    }
+    return nil
+  }
+
+  /// The source's digests: those on record, and these.
+  private nonisolated(nonsending) func digests(
+    _ wanted: Set<DigestAlgorithm>
+  ) async throws -> [DigestAlgorithm: String] {
+    let known = record.progress.digests
+    let unknown = wanted.subtracting(known.keys)
+    guard !unknown.isEmpty else { return known }
+    guard let copy = source.copy else {
+      return known.merging(try await source.digests.whole(also: unknown)) { old, _ in old }
+    }
+    return known.merging(try await copy.of(0..<copy.size, unknown)) { old, _ in old }
   }
 
   private nonisolated(nonsending) func sha256() async throws -> String? {
