@@ -104,6 +104,23 @@ struct SettlementTests {
     #expect(bench.record.progress.completedAt == nil)
   }
 
+  /// `verify: required` came later: what the source tells proves the file, or speaks against it; its bytes come with more.
+  @Test(
+    arguments: [
+      ([:], .asked), ([.sha256: FakeServer.sha256([1, 2])], nil),
+      ([.sha512: String(repeating: "0", count: 128)], .damaged),
+    ] as [([DigestAlgorithm: String], MovedBecause?)])
+  func whatNothingHasProved(_ told: [DigestAlgorithm: String], _ reason: MovedBecause?) async throws {
+    let bench = try DownloadBench([1, 2], change: { $0.verify = .required })
+    try complete(bench, [1, 2])
+    bench.record.note(.checked(Verification("size", .server, .match)))
+    bench.source.object.digests = told
+    let wanted: TransferEnd? = reason == nil ? .settled(nil) : nil
+    #expect(try await end(bench).end == wanted)
+    #expect(bench.record.fallen == reason && bench.source.probes == 1)
+    #expect(bench.record.progress.verification.contains(where: \.proves) == (reason == nil))
+  }
+
   @Test func theFileHasChanged() async throws {
     let bench = try DownloadBench([1, 2])
     try complete(bench, [1, 2])

@@ -233,19 +233,40 @@ struct Settlement {
   private nonisolated(nonsending) func reasonOfSource() async throws -> MovedBecause? {
     // The bytes that the manifest names are there, whatever the source holds by now.
     if expect.digests.keys.contains(where: \.isCryptographic) { return nil }
+    let known = record.progress.remote
     // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
-    guard record.progress.remote.isIdentified else {
+    guard known.isIdentified else {
       guard expect.digests.isEmpty else { return nil }
       warnOfNoVersion()
       return .asked
     }
-    if try await listed.isAsRecorded(record.progress.remote) { return nil }
+    record.note(.expected(expect))
+    let isProved = settings.isProved(by: record.progress.verification)
+    if isProved, try await listed.isAsRecorded(known) { return nil }
     let seen = try await source.probe()
     guard seen.isIdentified else {
       warnOfNoVersion()
       return .asked
     }
-    return record.progress.remote.isSameVersion(as: seen) ? nil : .sourceChanged
+    guard known.isSameVersion(as: seen) else { return .sourceChanged }
+    return isProved ? nil : try await prove(by: seen)
+  }
+
+  /// Compares a completed file, of which nothing on record is the proof that `verify` demands by now, with what its source tells.
+  ///
+  /// - Returns: why it is fetched again; nil where it is proved.
+  private nonisolated(nonsending) func prove(by seen: RemoteObject) async throws -> MovedBecause? {
+    // The answer to a GET may tell one.
+    guard !seen.digests.isEmpty else { return .asked }
+    var digests = record.progress.digests
+    let unknown = seen.digests.keys.filter { digests[$0] == nil }
+    if !unknown.isEmpty { digests.merge(try await file.digests(of: unknown)) { $1 } }
+    for (algorithm, digest) in seen.digests {
+      guard digests[algorithm] == digest else { return .damaged }
+      record.check(Verification(algorithm.rawValue, .server, .match))
+    }
+    record.note(.hashed(digests))
+    return nil
   }
 
   /// Once a run and server: a plan may have a million such files.
