@@ -83,7 +83,10 @@ extension JobLedger {
     return expect.digests.allSatisfy { algorithm, digest in
       recorded[algorithm] == digest
         && compared.contains(Verification(algorithm.rawValue, .manifest, .match))
-    } && compared.allSatisfy { $0.against != .manifest || expected.contains($0.check) }
+    }
+      && compared.allSatisfy {
+        $0.against != .manifest || $0.result == .match && expected.contains($0.check)
+      }
   }
 
   /// Records that these have had their turn, and stand.

@@ -96,7 +96,8 @@ package struct TransferPreview: Sendable, Hashable {
     // What the manifest demands is there, whatever the source holds by now.
     let isPinned =
       settings.direction.readsRemote && transfer.expect.digests.keys.contains(where: \.isCryptographic)
-    if progress.completedAt != nil, settings.refresh != .always, stands(transfer, source, folder),
+    if progress.completedAt != nil, settings.refresh != .always, !progress.contradicts(transfer.expect),
+      stands(transfer, source, folder),
       settings.refresh == .never || isPinned
         || (word.source.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
     {
@@ -185,6 +186,7 @@ package struct TransferPreview: Sendable, Hashable {
   /// Why what was completed is to be moved again.
   private static func change(_ transfer: LedgerTransfer, _ source: FileFacts?, _ folder: Folder) -> String {
     if transfer.settings.refresh == .always { return "refresh: always" }
+    if transfer.progress.contradicts(transfer.expect) { return "`expect` says something else" }
     guard !stands(transfer, source, folder) else { return "the source has changed" }
     switch transfer.settings.direction {
     case .upload: return source == nil ? "the source is missing" : "the source has changed"

@@ -84,6 +84,8 @@ struct ProgressEventTests {
     #expect(progress(.unproved, from: proved).verification.isEmpty)
     let expectation = Expectation(digests: [.sha256: "aa"])
     #expect(progress(.expected(expectation), from: proved).verification.map(\.check) == ["sha256", "sha256"])
+    let png = Expectation(digests: [.sha256: "aa"], type: "image/png")
+    #expect(progress(.expected(png), from: proved).verification.count == 2, "what stands does not differ")
     #expect(
       progress(.expected(Expectation()), from: proved).verification == [
         Verification("sha256", .server, .match)

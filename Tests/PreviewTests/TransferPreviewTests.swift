@@ -118,6 +118,18 @@ struct TransferPreviewTests {
     #expect(preview(transfer, remote: seen).action == .upToDate)
   }
 
+  /// What the manifest demands by now is not what is on record.
+  @Test(arguments: [RefreshRule.changed, .never]) func anotherExpectationIsFetched(_ rule: RefreshRule) throws
+  {
+    let transfer = try completed {
+      $0.settings.refresh = rule
+      $0.progress.digests = [.sha256: "00"]
+      $0.expect = JobModel.Expectation(digests: [.sha256: "11"])
+    }
+    let preview = preview(transfer)
+    #expect(preview.action == .transfer && preview.reason == "`expect` says something else")
+  }
+
   @Test func withoutAVersionItIsFetchedAgain() throws {
     let preview = preview(try completed { $0.progress.remote = RemoteObject() })
     #expect(preview.action == .transfer)

@@ -54,7 +54,7 @@ package enum ProgressEvent: Sendable, Hashable {
   case checked(Verification)
   /// Bytes are moved anew: what was compared before says nothing of them.
   case unproved
-  /// The manifest expects only this by now.
+  /// The manifest expects only this by now of what stands.
   case expected(Expectation)
   /// The file with this inode is about to take the destination's name.
   case intended(UInt64?)
@@ -141,7 +141,10 @@ extension TransferProgress {
     case .unproved: verification = []
     case .expected(let expect):
       let checks = expect.checks
-      verification.removeAll { $0.against == .manifest && !checks.contains($0.check) }
+      // What the manifest expected when it failed is not what stands.
+      verification.removeAll {
+        $0.against == .manifest && ($0.result == .mismatch || !checks.contains($0.check))
+      }
     case .intended(let inode): intendedInode = inode
     case .written(let boot):
       bootID = boot

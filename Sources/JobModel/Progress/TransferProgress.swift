@@ -69,6 +69,14 @@ package struct TransferProgress: Sendable, Hashable {
   /// All but the attach request is done.
   package var isAttaching: Bool { completedAt != nil && attach.map { $0.state != .attached } ?? false }
 
+  /// What is on record of a completion is not what the manifest expects by now.
+  package func contradicts(_ expect: Expectation) -> Bool {
+    if let wanted = expect.size, let size, wanted != size { return true }
+    return expect.digests.contains { algorithm, digest in
+      digests[algorithm].map { $0 != digest } ?? false
+    }
+  }
+
   /// Nothing speaks against its being the file that an upload, or a copy, has put there.
   package func isAtDestination(_ seen: RemoteObject, size: Int64?) -> Bool {
     if let told = seen.size, let size, told != size { return false }

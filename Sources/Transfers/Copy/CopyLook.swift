@@ -35,11 +35,16 @@ struct CopyLook {
   }
 
   private var mayStand: Bool {
+    let (expected, progress) = (scope.expect.digests.keys, record.progress)
+    // What the manifest demands by now is not there: the source may have it.
+    guard !progress.contradicts(scope.expect) else { return false }
     switch record.refresh {
-    case .never: true
-    case .always: false
+    case .never: return true
+    case .always: return false
     case .changed:
-      !scope.context.checksEverything && scope.expect.digests.keys.contains(where: \.isCryptographic)
+      // A digest that is not on record is read of what the source has by now.
+      return !scope.context.checksEverything && expected.contains(where: \.isCryptographic)
+        && expected.allSatisfy { progress.digests[$0] != nil }
     }
   }
 

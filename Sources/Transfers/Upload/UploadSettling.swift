@@ -97,9 +97,15 @@ struct UploadSettling {
   private nonisolated(nonsending) func standing() async throws -> TransferEnd? {
     let (progress, now) = (record.progress, source.file.facts)
     // One that another transfer has left is not this one's before its content was compared.
-    if record.refresh == .never, progress.source?.inode != 0 { return record.standing() }
+    let isContradicted = progress.contradicts(scope.expect)
+    if record.refresh == .never, progress.source?.inode != 0, !isContradicted { return record.standing() }
     guard record.refresh != .always, let recorded = progress.source else {
       record.fallen = .asked
+      return nil
+    }
+    // What the source of a copy holds shows when it is read.
+    if isContradicted, source.copy != nil {
+      record.fallen = .sourceChanged
       return nil
     }
     var reason: TransferState.UpToDateReason?
@@ -122,6 +128,8 @@ struct UploadSettling {
       } else {
         try source.checkExpected(try await source.digests.whole())
       }
+      // They are the bytes', which are not read for them in each run.
+      record.note(.hashed(progress.digests.merging(scope.expect.digests) { old, _ in old }))
     } else {
       try source.checkExpected(progress.digests)
     }
