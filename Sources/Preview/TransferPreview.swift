@@ -99,7 +99,7 @@ package struct TransferPreview: Sendable, Hashable {
     if progress.completedAt != nil, settings.refresh != .always, !progress.contradicts(transfer.expect),
       stands(transfer, source, folder),
       settings.refresh == .never || isPinned
-        || (word.source.map({ progress.asked.isSameVersion(as: $0) }) ?? true)
+        || (word.source.map({ isSameSource(progress, $0) }) ?? true)
     {
       return ofStanding(transfer, word, isPinned: isPinned)
     }
@@ -126,8 +126,8 @@ package struct TransferPreview: Sendable, Hashable {
 
   /// A completed transfer whose local side is as recorded, and whose source is not known to be another.
   private static func ofStanding(_ transfer: LedgerTransfer, _ word: ServerWord, isPinned: Bool) -> Next {
-    let settings = transfer.settings
-    if settings.refresh != .never, let change = word.changeOfDestination(since: transfer.progress) {
+    let (progress, settings) = (transfer.progress, transfer.settings)
+    if settings.refresh != .never, let change = word.changeOfDestination(since: progress) {
       return (.transfer, change)
     }
     let isNever = settings.refresh == .never || isPinned
@@ -139,12 +139,23 @@ package struct TransferPreview: Sendable, Hashable {
     if settings.refresh != .never, !isProved(transfer) {
       return (.unknown, "nothing on record proves it as `verify` demands")
     }
+    if !isNever, settings.direction == .download, progress.remote == RemoteObject(), word.source == nil,
+      transfer.expect.digests.isEmpty
+    {
+      return (.unknown, "its source was never asked")
+    }
     guard isNever || isToldApart(transfer, word.source) else {
       return (.transfer, "the server tells no version of it: it is fetched again")
     }
     if transfer.owesAttach { return (.attach, "`then` is not made yet") }
     let isAsked = asksNobody || word.tells(settings.direction)
     return (.upToDate, isAsked ? nil : "as recorded; the server was not asked")
+  }
+
+  /// The source has the version on record, or its bytes.
+  private static func isSameSource(_ progress: TransferProgress, _ seen: RemoteObject) -> Bool {
+    progress.sourceObject == nil && progress.hasBytes(of: seen)
+      || progress.asked != RemoteObject() && progress.asked.isSameVersion(as: seen)
   }
 
   /// Its record has what `verify` demands by now, or the manifest names its bytes.
@@ -201,7 +212,9 @@ package struct TransferPreview: Sendable, Hashable {
   /// Whether a run could tell that the source of a completed download, or copy, is still the same.
   private static func isToldApart(_ transfer: LedgerTransfer, _ remote: RemoteObject?) -> Bool {
     guard transfer.settings.direction.readsRemote else { return true }
-    guard transfer.progress.asked.isIdentified else { return !transfer.expect.digests.isEmpty }
+    guard transfer.progress.asked.isIdentified else {
+      return !transfer.expect.digests.isEmpty || remote.map { transfer.progress.hasBytes(of: $0) } ?? false
+    }
     return remote?.isIdentified ?? true
   }
 

@@ -131,9 +131,23 @@ struct TransferPreviewTests {
   }
 
   @Test func withoutAVersionItIsFetchedAgain() throws {
-    let preview = preview(try completed { $0.progress.remote = RemoteObject() })
+    let preview = preview(try completed { $0.progress.remote.etag = nil })
     #expect(preview.action == .transfer)
     #expect(preview.reason == "the server tells no version of it: it is fetched again")
+  }
+
+  /// The same bytes by a digest that the server tells, under another tag, or of a source that was never asked.
+  @Test(arguments: [true, false]) func theSameBytesAreNotFetchedAgain(_ wasAsked: Bool) throws {
+    let transfer = try completed {
+      if !wasAsked { $0.progress.remote = RemoteObject() }
+      $0.progress.digests = [.sha256: "00"]
+    }
+    var seen = RemoteObject()
+    (seen.etag, seen.digests) = ("\"2\"", [.sha256: "00"])
+    #expect(preview(transfer, remote: seen).action == .upToDate)
+    seen.digests = [.sha256: "11"]
+    #expect(preview(transfer, remote: seen).action == .transfer)
+    #expect(preview(transfer).action == (wasAsked ? .upToDate : .unknown))
   }
 
   @Test func aChangedFileIsFetchedAgain() throws {

@@ -104,6 +104,20 @@ struct SettlementTests {
     #expect(bench.record.progress.completedAt == nil)
   }
 
+  /// A server that was moved gives its files new tags; of a file that the manifest's digest vouched for nothing is known there.
+  @Test(arguments: [true, false], [true, false])
+  func theSameBytesAtTheSource(_ wasAsked: Bool, _ areTold: Bool) async throws {
+    let bench = try DownloadBench([1, 2])
+    try complete(bench, [1, 2])
+    if !wasAsked { bench.record.note(.learned(RemoteObject())) }
+    bench.source.object.etag = "\"2\""
+    bench.source.object.digests = [.sha256: FakeServer.sha256(areTold ? [1, 2] : [3, 4])]
+    let wanted: TransferEnd? = areTold ? .settled(nil) : nil
+    #expect(try await end(bench).end == wanted)
+    #expect(bench.record.fallen == (areTold ? nil : .sourceChanged))
+    #expect((bench.record.progress.remote.etag == "\"2\"") == areTold && bench.source.reads.isEmpty)
+  }
+
   /// `verify: required` came later: what the source tells proves the file, or speaks against it; its bytes come with more.
   @Test(
     arguments: [

@@ -77,6 +77,13 @@ package struct TransferProgress: Sendable, Hashable {
     }
   }
 
+  /// A completed download's digests on record name the bytes that its source has by now, whatever tag they have there.
+  package func hasBytes(of seen: RemoteObject) -> Bool {
+    guard seen.size == nil || size == nil || seen.size == size else { return false }
+    let known = seen.digests.filter { digests[$0.key] != nil }
+    return known.keys.contains(where: \.isCryptographic) && known.allSatisfy { digests[$0.key] == $0.value }
+  }
+
   /// Nothing speaks against its being the file that an upload, or a copy, has put there.
   package func isAtDestination(_ seen: RemoteObject, size: Int64?) -> Bool {
     if let told = seen.size, let size, told != size { return false }

@@ -183,7 +183,7 @@ struct Settlement {
       else { return .destinationChanged }
       guard try await expectationsHold(present) else { return .sourceChanged }
       guard try await isUndamaged() else { return .damaged }
-      return try await reasonOfSource()
+      return try await reasonOfSource(present)
     }
   }
 
@@ -230,25 +230,37 @@ struct Settlement {
   }
 
   /// Why the source is to be fetched again; nil where it is as recorded, or is not to be asked.
-  private nonisolated(nonsending) func reasonOfSource() async throws -> MovedBecause? {
+  private nonisolated(nonsending) func reasonOfSource(
+    _ present: FileFacts
+  ) async throws -> MovedBecause? {
     // The bytes that the manifest names are there, whatever the source holds by now.
     if expect.digests.keys.contains(where: \.isCryptographic) { return nil }
     let known = record.progress.remote
+    // A file that the manifest's digest vouched for was taken as it was: its source is not known at all.
+    let wasAsked = known != RemoteObject()
     // What a server never identified can't be known to be unchanged; a digest in the manifest says what is wanted.
-    guard known.isIdentified else {
+    if !known.isIdentified {
       guard expect.digests.isEmpty else { return nil }
-      warnOfNoVersion()
-      return .asked
+      guard !wasAsked else {
+        warnOfNoVersion()
+        return .asked
+      }
     }
     record.note(.expected(expect))
     let isProved = settings.isProved(by: record.progress.verification)
-    if isProved, try await listed.isAsRecorded(known) { return nil }
+    if isProved, wasAsked, try await listed.isAsRecorded(known) { return nil }
     let seen = try await source.probe()
     guard seen.isIdentified else {
       warnOfNoVersion()
       return .asked
     }
-    guard known.isSameVersion(as: seen) else { return .sourceChanged }
+    if !wasAsked || !known.isSameVersion(as: seen) {
+      // Not every other version has other bytes: a server that was moved gives all files new tags.
+      guard record.progress.hasBytes(of: seen) else { return .sourceChanged }
+      let digests = record.progress.digests
+      try await Adoption(record: record, source: source, file: file, present: present, digests: digests)
+        .run(seen)
+    }
     return isProved ? nil : try await prove(by: seen)
   }
 
