@@ -42,6 +42,31 @@ struct LaterProofTests {
     #expect(known.state == .upToDate(nil) && reads(known) == 0)
   }
 
+  /// A store that damages it, and that nothing proved in this run, has not mended that by being asked again.
+  @Test(arguments: [true, false]) func whatFailedIsReadBack(_ isDamaged: Bool) async throws {
+    let store = FakeStore()
+    let refused = try await rig.run(from: "src", to: "store:a") { _ in .status(403) }
+    #expect(refused.state == .failed)
+    try await rig.alter { $0.failure = Failure(.integrityMismatch, "the server's md5 is not the source's") }
+    let outcome = try await rig.run(from: "src", to: "store:a") { sent in
+      var sent = sent
+      if isDamaged, sent.method == "PUT" { sent.body[0] ^= 1 }
+      var reply = store.response(sent)
+      // Nothing but an ETag is told, which is no MD5 of what was sent.
+      var headers: HeaderList = [:]
+      for field in reply.headers.fields where !field.name.hasPrefix("x-amz") && field.name != "ETag" {
+        headers.append(field.name, field.value)
+      }
+      if reply.status == 200 { headers.append("ETag", "\"" + String(repeating: "0", count: 32) + "\"") }
+      reply.headers = headers
+      return reply
+    }
+    #expect(outcome.state == (isDamaged ? .failed : .completed))
+    #expect(outcome.code == (isDamaged ? .integrityMismatch : nil))
+    let result: Verification.Result = isDamaged ? .mismatch : .match
+    #expect(outcome.progress.verification.contains(Verification("readback", .server, result)))
+  }
+
   /// What the server tells proves it; where it tells nothing, what it answers to the bytes does.
   @Test(arguments: [true, false]) func required(_ isTold: Bool) async throws {
     #expect(try await run(.size).state == .completed)

@@ -60,7 +60,7 @@ struct UploadProof {
       if copy.isByService, file.checks.isEmpty, file.digests.keys.allSatisfy({ mine[$0] == nil }) {
         try await copy.confirm()
       }
-      let readBack = verify == .readback ? try await look.readBack(file) : nil
+      var readBack = verify == .readback ? try await look.readBack(file) : nil
       var told = file.digests
       if let readBack { told[.sha256] = readBack.digest }
       try await copy.checkExpected(told, mayRead: true)
@@ -68,7 +68,8 @@ struct UploadProof {
         copy.noteUncompared(told)
         try compare(file, mine)
       }
-      if verify == .readback {
+      if verify != .readback, isDoubted, !copy.isByService { readBack = try await look.readBack(file) }
+      if verify == .readback || readBack != nil {
         if mine[.sha256] == nil { mine[.sha256] = try await copy.of(0..<size, [.sha256])[.sha256] }
         try compare(readBack, mine)
       }
@@ -77,12 +78,22 @@ struct UploadProof {
       // Also where an earlier attempt closed the session, and this one only found the file.
       try source.checkExpected(mine)
       if verify != .size { try compare(file, mine) }
-      if verify == .readback { try compare(try await look.readBack(file), mine) }
+      if verify == .readback {
+        try compare(try await look.readBack(file), mine)
+      } else if isDoubted, let there = try await look.readBack(file) {
+        try compare(there, mine)
+      }
     }
     try await UploadAttributes(scope: scope, source: source).prove(file, seen: isSeen ? seen : nil)
     source.complete(file, digests: mine)
     if let etag = file.etag { record.note(.etag(etag)) }
     if let time = seen.lastModified { record.note(.modified(time)) }
+  }
+
+  /// Other bytes stood there when it failed, and nothing is told of those that stand there now.
+  private var isDoubted: Bool {
+    scope.record.transfer.progress.failure?.code == .integrityMismatch
+      && scope.record.progress.verification.contains(Verification("sha256", .server, .unavailable))
   }
 
   /// Compares what the server said of the finished file with the source.
