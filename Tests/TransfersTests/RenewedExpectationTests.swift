@@ -4,7 +4,7 @@ import JobModel
 import Testing
 import Transfers
 
-/// Uploads and copies that are complete, and of which the manifest expects something else by now.
+/// Uploads and copies that are complete, or there already, and what the manifest expects of them.
 struct RenewedExpectationTests {
   private let (old, new) = (pattern(1_000), pattern(2_000, seed: 1))
 
@@ -47,6 +47,17 @@ struct RenewedExpectationTests {
     let outcome = try await copy(rig, store, expect(new))
     #expect(outcome.code == .integrityMismatch && store["o/b/dst"]?.bytes == old)
     #expect(outcome.sent.contains { $0.url.host == "h" && $0.method == "GET" })
+  }
+
+  /// Both ends tell one checksum, and none that is expected: the source is read for it.
+  @Test(arguments: [true, false]) func aCopyThatIsThereAlready(_ isRight: Bool) async throws {
+    let (rig, store) = (try Rig(.copy, chunkSize: 8 << 20) { $0.preserve = .available }, FakeStore())
+    for name in ["h/b/src", "o/b/dst"] { store.put(name, old, ["Content-Type": "text/x"]) }
+    let outcome = try await copy(rig, store, expect(isRight ? old : new))
+    #expect(outcome.state == (isRight ? .upToDate(.adopted) : .failed))
+    #expect(outcome.code == (isRight ? nil : .integrityMismatch))
+    let result: Verification.Result = isRight ? .match : .mismatch
+    #expect(outcome.progress.verification.contains(Verification("sha256", .manifest, result)))
   }
 
   /// Its source is read for it once.

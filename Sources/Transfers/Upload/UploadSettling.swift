@@ -81,9 +81,11 @@ struct UploadSettling {
     let mine = try await source.digests.whole(also: told.keys)
     if source.copy == nil { try source.checkExpected(mine) }
     let known = told.filter { mine[$0.key] != nil }
-    guard !known.isEmpty, known.allSatisfy({ mine[$0.key] == $0.value }),
-      try await UploadAttributes(scope: scope, source: source).adopt(object)
-    else { return false }
+    guard !known.isEmpty, known.allSatisfy({ mine[$0.key] == $0.value }) else { return false }
+    // No byte of a copy was read: what the manifest expects is only known to be so by what both ends told, or by its bytes.
+    if let copy = source.copy { try await copy.checkExpected(known, mayRead: true) }
+    try await source.checkType()
+    guard try await UploadAttributes(scope: scope, source: source).adopt(object) else { return false }
     for algorithm in known.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       record.check(Verification(algorithm.rawValue, .server, .match))
     }
