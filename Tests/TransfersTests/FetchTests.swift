@@ -164,6 +164,28 @@ struct FetchTests: FetchCase {
     #expect(!fetch(object { $0.servesRanges = false }).canSplit)
   }
 
+  /// A chunk server tells the ETag and the digest beforehand, and need not repeat the ETag with each range.
+  @Test(
+    arguments: [
+      (VerifyLevel.available, true, false, true), (.required, true, false, true), (.size, true, false, false),
+      (.available, false, false, false), (.size, false, true, true),
+    ] as [(VerifyLevel, Bool, Bool, Bool)]) func untiedRangesAreTakenWhereTheWholeIsProved(
+      _ level: VerifyLevel, _ isTold: Bool, _ isExpected: Bool, _ isTaken: Bool
+    )
+  {
+    let untied = Failure(.rangeInvalid, "no ETag", class: .rangesUnserved)
+    let digests: [DigestAlgorithm: String] = [.sha256: "00"]
+    let told = terms {
+      $0.verify = level
+      $0.expect = JobModel.Expectation(digests: isExpected ? digests : [:])
+    }
+    var fetch = fetch(object { $0.digests = isTold ? digests : [:] }, told)
+    let opening = Opening(.bytes(0..<10), seen: object(etag: nil), untied: untied)
+    let expected: Fetch.Reception = isTaken ? .take(0..<10) : .refuse(untied)
+    #expect(fetch.opened(opening, wanted: 0..<10) == expected)
+    #expect(!isTaken || fetch.canSplit && fetch.isRanged)
+  }
+
   @Test func runsAreTakenAsTheNetworkThreadHasTime() {
     var fetch = fetch(object { $0.digests = [.sha256: "00"] }, here: 0..<10)
     #expect(fetch.takeRun(size: 105, active: 4) == nil, "as many as the policy allows")

@@ -51,7 +51,12 @@ struct HTTPSourceTests {
     #expect(received.opening?.extent == .bytes(2..<5) && received.opening?.seen.size == 10)
     #expect(received.opening?.digest == nil)
     #expect(sent.first?.headers["Range"] == "bytes=2-4" && sent.first?.headers["If-Range"] == "\"v1\"")
-    #expect(sent.first?.headers["Want-Content-Digest"] == nil)
+    #expect(sent.first?.headers["Want-Content-Digest"] == nil && received.opening?.untied == nil)
+    // Who reads decides what becomes of a range that does not name its version.
+    let unnamed = Reply(status: 206, headers: ["Content-Range": "bytes 2-4/10"], body: Array("cde".utf8))
+    let (untied, _, none) = try await read(2..<5, of: known(10), unnamed)
+    #expect(none == nil && untied.bytes == Array("cde".utf8))
+    #expect(untied.opening?.untied?.class == .rangesUnserved)
   }
 
   @Test func aDigestOfTheRangeIsAskedForAndTold() async throws {

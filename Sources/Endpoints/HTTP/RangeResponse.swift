@@ -4,6 +4,8 @@ package import JobModel
 package enum RangeResponse: Sendable, Hashable {
   /// The body is these bytes; the range may be shorter than what was asked for.
   case bytes(Range<Int64>)
+  /// As `bytes`; only proof of the whole shows whether they belong with other ranges. The failure is for who has none.
+  case untied(Range<Int64>, Failure)
   /// The body is the whole object, from byte 0: the server does not serve ranges, or the validator failed.
   case whole(length: Int64?)
   /// The object is empty, or what was asked for lies behind its end.
@@ -78,7 +80,8 @@ package enum RangeResponse: Sendable, Hashable {
     }
     // Who keeps to If-Range names the version (RFC 9110, 15.3.7): else nothing ties this range to the others.
     if object.hasStrongETag, !seen.hasStrongETag, !object.isPinned, Int64(range.count) != object.size {
-      return .refused(
+      return .untied(
+        range,
         Failure(
           .rangeInvalid, "\(url) answered a range without the strong ETag that it told before",
           class: .rangesUnserved, httpStatus: head.status, expected: object.etag, actual: seen.etag))

@@ -96,11 +96,16 @@ package struct Opening: Sendable, Hashable {
   package var seen: RemoteObject
   /// Of these bytes alone.
   package var digest: RangeDigest?
+  /// Why these bytes can't be used where no digest of the whole proves that they belong with the others; nil where they can.
+  package var untied: Failure?
 
-  package init(_ extent: Extent, seen: RemoteObject = RemoteObject(), digest: RangeDigest? = nil) {
+  package init(
+    _ extent: Extent, seen: RemoteObject = RemoteObject(), digest: RangeDigest? = nil, untied: Failure? = nil
+  ) {
     self.extent = extent
     self.seen = seen
     self.digest = digest
+    self.untied = untied
   }
 }
 

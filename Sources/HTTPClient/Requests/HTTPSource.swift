@@ -143,6 +143,9 @@ struct HTTPSource: RemoteSource {
       return Opening(.nothing, seen: empty)
     case .bytes(let range):
       return Opening(.bytes(range), seen: seen, digest: head.carriesWhole ? nil : DigestHeaders.content(head))
+    case .untied(let range, let failure):
+      let digest = head.carriesWhole ? nil : DigestHeaders.content(head)
+      return Opening(.bytes(range), seen: seen, digest: digest, untied: failure)
     case .whole(let length): return Opening(.whole(length: length), seen: seen)
     }
   }

@@ -30,7 +30,10 @@ final class RangeReceiver: ByteReceiver {
   func open(_ opening: Opening) throws {
     guard object.isSameVersion(as: opening.seen) else { throw changed(opening.seen) }
     switch opening.extent {
-    case .bytes(let range): position = range.lowerBound
+    case .bytes(let range):
+      // What earlier attempts copied is in no digest of the whole.
+      if let untied = opening.untied { throw untied }
+      position = range.lowerBound
     case .whole:
       position = 0
       // From here on every chunk would cost all that is before it.

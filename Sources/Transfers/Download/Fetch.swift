@@ -121,6 +121,11 @@ struct Fetch {
     terms.expect.digests.isEmpty && object.digests.isEmpty && terms.verify != .size
   }
 
+  /// A digest of the whole is compared: a mixture of two versions comes to light.
+  private var isWholeProved: Bool {
+    !terms.expect.digests.isEmpty || !object.digests.isEmpty && terms.verify != .size
+  }
+
   /// The digest that is to prove an answer's bytes: where nothing will prove the whole, or where that has failed.
   mutating func promise(of opening: Opening) -> RangeDigest? {
     guard case .bytes(let range) = opening.extent, provesRanges || isUnproved else { return nil }
@@ -146,6 +151,7 @@ struct Fetch {
     case .changed, .nothing: taken = nil
     case .bytes(let range):
       guard seen.size != nil || object.size != nil else { return .refuse(noRanges) }
+      if let untied = opening.untied, !isWholeProved { return .refuse(untied) }
       taken = range
     case .whole(let length):
       let end = length ?? object.size ?? .max

@@ -29,7 +29,7 @@ enum HeadersTarget {
     switch RangeResponse.judge(
       head, wanted: wanted, object: object, seen: seen, url: url, now: 1_700_000_000)
     {
-    case .bytes(let range):
+    case .bytes(let range), .untied(let range, _):
       let wanted = try require(wanted, "a range that nobody asked for")
       try require(head.status == 206, "a range of status \(head.status)")
       try require(!range.isEmpty && range.lowerBound == wanted.lowerBound, "\(range) for \(wanted)")
