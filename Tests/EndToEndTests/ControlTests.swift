@@ -111,6 +111,25 @@ struct ControlTests {
     #expect(try bench.isSame("a.bin", "a.bin"))
   }
 
+  /// A control of a job at rest takes as long as its servers do: a run beside it is neither refused nor skipped.
+  @Test func aRunWaitsForAControlAtRest() async throws {
+    let (bench, depot) = try await slowBench()
+    #expect(try await Midway.stop(bench, after: 2, of: ["down", "up"]).status == 75)
+    depot.process.signal(SIGSTOP)
+    let cancel = try bench.start(["cancel", "slow"])
+    let begun =
+      "sqlite3 plan.sqlite 'SELECT count(*) FROM control WHERE applied_at IS NULL AND changed IS NOT NULL'"
+    for _ in 0..<1000 {
+      if try Sums.shell(begun, in: bench.state + "/slow").hasPrefix("1") { break }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let run = try await bench.run(nil, ["--if-running", "skip"])
+    #expect(run.status == 0 && run.outcome == "canceled", "\(run.outcome ?? "") \(run.errors)")
+    let end = try await cancel.wait()
+    #expect(end.status == 0, "\(end.errors)")
+    depot.process.signal(SIGCONT)
+  }
+
   /// A server that takes connections and says nothing holds no `cancel` up; its session is ended by who comes later.
   @Test(arguments: [false, true]) func cancelWithASilentServer(isRunning: Bool) async throws {
     let bench = try Bench()

@@ -58,7 +58,7 @@ struct OldStateTests {
     let bench = try bench(with: "stopped")
     try bench.writeJob(Self.manifest)
     let folder = bench.state + "/before"
-    let locks = ["run.lock", "migrate.lock"].map {
+    let locks = ["run.lock", "command.lock"].map {
       open(folder + "/" + $0, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     }
     defer { for lock in locks { close(lock) } }

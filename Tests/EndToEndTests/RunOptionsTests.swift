@@ -42,7 +42,7 @@ struct RunOptionsTests {
     for (options, words) in [
       (["--report", plan], "state"), (["--events", plan], "state"), (["--metrics", plan + "-wal"], "state"),
       (["--report", bench.state + "/options/run.lock"], "state"),
-      (["--report", bench.state + "/options/migrate.lock"], "state"),
+      (["--report", bench.state + "/options/command.lock"], "state"),
       (["--metrics", bench.state + "/options/tokens.json.new"], "state"),
       (["--report", bench.state + "/options/reports/x.json"], "state"),
       (["--report", "./e", "--events", "e"], "events"),

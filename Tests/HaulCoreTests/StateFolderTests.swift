@@ -121,10 +121,7 @@ struct StateFolderTests {
     var first = try state.lock("a", waiting: false)
     #expect(first != nil)
     async let waiting = Task.detached { try state.lock("a", waiting: true) }.value
-    let isWaiting = { try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n") }
-    while try !isWaiting().contains(where: { $0.contains("->") && $0.contains(" \(getpid()) ") }) {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await Self.untilALockIsWaitedFor()
     state.forget("a")
     first = nil
     let second = try await waiting
@@ -133,14 +130,40 @@ struct StateFolderTests {
     withExtendedLifetime(second) {}
   }
 
+  private static func untilALockIsWaitedFor() async throws {
+    let locks = { try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n") }
+    while try !locks().contains(where: { $0.contains("->") && $0.contains(" \(getpid()) ") }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
   @Test func aMigrationIsNoRunner() throws {
     let state = try CoreFixture().state
     try state.make("a")
-    #expect(!MigrationLock.wait(state.folder("a")), "there is none")
-    var migration = MigrationLock(state.folder("a"))
+    #expect(!CommandLock.wait(state.folder("a")), "there is none")
+    var migration = CommandLock(state.folder("a"))
     #expect(migration != nil)
     #expect(try state.lock("a", waiting: false) != nil)
     migration = nil
-    #expect(!MigrationLock.wait(state.folder("a")), "it has ended")
+    #expect(!CommandLock.wait(state.folder("a")), "it has ended")
+  }
+
+  /// `gc`, and a control at rest, hold the run lock for as long as servers take.
+  @Test func aCommandIsNoRunner() async throws {
+    let state = try CoreFixture().state
+    try state.make("a")
+    var held = try state.lock("a", waiting: false)
+    var command = CommandLock(state.folder("a"))
+    #expect(held != nil)
+    #expect(command != nil)
+    #expect(try !state.isRunning("a"))
+    async let run = Task.detached { try state.lock("a", waiting: false) }.value
+    try await Self.untilALockIsWaitedFor()
+    held = nil
+    command = nil
+    let lock = try await run
+    #expect(lock != nil, "it is not refused")
+    #expect(try state.isRunning("a"))
+    withExtendedLifetime(lock) {}
   }
 }

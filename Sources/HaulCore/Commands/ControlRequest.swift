@@ -44,6 +44,8 @@ package struct ControlRequest: Sendable {
     case .given: break
     case .atRest(let lock):
       defer { withExtendedLifetime(lock) {} }
+      let command = CommandLock(state.folder(name))
+      defer { withExtendedLifetime(command) {} }
       do { try await applyAtRest(name, ledger) } catch {
         // None is applied whose user is told that it failed.
         _ = try? ledger.withdrawControl(number, isBegun: true, at: SystemClock.now)

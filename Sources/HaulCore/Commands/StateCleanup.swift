@@ -114,6 +114,9 @@ package struct StateCleanup: Sendable {
     }
     defer { withExtendedLifetime(lock) {} }
     let ledger = try state.open(name, holding: lock)
+    // Behind the migration of an older state: another command that waits for it has the lock of commands.
+    let command = CommandLock(state.folder(name))
+    defer { withExtendedLifetime(command) {} }
     for run in try ledger.forgetRuns(keeping: keep, remove: !isDryRun) {
       if !isDryRun { state.removeReport(name, run: run.id) }
       let item = Item(job: name, shard: state.shard, kind: "run", place: "run \(run.number)")

@@ -58,7 +58,7 @@ package struct StateFolder: Sendable {
     if above.name == "reports", Files.exists(above.parent + "/plan.sqlite") { return true }
     let isNamed =
       parts.name.hasPrefix("plan.sqlite") || parts.name.hasPrefix(KeptTokens.fileName)
-      || ["plan.commits", RunLock.fileName, MigrationLock.name, VerifyJournal.name].contains(parts.name)
+      || ["plan.commits", RunLock.fileName, CommandLock.name, VerifyJournal.name].contains(parts.name)
     return isNamed && Files.exists(parts.parent + "/plan.sqlite")
   }
 
@@ -141,7 +141,7 @@ package struct StateFolder: Sendable {
   }
 
   private func migrated(_ job: String) throws -> JobLedger {
-    let migration = MigrationLock(folder(job))
+    let migration = CommandLock(folder(job))
     defer { withExtendedLifetime(migration) {} }
     for _ in 0..<Self.looks {
       if let lock = try RunLock.take(folder(job), waiting: false) {
@@ -159,12 +159,12 @@ package struct StateFolder: Sendable {
   /// How often an older state that a runner holds is looked at, each time for a fifth of a second.
   private static let looks = 10
 
-  /// Takes the run lock; nil where a runner has it.
+  /// Takes the run lock; nil where a runner has it. The end of a command that has it is waited for.
   func lock(_ job: String, waiting: Bool) throws -> RunLock? {
     while true {
       if let lock = try RunLock.take(folder(job), waiting: waiting, remake: { try make(job) }) { return lock }
-      guard MigrationLock.wait(folder(job)) else {
-        // The migration may have ended between the two looks.
+      guard CommandLock.wait(folder(job)) else {
+        // The command may have ended between the two looks.
         return try RunLock.take(folder(job), waiting: waiting, remake: { try make(job) })
       }
     }
@@ -186,8 +186,11 @@ package struct StateFolder: Sendable {
     }
   }
 
-  /// Whether a runner holds the job's lock now.
-  func isRunning(_ job: String) throws -> Bool { try RunLock.take(folder(job), waiting: false) == nil }
+  /// Whether a runner holds the job's lock now: a command that does is none.
+  func isRunning(_ job: String) throws -> Bool {
+    guard try RunLock.take(folder(job), waiting: false) == nil else { return false }
+    return !CommandLock.isHeld(folder(job))
+  }
 
   /// The job that a command means: a manifest's path, or the name of a job that has state.
   package func resolve(_ argument: String, _ environment: ProcessEnvironment) throws -> String {
