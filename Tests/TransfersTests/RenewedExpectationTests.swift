@@ -6,7 +6,8 @@ import Transfers
 
 /// Uploads and copies that are complete, or there already, and what the manifest expects of them.
 struct RenewedExpectationTests {
-  private let (old, new) = (pattern(1_000), pattern(2_000, seed: 1))
+  private let old = pattern(1_000)
+  private let new = pattern(2_000, seed: 1)
 
   private func expect(_ bytes: [UInt8], alsoSHA512: Bool = false) -> JobModel.Expectation {
     var digests: [DigestAlgorithm: String] = [.sha256: FakeServer.sha256(bytes)]

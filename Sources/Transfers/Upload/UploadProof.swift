@@ -1,4 +1,5 @@
 import Endpoints
+import JobLedger
 import JobModel
 
 /// Proves that the server has what we have, and records the completion.
