@@ -92,6 +92,14 @@ struct ProgressEventTests {
       ])
   }
 
+  /// A copy's source vouches for itself alone.
+  @Test func whatProves() {
+    let names = ["sha256", "md5-of-parts", "readback", "etag", "size", "type", "sha256-of-source"]
+    let proving = names.filter { Verification($0, .server, .match).proves }
+    #expect(proving == ["sha256", "md5-of-parts", "readback", "etag"])
+    #expect(!Verification("sha256", .server, .unavailable).proves)
+  }
+
   @Test func ends() {
     let promoted = progress(.promoted(Self.facts, remoteID: "r", chunks: 3))
     #expect(promoted.destination == Self.facts && promoted.size == 10 && promoted.remoteID == "r")

@@ -172,6 +172,8 @@ package struct Verification: Sendable, Hashable {
     self.result = result
   }
 
-  /// A digest, or something as good, matched.
-  package var proves: Bool { result == .match && check != "size" && check != "type" }
+  /// A digest, or something as good, matched. What the source of a copy vouches for says nothing of its destination.
+  package var proves: Bool {
+    result == .match && check != "size" && check != "type" && !check.hasSuffix("-of-source")
+  }
 }
