@@ -14,6 +14,7 @@ struct RecordComparisonTests {
     progress.digests = [.sha256: "aa", .md5: "bb"]
     progress.destination = FileFacts(size: 10, mtime: 5_000_000_000, ctime: 5, inode: 7)
     progress.remote.etag = "\"tag\""
+    progress.verification = [Verification("sha256", .server, .match)]
     change(&progress)
     return progress
   }
@@ -75,6 +76,22 @@ struct RecordComparisonTests {
   func objects(_ seen: RemoteObject, _ wanted: Comparison) {
     let record = RecordComparison(progress: Self.progress { $0.digests[.sha512] = "cc" })
     #expect(record.object(seen, echoes: [.sha512], etagsMayBeMD5: true) == wanted)
+  }
+
+  /// The same tag, or version, of what nobody has ever compared: the source's own digest is none of what was stored.
+  @Test(arguments: [
+    Verification("size", .server, .match), Verification("sha256", .server, .unavailable),
+    Verification("sha256", .manifest, .match), Verification("sha256-of-source", .server, .match),
+  ])
+  func neverCompared(_ check: Verification) {
+    for object in [Self.seen { $0.etag = "\"tag\"" }, Self.seen { $0.version = "1" }] {
+      let record = RecordComparison(
+        progress: Self.progress { ($0.verification, $0.remote.version) = ([check], "1") })
+      #expect(record.object(object, echoes: [], etagsMayBeMD5: false) == .unverifiable(.neverCompared))
+    }
+    let told = Self.seen { ($0.etag, $0.digests) = ("\"tag\"", [.sha256: "aa"]) }
+    let record = RecordComparison(progress: Self.progress { $0.verification = [check] })
+    #expect(record.object(told, echoes: [], etagsMayBeMD5: false) == .verified)
   }
 
   @Test func versions() {

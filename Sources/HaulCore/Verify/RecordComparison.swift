@@ -61,11 +61,14 @@ struct RecordComparison {
       }
     }
     if isProved { return .verified }
+    // A tag or a version says that what stands there was not replaced since; what it was a digest showed then, or nothing did.
+    let wasCompared = progress.verification.contains { $0.proves && $0.against == .server }
+    let unchanged: Comparison = wasCompared ? .verified : .unverifiable(.neverCompared)
     if let isSameTag {
-      return isSameTag ? .verified : .different(check: "etag", expected: known.etag, actual: seen.etag)
+      return isSameTag ? unchanged : .different(check: "etag", expected: known.etag, actual: seen.etag)
     }
     if let mine = known.version, let theirs = seen.version {
-      return mine == theirs ? .verified : .different(check: "version", expected: mine, actual: theirs)
+      return mine == theirs ? unchanged : .different(check: "version", expected: mine, actual: theirs)
     }
     return .unverifiable(seen.size == nil ? .notTold : .sizeOnly)
   }

@@ -16,6 +16,7 @@ package enum Comparison: Sendable, Hashable {
     case noDigest = "no_digest"
     case sizeOnly = "size_only"
     case notTold = "not_told"
+    case neverCompared = "never_compared"
     case endpointChanged = "endpoint_changed"
     case changedWhileRead = "changed_while_read"
 
@@ -25,6 +26,7 @@ package enum Comparison: Sendable, Hashable {
       case .noDigest: "no digest is on record"
       case .sizeOnly: "the server tells the size alone"
       case .notTold: "the server does not tell what it holds"
+      case .neverCompared: "it is as it was left, and no digest has shown that it is what was sent"
       case .endpointChanged: "the manifest's endpoint is another one than the last run's"
       case .changedWhileRead: "the file was written to while it was read"
       }
