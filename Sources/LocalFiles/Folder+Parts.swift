@@ -10,6 +10,8 @@ extension Folder {
     case nothing
     /// Another file, made there since.
     case another
+    /// The recorded one, which has a second name by now: a snapshot by hard links.
+    case linked
     /// Another process works on it.
     case locked
   }
@@ -48,6 +50,7 @@ extension Folder {
     let file = OpenFile(descriptor: descriptor, path: shown)
     let status = try file.status()
     guard status.st_nlink == 1 else {
+      if let known, known.inode == UInt64(status.st_ino), known.folder == identity.inode { return .linked }
       throw Failure(.ioError, "`\(shown)` is known by another name as well; haul does not write into it")
     }
     let owner = UInt32(status.st_uid)

@@ -300,6 +300,19 @@ struct DiskTests {
     #expect(try bench.isSame("out/a.bin", "a.bin"))
   }
 
+  /// A snapshot by hard links, taken while the job is stopped, keeps what it has: the part file is made anew.
+  @Test func partFileWasLinked() async throws {
+    let (bench, depot) = try await bench(rate: "512KiB")
+    try bench.writeJob(job(depot))
+    #expect(try await Midway.stop(bench, after: 4, of: ["one"]).state("one") == "paused interrupted")
+    let part = try #require(bench.parts().first)
+    _ = try Sums.shell("ln '\(part)' kept", in: bench.job)
+    let kept = try Sums.file(bench.job + "/kept")
+    let run = try await bench.run()
+    #expect(run.status == 0 && run.remarks.contains("another name"), "\(run.errors)")
+    #expect(try bench.isSame("out/a.bin", "a.bin") && Sums.file(bench.job + "/kept") == kept)
+  }
+
   /// A part file that somebody opened to others meanwhile is its owner's alone again before more is written to it.
   @Test func partFileWasOpenedToOthers() async throws {
     let (bench, depot) = try await bench(rate: "512KiB")

@@ -185,6 +185,11 @@ struct FileTests {
     }
     guard case .part(let again) = try find(record) else { return #expect(Bool(false), "it is free") }
     #expect(again.record == record)
+    // A second name that was given to it keeps its bytes; that of a file that is not on record is refused.
+    try #require(link(place.path + "/in/p", place.path + "/in/second") == 0)
+    guard case .linked = try find(record) else { return #expect(Bool(false), "a second name") }
+    #expect(code { _ = try find(nil) } == .ioError && !folder.removePart("p", record: record))
+    unlink(place.path + "/in/second")
     rename(place.path + "/in/p", place.path + "/in/away")
     #expect(!again.isInPlace)
     try Data("other".utf8).write(to: URL(fileURLWithPath: place.path + "/in/p"))

@@ -122,6 +122,8 @@ struct DestinationFile {
       try expectFileSystem()
       lost = "the part file is gone"
     case .another: lost = "another file was put in the part file's place"
+    // What it has under the other name is not written over.
+    case .linked: lost = "the part file has another name by now, as in a snapshot by hard links"
     case .locked: lost = "another runner works on the part file"
     }
     record.warn("\(lost): its \(chunks) recorded chunks are fetched again")
