@@ -246,6 +246,12 @@ package actor AdmissionQueue {
     }
   }
 
+  /// A host asks in its answer to a request that has no permit to be left alone for so many seconds.
+  package func coolDown(host: String, for seconds: Double) {
+    limiter.coolDown(host, for: seconds, now: now())
+    update()
+  }
+
   /// Leaves an endpoint, or a host's cleanup requests, alone for so many seconds.
   package func coolDown(_ key: CooldownStore.Key, for seconds: Double, _ failure: Failure) {
     limiter.cooldowns.note(key, until: now() + seconds, failure)

@@ -285,9 +285,7 @@ package struct Limiter: Sendable {
         status == 429 && policy.connectionsPerHost != .auto
         ? Backoff(policy).delay(afterAttempt: 1, retryAfter: nil, random: random()) : nil
       if let seconds = retryAfter ?? own {
-        let failure = Failure(
-          .rateLimited, "the host asked for a cool-down of \(Int(clamping: seconds)) s", retryAfter: seconds)
-        cooldowns.note(.origin(name), until: now + seconds, failure)
+        coolDown(name, for: seconds, now: now)
       }
       rest = cooldowns.current(.origin(name), now: now).map { $0.until - now } ?? 0
     }
@@ -296,6 +294,13 @@ package struct Limiter: Sendable {
       status, begun: permit.begun, now: now, rest: rest, policy)
     tell(name, change)
     if hosts[name]?.found?.size != size { resized(name) }
+  }
+
+  /// A host is left alone for so many seconds, as it asks.
+  mutating func coolDown(_ name: String, for seconds: Double, now: Double) {
+    let failure = Failure(
+      .rateLimited, "the host asked for a cool-down of \(Int(clamping: seconds)) s", retryAfter: seconds)
+    cooldowns.note(.origin(name), until: now + seconds, failure)
   }
 
   private static func isTooMuch(_ status: Int) -> Bool { status == 429 || status == 503 }

@@ -31,4 +31,36 @@ struct GatedTransportTests {
     }.value
     #expect(transport.sent.map { $0.headers["X-Amz-Date"] } == [date])
   }
+
+  /// Half of a stream is counted nowhere; it keeps its host's cool-down, and tells others of it.
+  @Test(arguments: [(30.0, true), (3600, false)])
+  func halvesOfStreamsKeepCooldowns(_ seconds: Double, _ waits: Bool) async throws {
+    let transport = ScriptedTransport { sent in
+      sent.number == 1 ? .status(503, ["Retry-After": String(Int(seconds))]) : .status(200)
+    }
+    let clock = Mutex(0.0)
+    let admission = AdmissionQueue(
+      executor: transport.executor,
+      sleep: { pause in
+        clock.withLock { $0 += pause }
+        try await transport.sleep(seconds: pause)
+      }, now: { clock.withLock { $0 } }, random: { 0.5 })
+    let gated = GatedTransport(transport, admission: admission) { 1_700_000_000 }
+    let target = try AdmittedURL(try #require(WebURL("http://h/a")), for: "GET", policy: EffectivePolicy())
+    var request = WireRequest("GET", target, headers: [:], body: .none)
+    request.isPaired = true
+    let wire = request
+    let both = Task(executorPreference: transport.executor) {
+      try await gated.send(wire, sink: ResponseBuffer())
+      try await gated.send(wire, sink: ResponseBuffer())
+    }
+    if waits {
+      try await both.value
+    } else {
+      await #expect(throws: TransportError.self) { try await both.value }
+    }
+    #expect(transport.sent.count == (waits ? 2 : 1) && transport.delays == (waits ? [seconds] : []))
+    let left = await admission.cooldown(.origin(target.url.origin))
+    #expect((left != nil) == !waits)
+  }
 }

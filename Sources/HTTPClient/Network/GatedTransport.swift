@@ -24,7 +24,8 @@ package struct GatedTransport<Inner: Transport>: Transport {
   }
 
   package nonisolated(nonsending) func send(_ request: WireRequest, sink: any BodyWriter) async throws {
-    if request.isCleanup || request.isPaired { return try await inner.send(request, sink: sink) }
+    if request.isCleanup { return try await inner.send(request, sink: sink) }
+    if request.isPaired { return try await sendPaired(request, sink: sink) }
     let asked = wallClock()
     let permit: RequestPermit
     do {
@@ -53,6 +54,20 @@ package struct GatedTransport<Inner: Transport>: Transport {
       await admission.leave(permit, failure: watch.status == nil ? Self.silence(error) : watch.outage)
       throw error
     }
+  }
+
+  /// Sends half of a stream. No connection is counted for it; its host's cool-down is kept, and told to others, as any
+  /// request's.
+  private nonisolated(nonsending) func sendPaired(_ request: WireRequest, sink: any BodyWriter) async throws {
+    let host = request.url.origin
+    while let failure = await admission.cooldown(.origin(host)) {
+      guard let seconds = failure.retryAfter, seconds <= Backoff(request.policy).longestRest else {
+        throw TransportError(failure, isOurs: true)
+      }
+      try await admission.pause(request.transfer, seconds: seconds, isCooldown: true)
+    }
+    let watch = CooldownWatch(host, sink, admission: admission, wallClock: wallClock)
+    try await inner.send(request, sink: watch)
   }
 
   /// The rate limits that a request's body stands under. What is short must not wait behind what is long.
@@ -146,4 +161,35 @@ private final class Watch: BodyWriter, ByteReader, @unchecked Sendable {
   func rewind() throws { try source?.rewind() }
 
   func settle(sent: Int64) { source?.settle(sent: sent) }
+}
+
+/// Tells the queue what a host asks for in its answer to a request without a permit.
+private final class CooldownWatch: BodyWriter {
+  private let host: String
+  private let sink: any BodyWriter
+  private let admission: AdmissionQueue
+  private let wallClock: () -> Double
+
+  init(
+    _ host: String, _ sink: any BodyWriter, admission: AdmissionQueue, wallClock: @escaping () -> Double
+  ) {
+    self.host = host
+    self.sink = sink
+    self.admission = admission
+    self.wallClock = wallClock
+  }
+
+  func head(_ head: ResponseHead) throws {
+    if [429, 503].contains(head.status),
+      let seconds = HTTPFailure.retryAfter(head.headers, now: wallClock())
+    {
+      let host = host
+      admission.assumeIsolated { $0.coolDown(host: host, for: seconds) }
+    }
+    try sink.head(head)
+  }
+
+  func body(_ bytes: UnsafeRawBufferPointer) throws { try sink.body(bytes) }
+
+  func mustWait(_ resume: @escaping @Sendable () -> Void) -> Bool { sink.mustWait(resume) }
 }
