@@ -85,9 +85,14 @@ extension JobLedger {
   /// - Returns: false where it was withdrawn, or is applied already.
   package func beginControl(_ number: Int64) throws -> Bool {
     try write { db in
-      try db.execute(
-        sql: "UPDATE control SET changed = 0 WHERE number = ? AND applied_at IS NULL", arguments: [number])
-      return db.changesCount > 0
+      let wasBegun = try Bool.fetchOne(
+        db, sql: "SELECT changed IS NOT NULL FROM control WHERE number = ? AND applied_at IS NULL",
+        arguments: [number])
+      guard let wasBegun else { return false }
+      try db.execute(sql: "UPDATE control SET changed = 0 WHERE number = ?", arguments: [number])
+      // Whoever began before and was killed may have changed all that there is to change.
+      if wasBegun, try !Self.isAttemptOpen(db) { try Self.noteChange(db) }
+      return true
     }
   }
 

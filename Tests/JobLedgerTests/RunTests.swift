@@ -297,6 +297,22 @@ struct RunTests {
     #expect(try !ledger.isChanged(since: next))
   }
 
+  /// Whoever applied it first may have been killed behind its changes, before their number was on record.
+  @Test func aControlThatIsBegunAgainMayHaveChangedWhatARunLeft() throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    try ledger.compile([Entry(id: "a")])
+    let run = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    let control = try ledger.request(Control(.cancel, ids: ["a"]), at: 15)
+    for _ in 0..<2 { #expect(try ledger.beginControl(control)) }
+    #expect(try !ledger.isChanged(since: run), "the run's own report tells it")
+    try ledger.endAttempt(
+      run: run.number, outcome: .failed, exitCode: 1, isOver: true, bytesTransferred: 0, scope: nil, at: 20)
+    let other = try ledger.request(Control(.retry, ids: ["a"]), at: 25)
+    #expect(try ledger.beginControl(other) && !ledger.isChanged(since: run))
+    #expect(try ledger.beginControl(other) && ledger.isChanged(since: run))
+  }
+
   @Test func aSelectionLeavesTheOthersAlone() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)
