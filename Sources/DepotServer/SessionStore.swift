@@ -9,7 +9,14 @@ final class SessionStore: Sendable {
 
     mutating func add(_ session: UploadSession) {
       sessions[session.id] = session
-      if let key = session.record.key { keys[key] = session.id }
+      guard let key = session.record.key else { return }
+      // They are read back in any order: one that is over hides none that goes on.
+      if let old = keys[key].flatMap({ sessions[$0] }), Self.goesOn(old), !Self.goesOn(session) { return }
+      keys[key] = session.id
+    }
+
+    private static func goesOn(_ session: UploadSession) -> Bool {
+      session.record.finishedSha256 == nil && (try? session.requireLive()) != nil
     }
 
     mutating func remove(_ id: String) -> UploadSession? {
@@ -26,7 +33,7 @@ final class SessionStore: Sendable {
         old.chunkSize == record.chunkSize,
         // Its finalize checks its own promise.
         record.fileHashSha256 == nil || old.fileHashSha256 == record.fileHashSha256,
-        old.finishedSha256 == nil, (try? session.requireLive()) != nil
+        Self.goesOn(session)
       else { return nil }
       return session
     }

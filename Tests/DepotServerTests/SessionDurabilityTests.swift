@@ -254,6 +254,28 @@ import Testing
     }
   }
 
+  /// Sessions of one key are read back in any order: who asks under it again finds the one that goes on.
+  @Test(arguments: ["a", "b"]) func anEndedSessionOfTheSameKey(_ live: String) async throws {
+    try await Fixture.run { (fixture) async throws in
+      let folder = fixture.root + "/apart"
+      mkdir(folder, 0o700)
+      let pool = BlockingPool(threads: 1)
+      func request(_ id: String) -> SessionRecord {
+        var record = self.record(id)
+        (record.fileName, record.key) = ("file", "k")
+        return record
+      }
+      for id in ["a", "b"] {
+        var record = request(id)
+        if id != live { record.expiresAt = 1 }
+        _ = try UploadSession.create(record, folder: folder + "/" + id, pool: pool)
+      }
+      let store = SessionStore(folder: folder, pool: pool)
+      let (session, isNew) = try store.create(request("new"), resumeFrom: nil)
+      #expect(session.id == live && !isNew)
+    }
+  }
+
   /// A client that has lost patience renews its session again, while the first answer is still being made.
   @Test func renewalsAtTheSameTime() async throws {
     try await Fixture.run { (fixture) async throws in
