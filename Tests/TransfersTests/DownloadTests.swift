@@ -244,6 +244,22 @@ struct DownloadTests: DownloadCase {
     #expect((outcome.progress.destination?.mtime == 784_111_777_000_000_000) == !isWarned)
   }
 
+  /// Where it is demanded, no byte is moved in vain.
+  @Test func aDemandedTimeThatCannotBeRead() async throws {
+    let rule = try PreserveRule(["mtime!"])
+    let rig = try Rig(.download) { $0.preserve = rule }
+    let outcome = try await run(
+      rig, server(),
+      after: { _, reply in
+        var reply = reply
+        reply.headers.append("Last-Modified", "yesterday")
+        return reply
+      })
+    #expect(outcome.state == .failed && outcome.code == .attributesLost)
+    #expect(outcome.progress.transferred == 0 && rig.files.isEmpty)
+    #expect(outcome.progress.attributes == KeptAttributes(lost: [.mtime]))
+  }
+
   @Test func theServerNamesTheFile() async throws {
     for (disposition, name) in [
       ("attachment; filename=\"b.txt\"", "b.txt"), ("attachment; filename=\"../../b.txt\"", "b.txt"),

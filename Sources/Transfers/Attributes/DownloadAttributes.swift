@@ -38,6 +38,17 @@ struct DownloadAttributes {
     try AttributePlan.check(lost, settings.preserve, "a download from \(place) would go without")
   }
 
+  /// Notes that the time is demanded and can't be read, which the head of an answer tells before its bytes are taken.
+  ///
+  /// - Throws: `ATTRIBUTES_LOST` where it is so.
+  func checkTime(of object: RemoteObject, _ place: String, _ record: TransferRecord) throws(Failure) {
+    guard settings.preserve.demands(.mtime), object.lastModified != nil else { return }
+    let plan = plan(object)
+    guard plan.lost.contains(.mtime) else { return }
+    record.note(.attributes(plan.kept))
+    try plan.check(settings.preserve, "a download from \(place)")
+  }
+
   /// What is set on the file, and what comes of the others.
   func plan(_ object: RemoteObject) -> AttributePlan {
     var attributes = object.attributes

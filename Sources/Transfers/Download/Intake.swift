@@ -110,6 +110,7 @@ final class Intake {
     case .nothing: return nil
     case .refuse(let failure): throw failure
     case .take(let range):
+      try DownloadAttributes(of: record).checkTime(of: machine.fetch.object, source.place, record)
       // What its own digest is to prove is read again before.
       if proof.promise == nil { try hold(range) }
       let target = staged.isPassing ? staged.target : .part(try openPart())
