@@ -94,9 +94,11 @@ struct Dialer {
     var length = socklen_t(told.count)
     // Read back, as nothing may leave otherwise.
     guard setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, name, socklen_t(name.count)) == 0,
-      getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &told, &length) == 0,
-      told.prefix(while: { $0 != 0 }).elementsEqual(interface.utf8)
+      getsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, &told, &length) == 0
     else { throw SSHFault.interfaceUnavailable("the interface `\(interface)`: \(SystemError())") }
+    guard told.prefix(while: { $0 != 0 }).elementsEqual(interface.utf8) else {
+      throw SSHFault.interfaceUnavailable("the interface `\(interface)` is not what the socket is bound to")
+    }
   }
 
   private func finish(_ descriptor: Int32, until deadline: Double) throws {
