@@ -79,6 +79,8 @@ struct KiiTests {
       return
     }
     #expect(session == RemoteSession(id: "u", chunkSize: 10))
+    good.body = Array(#"{"uploadID":77}"#.utf8)
+    #expect(try upload().opened(good, source: source, now: 0).get().id == "77")
     good.body = Array("{}".utf8)
     #expect(failureCode(try upload().opened(good, source: source, now: 0)) == .protocolViolation)
     let missing = try upload().opened(response(404, "OBJECT_NOT_FOUND"), source: source, now: 0)

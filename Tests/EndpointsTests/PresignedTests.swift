@@ -51,6 +51,9 @@ struct PresignedProtocolTests {
         #expect(size == nil && Wire.code(verdict) == .protocolViolation, "\(body)")
       }
     }
+    let numbers = Wire.response(200, #"{"key":3,"uploadId":77,"partSize":7}"#, url: upload.url)
+    let session = try upload.opened(numbers, source: source, now: 0).get()
+    #expect(session.id == "77" && session.facts["key"] == "3")
   }
 
   @Test func urls() throws {

@@ -70,7 +70,8 @@ struct SessionRequestTests {
 
   @Test(
     arguments: [
-      (413, #"{"maxChunkSize":4}"#, 4), (413, #"{"limit":8}"#, 8), (413, "{}", nil), (413, "<p>", nil),
+      (413, #"{"maxChunkSize":4}"#, 4), (413, #"{"limit":8}"#, 8), (413, #"{"maxChunkSize":"4"}"#, 4),
+      (413, "{}", nil), (413, "<p>", nil),
       (400, #"{"maxChunkSize":4}"#, nil),
     ] as [(Int, String, Int64?)])
   func tellsTheLargestChunk(_ status: Int, _ body: String, _ limit: Int64?) throws {
@@ -116,9 +117,10 @@ struct SessionRequestTests {
       let bare = download.probed(response(200, #"{"size":12,"etag":"\#(told)"}"#), now: 0)
       #expect(try bare.get().etag == etag, "JSON needs no quotes in it")
     }
+    #expect(try download.probed(response(200, #"{"size":"12"}"#), now: 0).get().size == 12)
     for (status, body, code) in [
       (200, "", .protocolViolation), (200, "[]", .protocolViolation),
-      (200, #"{"size":"12"}"#, .protocolViolation),
+      (200, #"{"size":"12x"}"#, .protocolViolation),
       (200, #"{"size":-1}"#, .protocolViolation), (404, "", .notFound), (401, "", .unauthorized),
       (500, "", .serverError),
     ] as [(Int, String, ErrorCode)] {
@@ -166,8 +168,17 @@ struct SessionRequestTests {
     if case .success(let limited) = opened(201, #"{"sessionId":"s","maxChunkSize":4}"#) {
       #expect(limited.chunkSize == 4)
     }
+    // Numbers as text, and ids and headers as numbers.
+    let loose =
+      #"{"sessionId":1000,"chunkSize":"8","maxChunkSize":"6","requiredHeaders":{"X-A":5,"X-B":"b","X-C":null}}"#
+    #expect(
+      try opened(201, loose).get()
+        == RemoteSession(id: "1000", chunkSize: 6, requiredHeaders: ["X-A": "5", "X-B": "b"]))
     for (status, text, code) in [
       (201, "{}", .protocolViolation), (201, "", .protocolViolation),
+      (201, #"{"sessionId":"s","chunkSize":"8k"}"#, .protocolViolation),
+      (201, #"{"sessionId":"s","maxChunkSize":[8]}"#, .protocolViolation),
+      (201, #"{"sessionId":1.5}"#, .protocolViolation),
       (201, #"{"sessionId":""}"#, .protocolViolation),
       (201, #"{"sessionId":"s","chunkSize":0}"#, .protocolViolation), (413, "{}", .protocolViolation),
       (401, "", .unauthorized), (403, "", .forbidden), (503, "", .serverError), (429, "", .rateLimited),
@@ -242,7 +253,14 @@ struct SessionRequestTests {
       return
     }
     #expect(holdings == SessionHoldings(chunks: [0: HeldChunk(), 2: HeldChunk()], expiresAt: 7))
+    let loose = #"{"receivedChunks":["0","2"],"fileSize":"25","chunkSize":"10","remoteFileId":7}"#
+    let finished = try queried(200, loose).get()
+    #expect(finished.chunks.keys.sorted() == [0, 2] && finished.finished == UploadedFile(remoteID: "7"))
+    for none in [#"{"receivedChunks":null,"fileSize":25}"#, #"{"fileSize":25,"chunkSize":10}"#] {
+      #expect(try queried(200, none).get() == SessionHoldings(), "Go writes an empty list so")
+    }
     #expect(losesSession(queried(200, #"{"receivedChunks":[],"fileSize":24}"#)))
+    #expect(losesSession(queried(200, #"{"receivedChunks":[],"fileSize":"24"}"#)))
     #expect(losesSession(queried(200, #"{"receivedChunks":[],"fileSize":25,"chunkSize":9}"#)))
     #expect(losesSession(queried(404, "")) && losesSession(queried(410, #"{"code":"SESSION_EXPIRED"}"#)))
     #expect(failureCode(queried(200, "{}")) == .protocolViolation)
@@ -260,6 +278,7 @@ struct SessionRequestTests {
       #"{"sessionId":"s","requiredHeaders":{"X-A":"\#(String(repeating: "a", count: 65_536))"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"content-range":"bytes 0-0/1"}}"#,
       #"{"sessionId":"s","requiredHeaders":{"Transfer-Encoding":"chunked"}}"#,
+      #"{"sessionId":"s","requiredHeaders":{"X-A":["b"]}}"#,
     ] {
       let opened = try upload().opened(response(201, bad), source: source, now: 0)
       #expect(failureCode(opened) == .protocolViolation, "\(bad)")
@@ -285,6 +304,7 @@ struct SessionRequestTests {
       return
     }
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
+    #expect(try upload().finalized(response(200, #"{"remoteFileId":4711}"#)).get().remoteID == "4711")
     #expect(failureCode(try upload().finalized(response(200, "{}"))) == .protocolViolation)
     for bad in [
       #"{"remoteFileId":".."}"#, #"{"remoteFileId":"a/../../b"}"#,

@@ -32,7 +32,7 @@ package struct KiiUpload: UploadProtocol {
     guard (200...299).contains(response.status) else {
       return .failure(refusal(response, doing: "start the upload", now: now))
     }
-    guard let id = response.object?["uploadID"].string, !id.isEmpty else {
+    guard let id = response.object?["uploadID"].id else {
       return .failure(
         Failure(
           .protocolViolation, "\(response.url) started an upload without an uploadID",

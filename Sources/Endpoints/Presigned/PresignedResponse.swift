@@ -3,12 +3,6 @@ import JobModel
 
 /// Readings of what a presigning back end and the store behind it answer.
 enum PresignedResponse {
-  /// A count of bytes, as a JSON number or as decimal text: back ends send either.
-  static func count(_ value: JSON) -> Int64? {
-    if let text = value.string { return ByteCount.read(text) }
-    return ByteCount.read(json: value)
-  }
-
   /// A key as it stands in a path: only what can't be in one is encoded.
   static func path(_ text: String) -> String {
     var out: [UInt8] = []

@@ -48,12 +48,10 @@ package struct PresignedUpload: UploadProtocol {
     guard (200...299).contains(response.status) else {
       return .failure(refusal(response, doing: what, now: now))
     }
-    guard let members = response.object, let key = members["key"].string, !key.isEmpty,
-      let id = members["uploadId"].string, !id.isEmpty
-    else {
+    guard let members = response.object, let key = members["key"].id, let id = members["uploadId"].id else {
       return .failure(violation("\(response.url) started an upload without `key` and `uploadId`", response))
     }
-    guard let size = PresignedResponse.count(members["partSize"]), size > 0 else {
+    guard let size = ByteCount.read(json: members["partSize"]), size > 0 else {
       return .failure(violation("\(response.url) started an upload without a `partSize`", response))
     }
     guard size <= ChunkLayout.largestChunk else {

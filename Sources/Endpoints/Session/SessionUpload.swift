@@ -44,7 +44,7 @@ package struct SessionUpload: UploadProtocol {
   /// A 413 names it.
   package func chunkLimit(_ response: Response) -> Int64? {
     guard response.status == 413, let members = ProblemDetails(response)?.members else { return nil }
-    return members["maxChunkSize"].int64 ?? members["limit"].int64
+    return members["maxChunkSize"].wholeNumber ?? members["limit"].wholeNumber
   }
 
   package func opened(_ response: Response, source: UploadSource, now: Double) -> Result<
@@ -52,11 +52,17 @@ package struct SessionUpload: UploadProtocol {
   > {
     let what = "open an upload session"
     guard response.status == 201 || response.status == 200 else { return unopened(response, what, now) }
-    guard let members = response.object, let id = members["sessionId"].string, isSegment(id) else {
+    guard let members = response.object, let id = members["sessionId"].id, isSegment(id) else {
       return .failure(violation("\(response.url) opened a session without a sessionId", response))
     }
-    var size = members["chunkSize"].int64 ?? source.chunkSize
-    if let limit = members["maxChunkSize"].int64, limit > 0 { size = min(size, limit) }
+    // The server counts chunks by it: what can't be read is not the size that was asked for.
+    for name in ["chunkSize", "maxChunkSize"]
+    where members[name] != .null && members[name].wholeNumber == nil {
+      return .failure(
+        violation("\(response.url) opened a session with a \(name) that is no number", response))
+    }
+    var size = members["chunkSize"].wholeNumber ?? source.chunkSize
+    if let limit = members["maxChunkSize"].wholeNumber, limit > 0 { size = min(size, limit) }
     size = min(size, ChunkLayout.largestChunk)
     guard size > 0 else {
       return .failure(violation("\(response.url) wants chunks of \(size) bytes", response))
@@ -66,10 +72,14 @@ package struct SessionUpload: UploadProtocol {
       return .failure(violation("\(response.url) wants \(count) chunks of \(size) bytes", response))
     }
     let expiry = expiry(members["expiresAt"])
-    let headers = members["requiredHeaders"].dictionary ?? [:]
-    if let bad = headers.first(where: { !RequiredHeader.canBeSent($0.key, $0.value) }) {
-      return .failure(
-        violation("\(response.url) requires a header that can't be sent: `\(bad.key)`", response))
+    var headers: [String: String] = [:]
+    for header in members["requiredHeaders"].members ?? [] where header.value != .null {
+      guard let value = RequiredHeader.value(header.value), RequiredHeader.canBeSent(header.name, value)
+      else {
+        return .failure(
+          violation("\(response.url) requires a header that can't be sent: `\(header.name)`", response))
+      }
+      headers[header.name] = value
     }
     guard headers.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= RequiredHeader.most else {
       return .failure(
@@ -100,25 +110,25 @@ package struct SessionUpload: UploadProtocol {
     -> Result<SessionHoldings, Failure>
   {
     guard response.status == 200 else { return refused(response, "ask what the session holds", now) }
-    guard let members = response.object, let received = members["receivedChunks"].array else {
+    guard let members = response.object, let received = receivedChunks(members) else {
       return .failure(violation("\(response.url) did not say what the session holds", response))
     }
-    if let size = members["fileSize"].int64, size != source.size {
+    if let size = members["fileSize"].wholeNumber, size != source.size {
       return .failure(
         violation("the session is for \(size) bytes, the source has \(source.size)", response)
           .classed(.sessionGone))
     }
-    if let size = members["chunkSize"].int64, size != session.chunkSize {
+    if let size = members["chunkSize"].wholeNumber, size != session.chunkSize {
       return .failure(
         violation("the session has chunks of \(size) bytes, \(session.chunkSize) were agreed", response)
           .classed(.sessionGone))
     }
     var holdings = SessionHoldings(
       chunks: Dictionary(
-        received.compactMap { $0.int64.flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
+        received.compactMap { $0.wholeNumber.flatMap { Int(exactly: $0) } }.map { ($0, HeldChunk()) },
         uniquingKeysWith: { first, _ in first }),
       expiresAt: expiry(members["expiresAt"]))
-    if let id = members["remoteFileId"].string, isSegment(id) {
+    if let id = members["remoteFileId"].id, isSegment(id) {
       guard let file = finished(id, members) else { return .failure(noDigest(response)) }
       holdings.finished = file
     }
@@ -166,7 +176,7 @@ package struct SessionUpload: UploadProtocol {
     _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Result<UploadedFile, Failure> {
     guard response.status == 200 || response.status == 201 else { return refused(response, "finalize", now) }
-    guard let members = response.object, let id = members["remoteFileId"].string, isSegment(id) else {
+    guard let members = response.object, let id = members["remoteFileId"].id, isSegment(id) else {
       return .failure(violation("\(response.url) finalized without a remoteFileId", response))
     }
     guard let file = finished(id, members) else { return .failure(noDigest(response)) }
@@ -204,6 +214,12 @@ package struct SessionUpload: UploadProtocol {
     return !id.isEmpty && !parts.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
   }
 
+  /// An empty list may be left out, or be null, as Go writes it; nil where nothing says that the answer is of a session.
+  private func receivedChunks(_ members: JSON) -> [JSON]? {
+    let told = members["receivedChunks"]
+    return told == .null && members["fileSize"].wholeNumber != nil ? [] : told.array
+  }
+
   /// nil where the digest is none: neither a proof nor the absence of one.
   private func finished(_ id: String, _ members: JSON) -> UploadedFile? {
     let told = members["fileHashSha256"]
@@ -236,7 +252,7 @@ package struct SessionUpload: UploadProtocol {
     case (409, "CHUNKS_MISSING"):
       failure.code = .integrityMismatch
       let missing = problem?.members["missing"].array ?? []
-      failure.missingChunks = missing.compactMap { $0.int64.flatMap { Int(exactly: $0) } }
+      failure.missingChunks = missing.compactMap { $0.wholeNumber.flatMap { Int(exactly: $0) } }
       failure.actual =
         "missing: \(failure.missingChunks.prefix(20).map(String.init).joined(separator: ","))"
     // depot's own word: a folder has the name.

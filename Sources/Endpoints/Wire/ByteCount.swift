@@ -7,9 +7,11 @@ package enum ByteCount {
 
   package static func read(_ text: some StringProtocol) -> Int64? { read(text.utf8) }
 
-  /// A JSON number; nil for anything else, a fraction, and what is below 0 or above the limit.
+  /// A JSON number or decimal text, as servers send either; nil for anything else, a fraction, and what is below 0 or above the
+  /// limit.
   static func read(json value: JSON) -> Int64? {
-    value.int64.flatMap { (0...limit).contains($0) ? $0 : nil }
+    if let text = value.string { return read(text) }
+    return value.int64.flatMap { (0...limit).contains($0) ? $0 : nil }
   }
 
   static func read(_ digits: some Collection<UInt8>) -> Int64? {
