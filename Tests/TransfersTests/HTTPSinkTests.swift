@@ -138,6 +138,25 @@ struct HTTPSinkTests {
     #expect(put.transport.sent.isEmpty)
   }
 
+  /// The first try's answer was lost, and a server may refuse the second: the session tells of the file.
+  @Test(
+    arguments: [
+      (#"{"receivedChunks":[0,1],"fileSize":6,"remoteFileId":"f"}"#, nil),
+      (#"{"receivedChunks":[0,1],"fileSize":6}"#, .protocolViolation), ("<p>", .protocolViolation),
+    ] as [(String, ErrorCode?)])
+  func aCloseThatIsRefusedAsDone(_ told: String, _ code: ErrorCode?) async throws {
+    let bench = try UploadBench { sent in
+      sent.method == "GET" ? .status(200, [:], told) : .status(409, [:], #"{"code":"ALREADY_FINALIZED"}"#)
+    }
+    var file: UploadedFile?
+    let failure = try await UploadBench.failure {
+      file = try await bench.sink.complete(session, source: source, chunks: [])
+    }
+    #expect(failure?.code == code && failure?.httpStatus == (code == nil ? nil : 409))
+    #expect(file?.remoteID == (code == nil ? "f" : nil))
+    #expect(bench.transport.sent.map(\.method) == ["POST", "GET"])
+  }
+
   /// A large file that has arrived short takes nobody's place.
   @Test(arguments: [(1000, ["PROPFIND"]), (2 << 20, ["PROPFIND", "MOVE"])])
   func whatHasArrivedIsLookedAt(_ size: Int, _ asked: [String]) async throws {

@@ -176,6 +176,14 @@ final class HTTPSink: RemoteSink {
       }
     } else if let request = remote.finalize(session, source: source, chunks: chunks) {
       response = try await requester.call(request)
+      let result = remote.finalized(response, session: session, source: source, chunks: chunks, now: now)
+      // An earlier try may have closed it, and only its answer was lost: the session may tell.
+      if case .failure(let failure) = result, failure.code == .protocolViolation, failure.httpStatus == 409,
+        case .success(let told)? = try await holdings(of: session, source: source), let file = told.finished
+      {
+        return file
+      }
+      return try result.get()
     } else {
       return remote.closed(session, receipt: nil)
     }
