@@ -160,6 +160,7 @@ package struct S3ServiceCopy: UploadProtocol {
   }
   package func abort(_ session: RemoteSession) -> Request? { upload.abort(session) }
   package var mayOutliveItsEnd: Bool { upload.mayOutliveItsEnd }
+  package var closesByReceipts: Bool { upload.closesByReceipts }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     upload.closed(session, receipt: receipt)
   }

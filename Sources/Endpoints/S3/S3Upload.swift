@@ -155,6 +155,7 @@ package struct S3Upload: UploadProtocol {
   }
 
   package var mayOutliveItsEnd: Bool { true }
+  package var closesByReceipts: Bool { true }
 
   package func abort(_ session: RemoteSession) -> Request? {
     Request("DELETE", place(id(session)), headers: ["x-amz-content-sha256": S3Payload.empty])

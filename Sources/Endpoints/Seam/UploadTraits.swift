@@ -19,6 +19,9 @@ package protocol UploadTraits: Sendable {
   func provesUpload(in session: RemoteSession) -> Bool
   /// The protocol demands of the server that it refuses a chunk whose digest differs from the one that went along.
   func refusesDamage(in session: RemoteSession) -> Bool
+  /// A session is closed by the receipts of all its chunks, which the server compares with what it holds: where it does not say
+  /// what that is, those on record suffice.
+  var closesByReceipts: Bool { get }
   /// Chunks whose receipts speak against them now that all are there: they are sent again, once, before the session is
   /// closed.
   func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord]
@@ -50,6 +53,7 @@ extension UploadTraits {
   package func chunkDigests(in session: RemoteSession?) -> [DigestAlgorithm] { abilities.chunkDigests }
   package func provesUpload(in session: RemoteSession) -> Bool { true }
   package func refusesDamage(in session: RemoteSession) -> Bool { false }
+  package var closesByReceipts: Bool { false }
   package func rejectedChunks(_ chunks: [ChunkRecord]) -> [ChunkRecord] { [] }
   package func closed(_ session: RemoteSession?, receipt: ChunkReceipt?) -> UploadedFile {
     UploadedFile(etag: receipt?.token, digests: receipt?.digests ?? [:])

@@ -9,6 +9,18 @@ struct SessionTakeover {
   let scope: UploadScope
   let source: SendingSource
 
+  /// What the session holds by its server's word; nil where it can't be asked. A credential may lack the right to ask, and a
+  /// store may not know the question.
+  nonisolated(nonsending) func told(
+    of session: RemoteSession
+  ) async throws -> Result<SessionHoldings, Failure>? {
+    let told = try await scope.sink.holdings(of: session, source: source.request)
+    guard case .failure(let failure)? = told, scope.traits.closesByReceipts,
+      failure.code == .forbidden || [405, 501].contains(failure.httpStatus ?? 0)
+    else { return told }
+    return nil
+  }
+
   nonisolated(nonsending) func held(
     _ holdings: SessionHoldings?, _ session: RemoteSession
   ) async throws -> HeldChunks {

@@ -252,8 +252,7 @@ actor Upload {
       let opening = SessionOpening(scope: scope, source: source)
       let (session, isReplayed) = try await opening.open(renewing: old, lost: lost)
       return .opened(session, isReplayed: isReplayed)
-    case .ask(let session):
-      return .told(try await scope.sink.holdings(of: session, source: source.request))
+    case .ask(let session): return .told(try await takeover.told(of: session))
     case .takeOver(let holdings, let session):
       return .takenOver(try await takeover.held(holdings, session), expiresAt: holdings?.expiresAt)
     case .requireProof(let session): try scope.requireProof(in: session)
