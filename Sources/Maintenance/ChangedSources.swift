@@ -29,6 +29,7 @@ package enum ChangedSources {
       var now = try? file.facts()
     else { return false }
     now.fingerprint = try? Fingerprint(size: now.size) { try file.bytes(at: $0, count: $1) }.description
-    return !recorded.isSameContent(as: now)
+    // What was sent of one that was only touched is compared with it.
+    return !recorded.isSameContent(as: now) && !recorded.mayBeSameContent(as: now)
   }
 }

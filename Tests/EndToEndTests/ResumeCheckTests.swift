@@ -46,6 +46,8 @@ struct ResumeCheckTests {
     try await Task.sleep(for: .milliseconds(1500))
     let before = try await depot.log().count
     try bench.source("a.bin", size: Self.size, seed: 52)
+    // Put back with the same bytes, it is neither named nor sent anew.
+    try bench.source("c.bin", size: Self.size, seed: 51)
     try FileManager.default.removeItem(atPath: bench.job + "/b.bin")
     let strict = try await bench.run(nil, ["--precheck", "strict"])
     #expect(strict.status == 66)

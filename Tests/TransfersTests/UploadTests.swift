@@ -248,6 +248,24 @@ struct UploadTests {
     #expect(server.state.withLock { $0.sessions.isEmpty }, "the old session is left open at the server")
   }
 
+  /// The same bytes under its name, or others that its fingerprint does not show: what was sent is compared with them.
+  @Test(arguments: [false, true]) func itIsPutBackBetweenAttempts(otherwise: Bool) async throws {
+    let server = FakeServer()
+    let rig = try Rig(.upload, chunkSize: 50_000) {
+      $0.policy.retryAttempts = 1; $0.policy.chunksInFlight = 1
+    }
+    var bytes = pattern(200_000)
+    try rig.write("src", bytes)
+    _ = try await run(rig, server) { $0.path.hasSuffix("/chunks/3") ? .status(503) : nil }
+    if otherwise { bytes[60_000] ^= 1 }
+    try FileManager.default.removeItem(atPath: rig.path + "/work/src")
+    try rig.write("src", bytes)
+    let outcome = try await run(rig, server)
+    checkComplete(server, outcome, bytes)
+    #expect(puts(outcome) == (otherwise ? ["0", "1", "2", "3"] : ["3"]))
+    #expect(server.state.withLock { $0.opened } == (otherwise ? 2 : 1))
+  }
+
   @Test func aMismatchIsRepaired() async throws {
     let (rig, server) = (try rig(), FakeServer())
     let once = try await run(

@@ -130,4 +130,9 @@ extension FileFacts {
     if mtime == other.mtime, ctime == other.ctime, inode == other.inode { return true }
     return mtime == other.mtime && fingerprint != nil && fingerprint == other.fingerprint
   }
+
+  /// Whether nothing but its times and inode speaks against it: a file that was touched, or put back.
+  package func mayBeSameContent(as other: FileFacts) -> Bool {
+    size == other.size && fingerprint != nil && fingerprint == other.fingerprint
+  }
 }

@@ -147,7 +147,7 @@ actor Upload {
     let path = record.transfer.source.localPath ?? ""
     let file = try await SourceFile.open(scope.context.local.fullPath(path), for: record)
     // What a session was opened of is the copy that `snapshot` keeps; an only request's source is what was copied.
-    await startAnew(ifNot: record.progress.session == nil ? file.recorded : file.facts)
+    try await startAnew(ifNot: record.progress.session == nil ? file.recorded : file.facts)
     let source = try SendingSource(file, path, scope)
     self.source = source
     return source
@@ -172,7 +172,7 @@ actor Upload {
       // A task of this actor's own: what it reads may outlive the request that it is for.
       Task { await self.pour(range, pipe) }
     }
-    await startAnew(ifNot: copy.facts, canGoOn: copy.canGoOn)
+    try await startAnew(ifNot: copy.facts, canGoOn: copy.canGoOn)
     if record.progress.completedAt == nil { record.note(.copying(copy.object, nil)) }
     let source = try SendingSource(copy, record.transfer.source.text, scope)
     self.source = source
@@ -190,11 +190,12 @@ actor Upload {
     await source?.copy?.pour(range, into: pipe)
   }
 
-  private func startAnew(ifNot now: FileFacts, canGoOn: Bool = true) async {
+  private func startAnew(ifNot now: FileFacts, canGoOn: Bool = true) async throws {
     guard let old = record.progress.source, record.progress.completedAt == nil else { return }
     // Of a copy's only request nothing is gone on with: what stands there is compared as a whole.
     guard origin == nil || record.progress.session != nil else { return }
-    let isSame = old.isSameContent(as: now)
+    let touched = TouchedSource(scope: scope)
+    let isSame = try old.isSameContent(as: now) || origin == nil && touched.canGoOn(from: old, as: now)
     guard !isSame || !canGoOn else { return }
     record.warn(
       isSame
