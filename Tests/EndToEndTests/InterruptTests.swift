@@ -201,6 +201,8 @@ struct InterruptTests {
     // There is no plan yet, and the manifest is where it was.
     let pause = try await bench.haul(["pause", "lists"])
     #expect(pause.status == 66 && pause.errors.contains("has not been planned yet"), "\(pause.errors)")
+    let status = try await bench.haul(["status", "lists", "--json"])
+    #expect(try JSON.parse(status.output)["job"]["state"].string == "queued", "\(status.output)")
     let gc = try await bench.haul(["gc", "lists"])
     #expect(gc.status == 0 && !gc.errors.contains("can't be read"), "\(gc.errors)")
   }

@@ -58,11 +58,23 @@ import Testing
   @Test func `a job without a plan`() async throws {
     let job = try await SampleJob()
     _ = try job.ledger.compile(at: SampleJob.start, batches: { _ in })
-    let (head, running) = try look(job)
-    let text = StatusText(head, running, isColoured: false).text
+    let (planned, running) = try look(job)
+    let text = StatusText(planned, running, isColoured: false).text
     #expect(text.hasPrefix("nightly: its plan is being made (run 1"), "\(text)")
     let (_, ended) = try look(job, isRunning: false)
-    #expect(StatusText(head, ended, isColoured: false).text.hasPrefix("nightly: completed"))
+    // A glob that found nothing is a plan, too.
+    #expect(StatusText(planned, ended, isColoured: false).text.hasPrefix("nightly: completed"))
+    var head = planned
+    head.isPlanned = false
+    let stopped = StatusText(head, ended, isColoured: false).text
+    #expect(stopped.hasPrefix("nightly: not planned yet: its first run was stopped before"), "\(stopped)")
+    for (situation, state) in [(running, "running"), (ended, "queued")] {
+      let out = Collector()
+      var report = LedgerReport(head, ledger: job.ledger, describe: SampleJob.wire)
+      report.situation = situation
+      try report.writeJSON(to: out.take)
+      #expect(try Document(out.bytes)["job", "state"].text == state)
+    }
   }
 
   @Test func `a window, a cool-down and an open breaker say when they end`() async throws {

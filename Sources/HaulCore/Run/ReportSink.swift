@@ -214,6 +214,7 @@ struct ReportSink: Sendable {
 
   static func head(_ job: String, _ ledger: JobLedger, _ run: RunRecord?) throws -> ReportHead {
     var head = ReportHead(toolVersion: ToolVersion.current, jobName: job)
+    head.isPlanned = try ledger.wasPlanned
     head.manifest = try ledger.meta("manifest_as_given")
     head.manifestSHA256 = try ledger.meta("manifest_sha256")
     head.inputsSHA256 = try ledger.meta("inputs_sha256")

@@ -64,7 +64,8 @@ package struct LedgerReport: Report {
 
   private func job(_ counts: StateCounts, limit: Int) throws -> JSON {
     [
-      "name": .text(head.jobName), "state": .text(ledger == nil ? nil : counts.jobState),
+      "name": .text(head.jobName),
+      "state": .text(ledger == nil ? nil : head.jobState(counts, isRunning: situation?.isRunning == true)),
       "manifest": .text(head.manifest),
       "manifest_sha256": .text(head.manifestSHA256), "inputs_sha256": .text(head.inputsSHA256),
       "description": .text(head.description.map { limit == .max ? $0 : String($0.prefix(100)) }),

@@ -30,6 +30,8 @@ package struct ReportHead: Sendable {
   package var shard: Shard?
   /// Transfers of the whole job as the part planned it; nil where that is not known.
   package var wholeCount: Int64?
+  /// False where the first run was stopped, or is at work, before the plan was made: no transfers are known.
+  package var isPlanned = true
   /// nil for a run that never began: an invalid manifest, a refused run.
   package var run: RunRecord?
   /// The id that a run which never began goes by.
@@ -99,6 +101,11 @@ package struct ReportHead: Sendable {
   func argument(_ name: String) -> String { name + (shard.map { " --shard \($0.text)" } ?? "") }
 
   var start: Double? { run?.startedAt ?? startedAt }
+
+  /// The job's state by its transfers; before there are any, by who is to plan them.
+  func jobState(_ counts: StateCounts, isRunning: Bool) -> String {
+    isPlanned ? counts.jobState : isRunning ? "running" : "queued"
+  }
 
   /// Seconds that attempts ran, the pauses between them left out; `now` ends one that still runs.
   func activeSeconds(now: Double?) -> Double? {

@@ -75,6 +75,7 @@ package struct StatusText {
   private func state(_ counts: StateCounts) -> String {
     // A first run, which has no plan yet.
     if situation.isRunning, counts.total == 0 { return "its plan is being made" }
+    if !head.isPlanned { return "not planned yet: its first run was stopped before; `haul run` goes on" }
     let word = counts.jobState
     let isWaiting = situation.isRunning && counts.running == 0 && counts.queued + counts.paused > 0
     let told = isWaiting ? word + "; its run waits" : word
