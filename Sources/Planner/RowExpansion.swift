@@ -7,6 +7,7 @@ struct RowExpansion {
 
   func run(_ rule: EmptyRule, _ visit: Visit) throws {
     let place = TextPlace(mark: source.mark, lineText: source.lineText)
+    let earlierErrors = expansion.faults.errorCount
     let reader: any RowReader
     do {
       reader = try open()
@@ -56,7 +57,8 @@ struct RowExpansion {
     report(missing: unseen) { _ in "no row has it" }
     if let message = listing?.folders.message { expansion.faults.warning(message, at: place) }
     listing?.selection.report(expansion.faults)
-    if count == 0, expansion.faults.errorCount == 0 {
+    // Where its rows are faulty, they are told themselves.
+    if count == 0, expansion.faults.errorCount == earlierErrors {
       let nothing = "`\(expansion.context.shown(source.path))` has no rows"
       expansion.empty(listing?.selection.emptiness(nothing) ?? nothing, rule, at: place)
     }

@@ -118,6 +118,22 @@ import Testing
     #expect(outcome.lines == [bad.line])
   }
 
+  @Test func `each row file without rows is told, whatever else is wrong`() throws {
+    let fixture = try PlanFixture(["a.csv": "k\n", "b.csv": "k\n\n", "c.txt": "\n"])
+    defer { fixture.remove() }
+    func entry(_ id: String, _ rows: String, _ column: String) -> String {
+      "  - { id: \(id), for_each: { \(rows) }, download: \"web:${each.\(column)}\", to: \"\(id)/${each.\(column)}\" }\n"
+    }
+    let outcome = try fixture.plan(
+      "  - { id: g, upload: \"none/*\", to: \"web:g/\" }\n" + entry("a", "csv: a.csv", "k")
+        + entry("b", "csv: b.csv", "k") + entry("c", "list: c.txt", "line"))
+    #expect(
+      outcome.errors.map(\.message) == [
+        "no file matches `none/*`", "`jobs/a.csv` has no rows", "`jobs/b.csv` has no rows",
+        "`jobs/c.txt` has no rows",
+      ])
+  }
+
   @Test func `a missing column is told once, and another separator for what it is`() throws {
     let fixture = try PlanFixture(["f.csv": "k;path;sum;size\na;b;c;1\n"])
     defer { fixture.remove() }
