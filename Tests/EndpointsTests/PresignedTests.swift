@@ -62,12 +62,16 @@ struct PresignedProtocolTests {
     #expect(request.url.text == "https://b/api/getUploadUrls")
     #expect(text(request) == #"{"key":"in/ü a?.mov","uploadId":"u/1","parts":[1,4]}"#)
     let body =
-      #"{"urls":{"1":"https://s/a?X-Amz-Signature=1","4":"https://s/d","x":"https://s/x","5":7,"0":"https://s/0","6":"ftp://s"}}"#
+      #"{"urls":{"1":"https://s/a?X-Amz-Signature=1","4":"https://s/d","x":"https://s/x","5":7,"0":"https://s/0","6":"ftp://s","7":"","8":"https://s/g h?n=i j","9":"/s/k?l"}}"#
     guard
       case .success(let found) = upload.handedOut(
         Wire.response(200, body, url: upload.url), session: session, now: 0)
     else { throw Wire.Unexpected(what: "no URLs were read") }
-    #expect(found.mapValues(\.text) == [0: "https://s/a?X-Amz-Signature=1", 3: "https://s/d"])
+    #expect(
+      found.mapValues(\.text) == [
+        0: "https://s/a?X-Amz-Signature=1", 3: "https://s/d", 7: "https://s/g%20h?n=i%20j",
+        8: "\(upload.url.origin)/s/k?l",
+      ])
     for (status, body, code) in [
       (404, "{}", ErrorCode.sessionExpired), (404, "<html>", .notFound), (410, "", .sessionExpired),
       (200, "{}", .protocolViolation), (503, "", .serverError), (401, "", .unauthorized),

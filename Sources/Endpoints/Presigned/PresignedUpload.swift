@@ -93,9 +93,11 @@ package struct PresignedUpload: UploadProtocol {
     var partURLs: [Int: WebURL] = [:]
     for member in urls {
       // Other keys than numbers are none of ours.
-      guard let part = Int(member.name), part > 0, let url = member.value.string.flatMap({ WebURL($0) })
+      guard let part = Int(member.name), part > 0, let text = member.value.string, !text.isEmpty,
+        let url = response.url.resolving(text)
       else { continue }
-      partURLs[part - 1] = url
+      // As it is written by hand, for instance with a blank in a file's name.
+      partURLs[part - 1] = url.encodingRaw
     }
     return .success(partURLs)
   }
