@@ -230,8 +230,10 @@ struct PresignedTests {
     #expect(!run["one"]["verification"].array.contains { $0["check"].string == "etag" })
   }
 
-  /// The store or the back end has lost the upload, or the answer to complete is lost: it is sent once more.
-  @Test(arguments: [#""forget": 3"#, #""lose": 1"#]) func lostUpload(_ option: String) async throws {
+  /// The store or the back end has lost the upload or a part of it, or the answer to complete is lost: it is sent once more.
+  @Test(arguments: [#""forget": 3"#, #""lose": 1"#, #""losePart": 1"#]) func lostUpload(_ option: String)
+    async throws
+  {
     let (bench, server) = try await bench(option)
     try bench.source("up.bin", size: 8 * Self.part, seed: 10)
     let run = try await bench.run(

@@ -148,6 +148,9 @@ struct PresignedProtocolTests {
     for (status, body, code) in [
       (400, "", ErrorCode.protocolViolation), (301, "", .protocolViolation), (500, "", .serverError),
       (404, "{}", .sessionExpired), (404, "gone", .notFound),
+      (400, "<Error><Code>InvalidPart</Code></Error>", .integrityMismatch),
+      (400, #"{"error":"InvalidPart","message":"m"}"#, .integrityMismatch),
+      (500, #"{"error":"InvalidPart"}"#, .serverError),
     ] {
       let verdict = upload.finalized(
         Wire.response(status, body, url: upload.url), session: session, source: source, chunks: [], now: 0)

@@ -33,6 +33,12 @@ enum PresignedResponse {
     return failure
   }
 
+  /// The store lacks a part, or has another one: its word stands in the body, in whichever form the back end passes it on.
+  static func lacksPart(_ response: Response) -> Bool {
+    (400..<500).contains(response.status)
+      && String(decoding: response.body.prefix(4096), as: UTF8.self).firstRange(of: "InvalidPart") != nil
+  }
+
   /// The code of an S3 error document, `<Error><Code>…`, wherever it stands in the body.
   static func errorCode(_ body: [UInt8]) -> String? {
     let text = String(decoding: body.prefix(4096), as: UTF8.self)

@@ -161,6 +161,8 @@ package struct PresignedUpload: UploadProtocol {
     if response.status == 410 || response.status == 404 && response.object != nil {
       failure.code = .sessionExpired
     }
+    // Nobody tells which: all are sent once more.
+    if PresignedResponse.lacksPart(response) { failure.code = .integrityMismatch }
     return .failure(failure)
   }
 

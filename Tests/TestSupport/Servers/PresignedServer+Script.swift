@@ -6,7 +6,7 @@ extension PresignedServer {
     tokens, secret = os.environ["API_TOKEN"].split(), os.urandom(16)
     asked = [0]
     partSize, ttl, rate = options.get("partSize", 65536), options.get("ttl", 60), options.get("rate")
-    damage, left = set(options.get("damage", [])), {"lose": options.get("lose", 0), "forget": options.get("forget")}
+    damage, left = set(options.get("damage", [])), {"lose": options.get("lose", 0), "forget": options.get("forget"), "part": options.get("losePart", 0)}
     lock, uploads = threading.Lock(), {}
     spool = objects + "-spool"
     os.makedirs(spool)
@@ -86,6 +86,9 @@ extension PresignedServer {
         if not isinstance(parts, list) or not parts: return self.refuse(400, "parts", "complete")
         numbers = [part.get("PartNumber") for part in parts]
         if numbers != sorted(set(numbers)): return self.refuse(400, "InvalidPartOrder", "complete")
+        if left["part"] > 0:
+          left["part"] -= 1
+          return self.refuse(400, "InvalidPart", "complete")
         target = os.path.join(objects, upload["key"])
         os.makedirs(os.path.dirname(target), exist_ok=True)
         total = 0

@@ -14,8 +14,8 @@ package final class PresignedServer: Sendable {
   /// - Parameters:
   ///   - token: the one that counts; where there are two, the second counts after `tokenEnds` requests.
   ///   - options: JSON members: `partSize`, `ttl` (seconds of a URL), `etag` (md5, opaque), `rate` (bytes a second),
-  ///     `damage` (parts that are stored wrong once), `lose` (answers to complete that are lost), `forget` (the upload
-  ///     is forgotten after so many parts), `completeStatus`.
+  ///     `damage` (parts that are stored wrong once), `lose` (answers to complete that are lost), `losePart` (completes that
+  ///     lack a part), `forget` (the upload is forgotten after so many parts), `completeStatus`.
   package init(_ bench: Bench, token: String, options: String = "") async throws {
     let stem = bench.scratch.path + "/presigned-\(UUID().uuidString.prefix(6))"
     scratch = bench.scratch
