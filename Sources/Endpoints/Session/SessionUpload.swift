@@ -156,7 +156,7 @@ package struct SessionUpload: UploadProtocol {
     switch response.status {
     case 200...299: return .success(ChunkReceipt())
     default:
-      switch refused(response, "chunk \(chunk.index)", now) as Result<ChunkReceipt, Failure> {
+      switch compared(response, "chunk \(chunk.index)", now) as Result<ChunkReceipt, Failure> {
       case .failure(var failure):
         failure.chunk = chunk.index
         return .failure(failure)
@@ -175,7 +175,7 @@ package struct SessionUpload: UploadProtocol {
   package func finalized(
     _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Result<UploadedFile, Failure> {
-    guard response.status == 200 || response.status == 201 else { return refused(response, "finalize", now) }
+    guard response.status == 200 || response.status == 201 else { return compared(response, "finalize", now) }
     guard let members = response.object, let id = members["remoteFileId"].id, isSegment(id) else {
       return .failure(violation("\(response.url) finalized without a remoteFileId", response))
     }
@@ -239,6 +239,27 @@ package struct SessionUpload: UploadProtocol {
 
   private func violation(_ message: String, _ response: Response) -> Failure {
     Failure(.protocolViolation, message, httpStatus: response.status)
+  }
+
+  /// A refusal of bytes that the server compares with their digest: not every server has the API's own words for a mismatch.
+  private func compared<Value>(_ response: Response, _ what: String, _ now: Double) -> Result<Value, Failure>
+  {
+    let result: Result<Value, Failure> = refused(response, what, now)
+    guard case .failure(var failure) = result, failure.code == .protocolViolation, isMismatch(response) else {
+      return result
+    }
+    failure.code = .integrityMismatch
+    return .failure(failure)
+  }
+
+  /// By the word that is told; without one, by the API's status, or by tus's.
+  private func isMismatch(_ response: Response) -> Bool {
+    guard [400, 409, 422, 460].contains(response.status) else { return false }
+    let body = ProblemDetails(response)?.members ?? .null
+    guard let word = body["code"].string ?? body["errorCode"].string ?? body["error"]["code"].string else {
+      return response.status == 422 || response.status == 460
+    }
+    return word.uppercased().hasSuffix("MISMATCH")
   }
 
   /// The API's own words for what it refuses (endpoints.md, The chunk-session API).
