@@ -118,6 +118,9 @@ struct SessionRequestTests {
       #expect(try bare.get().etag == etag, "JSON needs no quotes in it")
     }
     #expect(try download.probed(response(200, #"{"size":"12"}"#), now: 0).get().size == 12)
+    let named = #"{"size":12,"sha256":"sha256:\#(digest)"}"#
+    #expect(try download.probed(response(200, named), now: 0).get().digests == object.digests)
+    #expect(try download.probed(response(200, #"{"size":12,"sha256":""}"#), now: 0).get().digests.isEmpty)
     for (status, body, code) in [
       (200, "", .protocolViolation), (200, "[]", .protocolViolation),
       (200, #"{"size":"12x"}"#, .protocolViolation),
@@ -310,13 +313,21 @@ struct SessionRequestTests {
       return
     }
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
+    for (told, digests) in [
+      ("sha256=\(digest)", [.sha256: digest.lowercased()]),
+      ("SHA256:\(digest)", [.sha256: digest.lowercased()]),
+      ("", [:]),
+    ] as [(String, [DigestAlgorithm: String])] {
+      let text = #"{"remoteFileId":"r","fileHashSha256":"\#(told)"}"#
+      #expect(try upload().finalized(response(200, text)).get().digests == digests, "\(told)")
+    }
     #expect(try upload().finalized(response(200, #"{"remoteFileId":4711}"#)).get().remoteID == "4711")
     #expect(failureCode(try upload().finalized(response(200, "{}"))) == .protocolViolation)
     for bad in [
       #"{"remoteFileId":".."}"#, #"{"remoteFileId":"a/../../b"}"#,
       #"{"remoteFileId":"r","fileHashSha256":"\#(digest)0"}"#,
       #"{"remoteFileId":"r","fileHashSha256":"\#(digest.dropLast())\u0301g"}"#,
-      #"{"remoteFileId":"r","fileHashSha256":1}"#,
+      #"{"remoteFileId":"r","fileHashSha256":1}"#, #"{"remoteFileId":"r","fileHashSha256":"md5=\#(digest)"}"#,
     ] {
       #expect(failureCode(try upload().finalized(response(200, bad))) == .protocolViolation, "\(bad)")
     }

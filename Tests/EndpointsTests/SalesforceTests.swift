@@ -68,6 +68,9 @@ struct SalesforceProtocolTests {
     }
     let text = record().replacing(#""ContentSize":0"#, with: #""ContentSize":"650000""#)
     #expect(try download.described(Wire.response(200, text, url: download.url), now: 0).get().size == 650_000)
+    let digest = String(repeating: "aB", count: 32)
+    let longer = Wire.response(200, record("\"\(digest)\""), url: download.url)
+    #expect(try download.described(longer, now: 0).get().digests == [.sha256: digest.lowercased()])
     #expect(object.size == 0 && object.digests == [.md5: "d41d8cd98f00b204e9800998ecf8427e"])
     #expect(
       object.fileName == "Deck.pdf" && object.facts["document"] == "069x" && object.facts["number"] == "3")

@@ -72,13 +72,14 @@ package struct SalesforceDownload: DownloadProtocol {
     // Null for some files: only the size can then be checked.
     if let told = record["Checksum"].string, !told.isEmpty {
       let digest = told.lowercased()
-      guard digest.count == 32, digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+      guard digest.count == 32 || digest.count == 64,
+        digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
       else {
         return .failure(
           violation("\(response.url) gave \(told.utf8.count) bytes that are no MD5 as the checksum", response)
         )
       }
-      object.digests[.md5] = digest
+      object.digests[digest.count == 32 ? .md5 : .sha256] = digest
     }
     return .success(object)
   }
@@ -124,9 +125,9 @@ package struct SalesforceDownload: DownloadProtocol {
       return RangeResponse.judge(head, wanted: wanted, object: object, seen: seen, url: place, now: now)
     }
     let fits = seen.size != nil && seen.size == object.size
-    // A page of the file's very size is left to the MD5, where there is one.
+    // A page of the file's very size is left to the digest, where there is one.
     let isPassable =
-      fits ? isPageItself(object) || object.digests[.md5] != nil : seen.size == nil && isPageItself(object)
+      fits ? isPageItself(object) || !object.digests.isEmpty : seen.size == nil && isPageItself(object)
     if SalesforceResponse.isPage(head), !isPassable {
       return .refused(SalesforceResponse.loginPage(Response(head: head, url: place)))
     }

@@ -2,11 +2,18 @@ import JobModel
 
 /// A whole-file digest in the JSON of the chunk-session API.
 enum SessionDigest {
-  /// Lower-case hex; nil for what is no SHA-256: it proves nothing.
+  /// There is none: an empty text is what some servers have for null.
+  static func isAbsent(_ value: JSON) -> Bool { value == .null || value.string?.isEmpty == true }
+
+  /// Lower-case hex, with or without the algorithm that `X-Chunk-Hash` has before it; nil for what is no SHA-256: it proves
+  /// nothing.
   static func sha256(_ value: JSON) -> String? {
-    guard let digits = value.string, digits.utf8.count == 64,
-      digits.utf8.allSatisfy({ (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0) })
+    guard let text = value.string?.lowercased() else { return nil }
+    let isNamed = ["sha256=", "sha256:"].contains { text.utf8.starts(with: $0.utf8) }
+    let digits = isNamed ? String(decoding: text.utf8.dropFirst(7), as: UTF8.self) : text
+    guard digits.utf8.count == 64,
+      digits.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
     else { return nil }
-    return digits.lowercased()
+    return digits
   }
 }

@@ -43,7 +43,7 @@ package struct SessionDownload: DownloadProtocol {
     object.etag = members["etag"].string.flatMap { $0.isEmpty ? nil : ETag.quoted($0) }
     object.contentType = members["mimeType"].string
     // A digest that can't be read may be the very one that does not match.
-    if let told = members["sha256"].string {
+    if let told = members["sha256"].string, !told.isEmpty {
       guard let digest = SessionDigest.sha256(members["sha256"]) else {
         return .failure(
           Failure(

@@ -223,7 +223,7 @@ package struct SessionUpload: UploadProtocol {
   /// nil where the digest is none: neither a proof nor the absence of one.
   private func finished(_ id: String, _ members: JSON) -> UploadedFile? {
     let told = members["fileHashSha256"]
-    if told == .null { return UploadedFile(remoteID: id) }
+    if SessionDigest.isAbsent(told) { return UploadedFile(remoteID: id) }
     return SessionDigest.sha256(told).map { UploadedFile(remoteID: id, digests: [.sha256: $0]) }
   }
 
