@@ -166,6 +166,7 @@ struct SessionRequestTests {
       Issue.record("a good session was refused")
       return
     }
+    #expect(try opened(202, full).get() == made, "some say 202 of what is done")
     #expect(made == RemoteSession(id: "s", chunkSize: 8, expiresAt: 600, requiredHeaders: ["X-A": "1"]))
     if case .success(let bare) = opened(201, #"{"sessionId":"s"}"#) { #expect(bare.chunkSize == 10) }
     if case .success(let limited) = opened(201, #"{"sessionId":"s","maxChunkSize":4}"#) {
@@ -312,6 +313,8 @@ struct SessionRequestTests {
       Issue.record("a finished upload was refused")
       return
     }
+    #expect(try upload().finalized(response(202, text)).get() == file)
+    #expect(failureCode(try upload().finalized(response(204))) == .protocolViolation)
     #expect(file == UploadedFile(remoteID: "r", digests: [.sha256: digest.lowercased()]))
     for (told, digests) in [
       ("sha256=\(digest)", [.sha256: digest.lowercased()]),

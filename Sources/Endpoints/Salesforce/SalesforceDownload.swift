@@ -44,7 +44,9 @@ package struct SalesforceDownload: DownloadProtocol {
 
   package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
     let what = "query the metadata of `\(id.text)`"
-    guard response.status == 200 else { return .failure(refusal(response, doing: what, now: now)) }
+    guard (200...299).contains(response.status) else {
+      return .failure(refusal(response, doing: what, now: now))
+    }
     guard let records = response.object?["records"].array else {
       if SalesforceResponse.isPage(response.head) { return .failure(SalesforceResponse.loginPage(response)) }
       return .failure(violation("\(response.url) did not answer the metadata query with records", response))

@@ -51,7 +51,7 @@ package struct SessionUpload: UploadProtocol {
     RemoteSession, Failure
   > {
     let what = "open an upload session"
-    guard response.status == 201 || response.status == 200 else { return unopened(response, what, now) }
+    guard (200...299).contains(response.status) else { return unopened(response, what, now) }
     guard let members = response.object, let id = members["sessionId"].id, isSegment(id) else {
       return .failure(violation("\(response.url) opened a session without a sessionId", response))
     }
@@ -175,7 +175,7 @@ package struct SessionUpload: UploadProtocol {
   package func finalized(
     _ response: Response, session: RemoteSession, source: UploadSource, chunks: [ChunkRecord], now: Double
   ) -> Result<UploadedFile, Failure> {
-    guard response.status == 200 || response.status == 201 else { return compared(response, "finalize", now) }
+    guard (200...299).contains(response.status) else { return compared(response, "finalize", now) }
     guard let members = response.object, let id = members["remoteFileId"].id, isSegment(id) else {
       return .failure(violation("\(response.url) finalized without a remoteFileId", response))
     }
