@@ -120,9 +120,9 @@ struct StoreCopyTests {
     #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 1)
   }
 
-  /// What the source vouches for is compared with what passed; of a copy that goes on the report says that it was not.
-  @Test(arguments: [(false, Verification.Result.match), (true, .unavailable)])
-  func whatTheSourceVouchesFor(_ isStopped: Bool, _ result: Verification.Result) async throws {
+  /// What the source vouches for is compared with what passed; of a copy that goes on it is read once more, for what the sink
+  /// tells.
+  @Test(arguments: [false, true]) func whatTheSourceVouchesFor(_ isStopped: Bool) async throws {
     let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
     let rig = try Rig(.copy) {
       $0.policy.retryAttempts = 1
@@ -138,8 +138,35 @@ struct StoreCopyTests {
     if isStopped { #expect(try await run(refusing: "/chunks/2").state == .paused(.retries)) }
     let end = try await run(refusing: nil)
     #expect(end.state == .completed && server.file("a.txt") == bytes)
-    let vouched = Verification("crc64nvme-of-source", .server, result)
-    #expect(end.progress.verification.contains(vouched), "\(end.progress.verification)")
+    for check in ["crc64nvme-of-source", "sha256"] {
+      let compared = Verification(check, .server, .match)
+      #expect(end.progress.verification.contains(compared), "\(end.progress.verification)")
+    }
+  }
+
+  /// A server that spoils a chunk that it took, and compares and tells the SHA-256 of what it has: a copy that was stopped is
+  /// found out like any other.
+  @Test(arguments: [VerifyLevel.available, .required])
+  func whatAServerSpoilsOfAStoppedCopy(_ verify: VerifyLevel) async throws {
+    let (store, server, bytes) = (CopyStore(), FakeServer(), pattern(5_300))
+    let rig = try Rig(.copy) {
+      $0.policy.retryAttempts = 1
+      $0.policy.chunksInFlight = 1
+      $0.verify = verify
+    }
+    try store.put("big", bytes)
+    func run(refusing chunk: String?) async throws -> Rig.Outcome {
+      try await rig.run(from: "store:big", to: "api:a.txt") { sent in
+        if let chunk, sent.path.hasSuffix(chunk) { return .status(503) }
+        return sent.path.hasPrefix("/b/") ? store.response(sent) : server.response(sent)
+      }
+    }
+    #expect(try await run(refusing: "/chunks/2").state == .paused(.retries))
+    server.state.withLock { $0.sessions["s1"]?.chunks[0]?[0] ^= 1 }
+    let end = try await run(refusing: nil)
+    #expect(end.state == .completed, "\(String(describing: end.progress.failure))")
+    #expect(server.file("a.txt") == bytes && server.state.withLock { $0.opened } == 2)
+    #expect(end.progress.verification.contains(Verification("sha256", .server, .match)))
   }
 
   /// Another object takes the name while chunks are read: the version that was begun with is copied on in the same session,

@@ -152,6 +152,23 @@ final class CopySource: SendingFile, SendingDigests {
     digests.learn(try await of(0..<size, algorithms))
   }
 
+  /// Reads all of it where the sink compares digests of the whole, and none of them is known: of what earlier attempts copied
+  /// nothing else tells one. All that is wanted of the whole is taken of that one reading.
+  nonisolated(nonsending) func learn(toCompareWith told: Set<DigestAlgorithm>) async throws {
+    guard !isByService, scope.settings.verify != .size, !told.isEmpty else { return }
+    let known = try digests.whole()
+    guard told.isDisjoint(with: known.keys) else { return }
+    warnOfReading(for: told)
+    let said = scope.settings.then?.digests ?? []
+    try await learn(told.union(object.digests.keys).union(scope.expect.digests.keys).union(said))
+  }
+
+  private func warnOfReading(for algorithms: Set<DigestAlgorithm>) {
+    scope.record.warn(
+      "the source is read once more: nothing else tells \(algorithms.map(\.rawValue).sorted().joined(separator: ", ")) of what earlier attempts copied"
+    )
+  }
+
   var chunkDigest: DigestAlgorithm? { digests.chunkDigest }
 
   nonisolated(nonsending) func whole(
@@ -168,9 +185,7 @@ final class CopySource: SendingFile, SendingDigests {
   ) async throws {
     let unknown = digests.unknown(told)
     if mayRead, !unknown.isEmpty {
-      scope.record.warn(
-        "the source is read once more: nothing else tells \(unknown.map(\.rawValue).sorted().joined(separator: ", ")) of what earlier attempts copied"
-      )
+      warnOfReading(for: unknown)
       try await learn(unknown)
     }
     try digests.checkExpected(told)

@@ -441,6 +441,9 @@ actor Upload {
   private func prepareToClose(
     _ session: RemoteSession, _ source: SendingSource
   ) async throws -> UploadMachine.Event {
+    // Also where earlier attempts have sent them all.
+    source.copy?.recall(machine.held.sorted)
+    try await source.copy?.learn(toCompareWith: source.abilities.fileDigests)
     let mine = source.isHashed ? try await source.digests.whole() : [:]
     if source.copy == nil { try source.checkExpected(mine) } else { try await source.checkExpectedDigests() }
     try await source.check(machine.held)

@@ -54,6 +54,9 @@ struct UploadProof {
       record.check(Verification("size", .server, .unavailable))
     }
     if let copy = source.copy {
+      // An earlier attempt may have closed it.
+      try await copy.learn(toCompareWith: source.abilities.fileDigests.intersection(file.digests.keys))
+      if source.isHashed { mine = try await source.digests.whole() }
       // Of what earlier attempts copied only its chunks' digests are known.
       if file.checks.isEmpty, file.digests.keys.allSatisfy({ mine[$0] == nil }) {
         file.checks = try await proofs.checks(of: held)
