@@ -11,6 +11,9 @@ package enum ControlApplier {
     guard let next = StateMachine.next(transfer.state, control.event) else { return false }
     // What is complete has no partial progress to forget: it begins anew where it is meant by its id.
     if control.ids.isEmpty, ["completed", "up_to_date"].contains(transfer.state.word) { return false }
+    // What failed, or was given up, is held back where it is meant by its id: a pause of all hides no failure of a run.
+    let hadItsTurn = ["failed", "canceled", "skipped"].contains(transfer.state.word)
+    if control.ids.isEmpty, control.verb == .pause, hadItsTurn { return false }
     // What waits already may still have progress to forget.
     let drops = next.actions.contains(.dropProgress)
     guard next.state != transfer.state || (drops && transfer.hasProgress) else { return false }

@@ -75,6 +75,34 @@ struct ControlTests {
     #expect(try Sums.file(bench.served + "/in/up.bin") == Sums.file(bench.job + "/up.bin"))
   }
 
+  /// What failed is tried again by the next run, unless it is named in a pause.
+  @Test func aPauseOfWhatFailed() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.writeJob(
+      """
+      version: 1
+      job: late
+      endpoints: { depot: \(depot.endpoint) }
+      transfers:
+        - { id: a, download: "depot:a.bin", to: a.bin }
+        - { id: b, download: "depot:a.bin", to: b.bin, needs: [a] }
+
+      """)
+    let first = try await bench.run(nil)
+    #expect(first.state("a").hasPrefix("failed") && first.state("b").hasPrefix("skipped needs:a"))
+    #expect(try await bench.haul(["pause", "late"]).errors.contains("pause: 0 transfers"))
+    let pause = try await bench.haul(["pause", "late", "a", "b"])
+    #expect(pause.errors.contains("pause: 2 transfers"), "\(pause.errors)")
+    try bench.serve("a.bin", size: 1000, seed: 1)
+    let second = try await bench.run(nil)
+    #expect(second.status == 75 && second.transferred == 0, "\(second.errors)")
+    #expect(second.state("a").hasPrefix("paused user") && second.state("b").hasPrefix("paused user"))
+    #expect(try await bench.haul(["resume", "late"]).status == 0)
+    let third = try await bench.run(nil)
+    #expect(third.status == 0 && third.state("b") == "completed", "\(third.errors)")
+  }
+
   /// What waits already has progress to forget, too; an id that nothing has is no success.
   @Test func retryFromScratchForgetsWhatIsQueued() async throws {
     let (bench, depot) = try await slowBench()

@@ -23,6 +23,12 @@ struct ControlApplierTests {
       // What waits already has its progress to forget.
       (.queued(nil), .init(.retry, ids: [], fromScratch: true), .queued(nil), true),
       (.queued(nil), .init(.retry, ids: []), nil, false),
+      // The next run tries them again, unless they are named.
+      (.failed, .init(.pause, ids: []), nil, false),
+      (.failed, .init(.pause, ids: ["a"]), .paused(.user), false),
+      (.canceled, .init(.pause, ids: ["a"]), .paused(.user), false),
+      (.skipped(.exists), .init(.pause, ids: ["a"]), .paused(.user), false),
+      (.skipped(.disabled), .init(.pause, ids: ["a"]), nil, false),
     ] as [(TransferState, Control, TransferState?, Bool)])
   func wishes(_ state: TransferState, _ control: Control, _ expected: TransferState?, _ drops: Bool)
     async throws

@@ -93,9 +93,10 @@ package enum StateMachine {
 
     case (.queued, .pauseByUser), (.paused, .pauseByUser): (.paused(.user), [])
     case (.running, .pauseByUser): (.paused(.user), [.stopRequests])
-    case (.completed, .pauseByUser), (.upToDate, .pauseByUser), (.failed, .pauseByUser),
-      (.canceled, .pauseByUser), (.skipped, .pauseByUser):
-      nil
+    // The next run would try it again; what the manifest disables it does not.
+    case (.skipped(.disabled), .pauseByUser): nil
+    case (.failed, .pauseByUser), (.canceled, .pauseByUser), (.skipped, .pauseByUser): (.paused(.user), [])
+    case (.completed, .pauseByUser), (.upToDate, .pauseByUser): nil
 
     case (.paused, .resumeByUser): (.queued(nil), [])
     case (.queued, .resumeByUser), (.running, .resumeByUser), (.completed, .resumeByUser),
