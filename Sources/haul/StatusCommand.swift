@@ -12,11 +12,17 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "With --json: totals alone, without the transfers.")
   var summary = false
 
-  @Flag(help: "Go on showing it, until the job no longer runs.")
+  @Flag(help: "Go on showing it, until the job no longer runs; of all jobs, one after the other.")
   var watch = false
 
   @OptionGroup var part: ShardOptions
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard !watch || !common.json || job != nil else {
+      throw ValidationError("`--watch --json` follows one job: name it")
+    }
+  }
 
   func run() async throws {
     let state = try part.state(common).checked()

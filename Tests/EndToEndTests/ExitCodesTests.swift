@@ -20,6 +20,7 @@ struct ExitCodesTests {
     ["run", "job.yaml", "--only", "a", "--only", "b"], ["run", "job.yaml", "--set", "nosuch=1"],
     ["check", "job.yaml", "--set", "nosuch=1"], ["history", "codes", "--limit", "0"], ["gc", "--keep", "-1"],
     ["help", "nope"], ["pause", "codes", "["], ["plan", "-"],
+    ["status", "--watch", "--json"],
   ])
   func usage(_ arguments: [String]) async throws {
     let bench = try Bench()
