@@ -59,6 +59,27 @@ struct JobOpeningTests {
     withExtendedLifetime(opened) {}
   }
 
+  /// What it waits for may take hours: the manifest may be another one by then.
+  @Test func aRunThatHasWaitedReadsItsManifestAgain() async throws {
+    let fixture = try CoreFixture()
+    var first = try open(fixture, CoreFixture.job)
+    #expect(first != nil)
+    let (file, state, reports) = (try fixture.manifest(CoreFixture.job), fixture.state, try fixture.reports())
+    let waiting = Task.detached {
+      var settings = RunSettings()
+      settings.ifRunning = .wait
+      return try JobOpening.open(file, settings, state: state, reports: reports)
+    }
+    while try !fixture.printed("errors").contains("waiting for its end") {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    _ = try fixture.manifest(CoreFixture.job + "  - { id: three, download: \"web:b\", to: in/b }\n")
+    first = nil
+    let opened = try #require(try await waiting.value)
+    let page = try opened.ledger.page(after: 0, onlyTouched: false, limit: 10)
+    #expect(page.map(\.id) == ["one", "two", "three"])
+  }
+
   /// A fault leaves no state behind that was not there before.
   @Test func aFaultyManifestLeavesNoState() throws {
     let fixture = try CoreFixture()

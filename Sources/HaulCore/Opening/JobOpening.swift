@@ -37,13 +37,24 @@ struct JobOpening: Sendable {
     _ file: ManifestFile, _ settings: RunSettings, state: StateFolder, reports: ReportSink
   ) throws -> JobOpening? {
     let (ifRunning, context) = (settings.ifRunning, reports.context)
+    var file = file
     var manifest = try OpenedManifest(file, given: settings.overrides, state, reports)
     let name = manifest.name
     let isNewRoot = !Files.exists(state.path)
     try state.make(name)
-    guard let lock = try lock(name, ifRunning, state, reports) else {
-      return try alreadyRunning(name, file, manifest.read, ifRunning, reports)
+    var held = try state.lock(name, waiting: false)
+    if held == nil, ifRunning == .wait {
+      context.console.note("\(state.words(name)) is running already: waiting for its end")
+      held = try state.lock(name, waiting: true)
+      // It may have been hours: what counts is the manifest as the run begins.
+      file = try file.readAgain()
+      manifest = try OpenedManifest(file, given: settings.overrides, state, reports)
+      if manifest.name != name {
+        held = nil
+        return try open(file, settings, state: state, reports: reports)
+      }
     }
+    guard let lock = held else { return try alreadyRunning(name, file, manifest.read, ifRunning, reports) }
     // Behind the lock, which may have been waited for: another first run may have ended meanwhile.
     let isNew = !state.exists(name)
     var opened: JobLedger?
@@ -122,16 +133,6 @@ struct JobOpening: Sendable {
     var all = read
     all.diagnostics += expansion.diagnostics.filter { !read.diagnostics.contains($0) }
     return all
-  }
-
-  /// Takes the run lock; nil where a runner has it whose end is not waited for.
-  private static func lock(
-    _ name: String, _ ifRunning: RunSettings.IfRunning, _ state: StateFolder, _ reports: ReportSink
-  ) throws -> RunLock? {
-    if let lock = try state.lock(name, waiting: false) { return lock }
-    guard ifRunning == .wait else { return nil }
-    reports.context.console.note("\(reports.state.words(name)) is running already: waiting for its end")
-    return try state.lock(name, waiting: true)
   }
 
   private static func alreadyRunning(

@@ -60,6 +60,14 @@ package struct ManifestFile: Sendable {
     sha256 = try Digest.hex(of: bytes, .sha256)
   }
 
+  /// The manifest as it is now. Standard input, and a pipe, give their bytes once.
+  ///
+  /// - Throws: `End` with 66 where it can't be read any more.
+  func readAgain() throws -> ManifestFile {
+    if path == "-" || Files.exists(path) && !Files.isRegular(path) { return self }
+    return try ManifestFile(path, environment)
+  }
+
   /// The manifest that the job was compiled from last, if it can still be read.
   init?(recordedIn ledger: JobLedger, _ environment: ProcessEnvironment) throws {
     guard let path = try ledger.meta("manifest") else { return nil }
