@@ -38,6 +38,11 @@ struct ImportsTests {
     // Commands without the manifest's path go by the state's own copy.
     let gc = try await bench.haul(["gc", "piped"])
     #expect(gc.status == 0 && !gc.errors.contains("can't be read"), "\(gc.errors)")
+    // Another folder's is another manifest, as long as the first one's folder is there.
+    try bench.scratch.write("other/lib/common.yaml", Self.common)
+    let other = try await piped(bench, "run - --root other")
+    #expect(other.status == 65 && other.errors.contains("--adopt"), "\(other.errors)")
+    #expect(try await piped(bench, "run - --root other --adopt").status == 0)
     try bench.writeJob(Self.yaml)
     let misused = try await bench.haul(["run", "job.yaml", "--root", "."])
     #expect(misused.status == 64, "\(misused.errors)")

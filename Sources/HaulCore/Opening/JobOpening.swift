@@ -185,7 +185,9 @@ struct JobOpening: Sendable {
     if names.contains(ByteText(given)) || ByteText(Paths.real(known)) == ByteText(Paths.real(given)) {
       return nil
     }
-    guard Files.exists(known) else {
+    // Standard input is no file: it may come again as long as its folder is there.
+    let isInput = PathParts(known).name == "-" && Files.isFolder(PathParts(known).parent)
+    guard isInput || Files.exists(known) else {
       guard own != nil else { return nil }
       return Diagnostic(
         .warning,
