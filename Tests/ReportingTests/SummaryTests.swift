@@ -42,6 +42,23 @@ import Testing
     #expect(text == expected)
   }
 
+  /// `--failed` would list nothing.
+  @Test func `a user's pause alone leaves no ids to list`() async throws {
+    let job = try await SampleJob()
+    let writer = LedgerWriter(job.ledger) { _ in }
+    for transfer in try job.ledger.page(after: 0, onlyTouched: false, limit: 100) where transfer.id != "held"
+    {
+      writer.submit(.state(seq: transfer.seq, .completed))
+    }
+    try await writer.barrier()
+    try writer.close()
+    var head = job.head
+    head.outcome = .incomplete
+    let text = try ReportText(head, ledger: job.ledger, isColoured: false).text()
+    #expect(text.contains("incomplete; what is paused waits for `haul resume nightly`"), "\(text)")
+    #expect(!text.contains("\nnext: "), "\(text)")
+  }
+
   @Test func `colours come only when asked for`() async throws {
     let job = try await SampleJob()
     let plain = try ReportText(job.head, ledger: job.ledger, isColoured: false).text()

@@ -37,7 +37,7 @@ package struct ReportText {
     }
     let diagnostics = try LedgerReport(head, ledger: ledger) { _ in ("", nil) }.diagnostics()
     lines += block(diagnostics.flatMap(DiagnosticText(paint: paint).lines))
-    lines += block(next(head.argument(name), causes?.total ?? 0))
+    lines += block(next(head.argument(name), (causes?.total ?? 0) - counts.pausedByUser))
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -75,6 +75,8 @@ package struct ReportText {
     return Files.exists(path) ? path : nil
   }
 
+  /// - Parameter left: what waits or failed, but for a user's pauses: `--failed` leaves those out, and the outcome tells
+  ///   how they end.
   private func next(_ name: String, _ left: Int) -> [String] {
     guard left > 0, ledger != nil, head.outcome == .failed || head.outcome == .incomplete else { return [] }
     return ["next: `haul report \(name) --failed --ids` lists what is left, one id a line"]
