@@ -11,6 +11,7 @@ final class PolicyGroups {
   private let context: TransferContext
   private let network: NetworkState
   private let began: Double
+  private let opening: Double
   /// Called, on the network thread, when a group's budget is used up.
   var onSpent: @Sendable () -> Void = {}
   private var caps = JobCaps()
@@ -23,9 +24,14 @@ final class PolicyGroups {
   /// What `haul limit` says in place of the policies.
   private(set) var limit: Bandwidth?
 
-  /// - Parameter began: when the attempt began, seconds since 1970.
-  init(_ context: TransferContext, _ network: NetworkState, began: Double, limit: Bandwidth?) {
-    (self.context, self.network, self.began) = (context, network, began)
+  /// - Parameters:
+  ///   - began: when the engine began, seconds since 1970.
+  ///   - opening: seconds of the attempt before that.
+  init(
+    _ context: TransferContext, _ network: NetworkState, began: Double, opening: Double = 0,
+    limit: Bandwidth?
+  ) {
+    (self.context, self.network, self.began, self.opening) = (context, network, began, opening)
     set(limit: limit)
   }
 
@@ -50,11 +56,17 @@ final class PolicyGroups {
       )
     }
     let group = PolicyGroup(
-      transfer.settings, context: context, network: network, began: began,
+      transfer.settings, context: context, network: network,
+      began: began - Self.opening(opening, under: transfer.settings.policy),
       budget: try budget(of: transfer.settings), caps: caps)
     group.look(now: context.client.clock.now(), overrides: limit)
     all[key] = group
     return (group, true)
+  }
+
+  /// What an opening takes of a policy's deadline: all but a second at most, as no run would ever move anything.
+  private static func opening(_ seconds: Double, under policy: EffectivePolicy) -> Double {
+    min(seconds, max(0, (policy.deadline ?? 0) - 1))
   }
 
   private struct BudgetKey: Hashable {

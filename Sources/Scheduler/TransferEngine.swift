@@ -21,7 +21,7 @@ package actor TransferEngine {
   private let failFast: Bool
   /// False for `--no-wait`: what is held for a time ends the run rather than being waited for.
   private let waits: Bool
-  /// When the attempt began, seconds since 1970.
+  /// When it began, seconds since 1970.
   private let began: Double
   private let groups: PolicyGroups
   private var holds: Holds
@@ -48,10 +48,12 @@ package actor TransferEngine {
   /// both allow: each costs memory.
   private static let (mostInFlight, waitingBounds, mostInAll) = (256, 32...128, 160)
 
-  /// - Parameter limit: what `haul limit` said, if it holds.
+  /// - Parameters:
+  ///   - limit: what `haul limit` said, if it holds.
+  ///   - opening: seconds of the attempt before this.
   package init(
     _ context: TransferContext, maintenance: MaintenanceContext, network: NetworkState, selected: RowSet?,
-    failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil,
+    failFast: Bool, waits: Bool = true, limit: Bandwidth? = nil, opening: Double = 0,
     renewRows: (@Sendable () async -> Void)? = nil
   ) {
     executor = context.client.transport.executor
@@ -63,7 +65,7 @@ package actor TransferEngine {
     self.failFast = failFast
     self.waits = waits
     began = context.client.clock.now()
-    groups = PolicyGroups(context, network, began: began, limit: limit)
+    groups = PolicyGroups(context, network, began: began, opening: opening, limit: limit)
     holds = Holds(groups, RecordedCooldowns(), context)
   }
 

@@ -36,6 +36,15 @@ struct PolicyGroupsTests {
     #expect(first.isNew && !again.isNew && first.group === again.group && groups.all.count == 1)
   }
 
+  /// A listing's time is the attempt's, but for a deadline that would leave a run none.
+  @Test(arguments: [(60, 40), (200, 1)] as [(Double, Double)])
+  func theOpeningIsOfTheDeadlinesTime(_ opening: Double, _ left: Double) throws {
+    let bench = try PlanBench([.init(id: "a") { $0.policy.deadline = 100 }])
+    let groups = PolicyGroups(bench.context, .test, began: PlanBench.began, opening: opening, limit: nil)
+    let group = try groups.group(of: bench.transfer(1)).group
+    #expect(group.hold == nil && group.nextLook == bench.now + left)
+  }
+
   @Test func whatCapsThemAll() throws {
     var limits = JobLimits()
     limits.downloadRate = .bytesPerSecond(100)

@@ -70,10 +70,11 @@ package struct JobRun: Sendable {
     var settings = try await withIDs(stopper)
     guard let opened = try await open(file, settings, stopper, reports) else { return false }
     // The opening is of the attempt's time, but for a deadline that leaves a run none.
-    settings.deadline = settings.deadline.map { max($0 - (SystemClock.uptime - began), min($0, 1)) }
+    let opening = SystemClock.uptime - began
+    settings.deadline = settings.deadline.map { max($0 - opening, min($0, 1)) }
     let session = RunSession(
-      opened: opened, state: state, settings: settings, context: context, reports: reports, begun: begun,
-      ended: ended)
+      opened: opened, state: state, settings: settings, context: context, reports: reports, opening: opening,
+      begun: begun, ended: ended)
     do { try await session.run(stopper) } catch { throw RunSession.end(error) }
     return true
   }

@@ -16,6 +16,8 @@ struct RunSession {
   let settings: RunSettings
   let context: CommandContext
   let reports: ReportSink
+  /// Seconds that the opening took.
+  let opening: Double
   /// Set with the run's number and attempt once they are on record, and once their end is.
   let begun: OnceValue<RunRecord>
   let ended: OnceValue<Void>
@@ -226,7 +228,7 @@ struct RunSession {
     let rows = RowSources(job, values, ledger)
     let engine = TransferEngine(
       setUp.transfers, maintenance: setUp.maintenance, network: setUp.network, selected: selected,
-      failFast: settings.failFast, waits: settings.waits, limit: try ledger.limit(),
+      failFast: settings.failFast, waits: settings.waits, limit: try ledger.limit(), opening: opening,
       renewRows: rows.map { rows in { @Sendable () async -> Void in await rows.renew() } })
     stopper.attach { cause in Task { await engine.stop(cause) } }
     let (sync, recorded) = (SyncPass(setUp.maintenance), setUp.transfers.run)
