@@ -8,7 +8,7 @@ final class Metering: Sendable {
   /// Between two questions.
   private static let interval = 5.0
   private struct State {
-    var value: Bool?
+    var word = MeteredWord()
     var next = 0.0
     var isAsking = false
     var hasRemarked = false
@@ -28,7 +28,7 @@ final class Metering: Sendable {
     let (value, isDue) = state.withLock { state in
       let isDue = !state.isAsking && SystemClock.uptime >= state.next
       if isDue { state.isAsking = true }
-      return (state.value, isDue)
+      return (state.word.value, isDue)
     }
     if isDue { DedicatedThread.start { self.ask() } }
     return value
@@ -37,11 +37,13 @@ final class Metering: Sendable {
   private func ask() {
     let response = Self.read()
     let isNews = state.withLock { state in
-      state.value = response
-      state.next = SystemClock.uptime + Self.interval
+      let now = SystemClock.uptime
+      state.word.take(response, at: now)
+      state.next = now + Self.interval
       state.isAsking = false
-      defer { if response == nil { state.hasRemarked = true } }
-      return response == nil && !state.hasRemarked
+      let isUnknown = state.word.value == nil
+      defer { if isUnknown { state.hasRemarked = true } }
+      return isUnknown && !state.hasRemarked
     }
     if isNews {
       remark(
@@ -65,5 +67,20 @@ final class Metering: Sendable {
     case "2", "4": return false
     default: return nil
     }
+  }
+}
+
+/// The last answer; one question without an answer does not undo it, as NetworkManager may be starting anew.
+struct MeteredWord {
+  /// Seconds for which an answer counts without another.
+  private static let longest = 300.0
+  /// Nil where nobody knows.
+  private(set) var value: Bool?
+  private var heardAt = 0.0
+
+  /// - Parameter now: seconds that never go back.
+  mutating func take(_ answer: Bool?, at now: Double) {
+    guard answer != nil || now - heardAt > Self.longest else { return }
+    (value, heardAt) = (answer, now)
   }
 }
