@@ -121,5 +121,12 @@ struct InterfaceTests {
     let unknown = try await bench.run(
       yaml.replacing("to: a,", with: "to: a, refresh: always,"), ["--new-run"], environment: path)
     #expect(unknown.status == 0 && unknown.remarks.contains("can't be told"), "\(unknown.remarks)")
+    // One that never answers, as on a bus that is stuck, is not waited for.
+    try FileManager.default.removeItem(atPath: tool)
+    try bench.scratch.write("tools/busctl", "#!/bin/sh\nsleep infinity\n")
+    chmod(tool, 0o755)
+    let stuck = try await bench.run(
+      yaml.replacing("to: a,", with: "to: a, refresh: always,"), ["--new-run"], environment: path)
+    #expect(stuck.status == 0 && stuck.remarks.contains("can't be told"), "\(stuck.remarks)")
   }
 }

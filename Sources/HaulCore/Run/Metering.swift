@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Locks
 import Posix
 
@@ -5,6 +7,8 @@ import Posix
 ///
 /// The property `Metered` of `org.freedesktop.NetworkManager` (NMMetered: 1 and 3 say yes, 2 and 4 no, 0 unknown).
 final class Metering: Sendable {
+  /// Seconds for which an answer is waited for: busctl's own limit is of the call, not of the way to the bus.
+  private static let patience = 3.0
   /// Between two questions.
   private static let interval = 5.0
   private struct State {
@@ -59,7 +63,13 @@ final class Metering: Sendable {
       "Metered",
     ]
     guard let process = try? ChildProcess(env: words, showsErrors: false) else { return nil }
+    let running = Locked<Int32?>(process.id)
+    DispatchQueue.global().asyncAfter(deadline: .now() + patience) {
+      running.withLock { if let id = $0 { _ = kill(-id, SIGKILL) } }
+    }
     let output = process.readToEnd()
+    // Its id may be another's once it is reaped.
+    running.withLock { $0 = nil }
     guard process.reap() == 0, let output else { return nil }
     // `u 2`
     switch String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace).last {
