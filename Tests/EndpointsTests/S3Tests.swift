@@ -473,6 +473,14 @@ struct S3DownloadTests {
       throw CancellationError()
     }
     #expect(end.next == nil && end.entries.count == 1)
+    // Behind a mark, what has no keys has to say that it is the end.
+    for (body, isPage) in [
+      ("<ListBucketResult><Name>b</Name></ListBucketResult>", false), (last, true),
+      ("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>", true),
+    ] {
+      let behind = listing.listed(try response(200, body), prefix: "", page: "n", now: 0)
+      if case .success = behind { #expect(isPage, "\(body)") } else { #expect(!isPage, "\(body)") }
+    }
     // All buckets are no bucket's keys: the store did not take the host's first part for one.
     for body in ["<html/>", "<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>"] {
       guard case .failure(let odd) = listing.listed(try response(200, body), prefix: "", page: nil, now: 0)

@@ -22,14 +22,14 @@ struct ListingWalkTests {
 
   /// Lists everything below `p/` into a ledger, as one compile does.
   private func walk(
-    _ network: ScriptedNetwork, _ endpoint: Endpoint = bucket, into ledger: JobLedger
+    _ network: ScriptedNetwork, _ endpoint: Endpoint = bucket, into ledger: JobLedger, attempts: Int = 1
   ) async throws -> [String] {
     let context = ClientContext(
       transport: network, clock: EngineClock(now: { 1_700_000_000 }, random: { 0.5 }),
       secrets: SecretSource { _ in Secret("token") }, mask: SecretMask(),
       sftp: SFTPClient(SSHSurroundings(home: nil, agentSocket: nil)))
     var settings = TransferSettings(direction: .download)
-    settings.policy.retryAttempts = 1
+    settings.policy.retryAttempts = attempts
     let (number, parts) = try ledger.listing("k", of: "p/", now: now)
     let walk = ListingWalk(
       ledger: ledger, listing: RemoteListing(context), endpoint: endpoint, prefix: "p/", settings: settings,
@@ -79,6 +79,55 @@ struct ListingWalkTests {
   /// By UTF-16 an emoji, of two surrogates, is before what has U+FF01; by bytes it is behind.
   @Test func byUTF16() async throws {
     try await check(folder("😀", 0..<9) + folder("！", 0..<3), isDivided: true)
+  }
+
+  // MARK: Answers that are none
+
+  /// Lists a store that answers one request wrongly: `request` of all, counted from 1.
+  private func walk(
+    _ endpoint: Endpoint, answering wrong: (status: Int, body: String), to request: Int,
+    right: @escaping @Sendable (WebURL) -> (status: Int, body: String)
+  ) async throws -> [String] {
+    let (scratch, count) = (try Scratch(), Locked(0))
+    let network = ScriptedNetwork { url in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      return number == request ? wrong : right(url)
+    }
+    return try await walk(network, endpoint, into: ledger(scratch), attempts: 2)
+  }
+
+  /// A proxy's page in the middle of a listing passes. At its beginning the URL is a wrong one, most likely.
+  @Test(arguments: [
+    "<html>later</html>", "", "<ListBucketResult><IsTruncated>fal",
+    "<ListBucketResult><Name>b</Name></ListBucketResult>",
+  ])
+  func aPageThatIsNone(_ body: String) async throws {
+    let bucket = ListedBucket(names: (0..<6).map { "p/\($0)" })
+    let found = try await walk(Self.bucket, answering: (200, body), to: 2) { bucket.answer($0) }
+    #expect(found == bucket.names)
+    guard !body.contains("<Name>") else { return }
+    let failure = await #expect(throws: Failure.self) {
+      try await walk(Self.bucket, answering: (200, body), to: 1) { bucket.answer($0) }
+    }
+    #expect(failure?.code == .protocolViolation)
+    #expect(failure?.message.contains("\(body.utf8.count) bytes of no type") == true)
+  }
+
+  @Test(arguments: [(207, ""), (207, "<D:multistatus xmlns:D=\"DAV:\"><D:resp"), (200, "<html>later</html>")])
+  func aFolderThatIsNone(_ status: Int, _ body: String) async throws {
+    let folder = Endpoint(name: "d", driver: WebDAVDriver(), url: "http://h")
+    let found = try await walk(folder, answering: (status, body), to: 2) { url in
+      let isBelow = url.path.hasPrefix("/p/a/")
+      let items =
+        isBelow
+        ? [Self.item("a/", "<D:collection/>"), Self.item("a/f")]
+        : [Self.item("", "<D:collection/>"), Self.item("a/", "<D:collection/>")]
+      return (207, "<D:multistatus xmlns:D=\"DAV:\">\(items.joined())</D:multistatus>")
+    }
+    #expect(found == ["p/a/f"])
   }
 
   // MARK: Going on

@@ -7,6 +7,12 @@ enum S3List {
       || root.children.contains { $0.name == item }
   }
 
+  /// What a mark leads to has keys, or says that there is nothing more.
+  static func isPage(_ root: XMLTree.Element) -> Bool {
+    root["IsTruncated"] != nil
+      || root.children.contains { ["Contents", "CommonPrefixes"].contains($0.name) }
+  }
+
   /// There is more behind this page; gofakes3 leaves the element out where there is not.
   static func isCut(_ root: XMLTree.Element) -> Bool { root["IsTruncated"]?.lowercased() == "true" }
 }

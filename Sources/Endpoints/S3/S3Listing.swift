@@ -43,10 +43,12 @@ package struct S3Listing: ListingProtocol {
     guard response.status == 200, document?.name != "Error" else {
       return .failure(refusal(response, doing: "list `\(prefix)`", now: now))
     }
-    guard let root = document, S3List.isOne(root, of: "Contents") else {
+    guard let root = document, S3List.isOne(root, of: "Contents"), page == nil || S3List.isPage(root) else {
+      let what = "\(response.body.count) bytes of \(response.headers["Content-Type"] ?? "no type")"
       return .failure(
         Failure(
-          .protocolViolation, "\(response.url) did not answer with a listing", httpStatus: response.status))
+          .protocolViolation, "\(response.url) did not answer with a listing, but with \(what)",
+          httpStatus: response.status))
     }
     let isEncoded = root["EncodingType"] == "url"
     func below(_ name: String?) -> String? {

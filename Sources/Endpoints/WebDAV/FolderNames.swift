@@ -12,7 +12,9 @@ struct FolderNames {
   /// - Throws: `Failure` where the answer is not of this folder.
   init(_ response: Response, asked: WebURL) throws(Failure) {
     guard let status = MultiStatus(response) else {
+      // It may have been cut on its way.
       throw Self.violation(response, "answered PROPFIND without a multi-status: is it a WebDAV server?")
+        .classed(.transient)
     }
     var found: [(names: [String], MultiStatus.Resource)] = []
     for resource in status.resources {

@@ -58,17 +58,28 @@ extension ListingAccess {
     return try listing.listed(response, prefix: prefix, page: nil, now: requester.context.clock.now()).get()
   }
 
+  /// - Parameter hasBegun: other pages have come. What is no page then, a proxy's error for instance, is asked for again; at the
+  ///   beginning it shows a wrong URL, most likely, and fails at once.
   nonisolated(nonsending) func page(
-    _ place: ListingPlace, of prefix: String, _ requester: Requester
+    _ place: ListingPlace, of prefix: String, hasBegun: Bool, _ requester: Requester
   ) async throws -> ListedPage {
     let page = place.mark
     switch self {
     case .http(let listing):
       var request = listing.list(prefix, page: page)
       if case .after(let name) = place { request = listing.list(prefix, after: name) ?? request }
-      let response = try await requester.call(request)
-      return try listing.listed(response, prefix: prefix, page: page, now: requester.context.clock.now())
-        .get()
+      let asked = request
+      let result: Result<ListedPage, Failure> = try await requester.retrying {
+        let response = try await requester.attempt(asked)
+        let told = listing.listed(response, prefix: prefix, page: page, now: requester.context.clock.now())
+        if hasBegun, case .failure(let failure) = told, failure.code == .protocolViolation,
+          failure.class == .transient
+        {
+          throw failure
+        }
+        return told
+      }
+      return try result.get()
     case .direct(let listing):
       return try await requester.retrying { try await listing.page(page, of: prefix, requester.services) }
     }

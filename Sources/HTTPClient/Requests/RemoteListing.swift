@@ -15,14 +15,16 @@ package actor RemoteListing {
 
   /// - Parameters:
   ///   - place: where the page begins.
+  ///   - hasBegun: the store has told of other pages of the listing.
   ///   - settings: of the transfers that will be made of it, for their policy.
   /// - Throws: `Failure`.
   package func page(
-    _ place: ListingPlace, of prefix: String, at endpoint: Endpoint, settings: TransferSettings
+    _ place: ListingPlace, of prefix: String, hasBegun: Bool, at endpoint: Endpoint,
+    settings: TransferSettings
   ) async throws -> ListedPage {
     let (remote, requester) = try access(endpoint, settings)
     do {
-      return try await remote.page(place, of: prefix, requester)
+      return try await remote.page(place, of: prefix, hasBegun: hasBegun, requester)
     } catch let failure as Failure {
       throw failure.without(context.mask)
     }

@@ -104,7 +104,9 @@ struct ListingWalk {
   ///   lists anew.
   private func page(_ place: ListingPlace, of part: ListingPart) async throws -> ListedPage {
     do {
-      return try await listing.page(place, of: part.prefix, at: endpoint, settings: settings)
+      return try await listing.page(
+        place, of: part.prefix, hasBegun: place != .beginning || part.prefix != prefix, at: endpoint,
+        settings: settings)
     } catch let failure as Failure {
       if !isByName, place != .beginning, [.notFound, .protocolViolation, .internal].contains(failure.code) {
         try ledger.forgetListing(number)
