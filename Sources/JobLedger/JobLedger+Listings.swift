@@ -1,3 +1,4 @@
+package import JobModel
 import SQLite
 
 /// A part of a listing: what lies below a prefix, as far as it was told.
@@ -22,11 +23,14 @@ package struct ListedName: Sendable, Hashable {
   package var size: Int64?
   /// When it was stored, seconds since 1970; nil where the server does not say.
   package var modified: Double?
+  /// nil for files.
+  package var nonFile: NonFile?
 
-  package init(path: String, size: Int64?, modified: Double? = nil) {
+  package init(path: String, size: Int64?, modified: Double? = nil, nonFile: NonFile? = nil) {
     self.path = path
     self.size = size
     self.modified = modified
+    self.nonFile = nonFile
   }
 }
 
@@ -99,8 +103,8 @@ extension JobLedger {
       }
       for name in names {
         try db.execute(
-          sql: "INSERT OR REPLACE INTO listed_name VALUES (?, ?, ?, ?)",
-          arguments: [listing, Array(name.path.utf8), name.size, name.modified])
+          sql: "INSERT OR REPLACE INTO listed_name VALUES (?, ?, ?, ?, ?)",
+          arguments: [listing, Array(name.path.utf8), name.size, name.modified, name.nonFile?.rawValue])
       }
       for one in [part] + more { try Self.insert(one, listing: listing, db) }
       try db.execute(
@@ -121,13 +125,17 @@ extension JobLedger {
       let rows = try Row.fetchAll(
         db, sql: Self.namesQuery(isFirst: path == nil),
         arguments: [listing, Array((path ?? "").utf8), most])
-      return rows.map { ListedName(path: Self.text($0[0]), size: $0[1], modified: $0[2]) }
+      return rows.map {
+        ListedName(
+          path: Self.text($0[0]), size: $0[1], modified: $0[2],
+          nonFile: ($0[3] as String?).flatMap { NonFile(rawValue: $0) })
+      }
     }
   }
 
   /// A comparison with the path alone lets SQLite begin there; no blob is less than the empty one, which a prefix's own mark is.
   static func namesQuery(isFirst: Bool) -> String {
-    "SELECT path, size, modified FROM listed_name WHERE listing = ? AND path \(isFirst ? ">=" : ">") ? ORDER BY path LIMIT ?"
+    "SELECT path, size, modified, non_file FROM listed_name WHERE listing = ? AND path \(isFirst ? ">=" : ">") ? ORDER BY path LIMIT ?"
   }
 
   /// A listing has told a name.

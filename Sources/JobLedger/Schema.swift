@@ -140,6 +140,10 @@ enum Schema {
       // Null in those of before.
       try db.execute(sql: "ALTER TABLE rest ADD COLUMN asked_at REAL")
     }
+    migrator.registerMigration("30 links that listings name") { db in
+      // Null for files: see `NonFile`.
+      try db.execute(sql: "ALTER TABLE listed_name ADD COLUMN non_file TEXT")
+    }
     return migrator
   }
 

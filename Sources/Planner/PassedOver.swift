@@ -1,6 +1,6 @@
 internal import JobModel
 
-/// What a glob passes over and warns of: all files of a kind in one warning.
+/// What a glob, or a listing, passes over and warns of: all files of a kind in one warning.
 struct PassedOver {
   private struct Tally {
     var count = 0
@@ -24,6 +24,13 @@ struct PassedOver {
       faults.error(
         "the folder `\(path)` can't be read: \(why)", at: place, hint: "mend its permissions, or exclude it",
         cause: .unreadableInput)
+    }
+  }
+
+  mutating func add(_ path: String, _ kind: NonFile) {
+    switch kind {
+    case .link: Self.count(path, &links)
+    case .special: Self.count(path, &special)
     }
   }
 

@@ -147,9 +147,16 @@ final class TemplateExpansion {
     let planner = planner()
     guard let prefix = text(of: template.source.text), let lister = context.lister else { return }
     var (count, selection) = (0, selection(filter))
-    var folders = FolderMarks()
+    var (folders, passedOver) = (FolderMarks(), PassedOver())
     try lister(endpoint, prefix, settings) { found in
       let below = found.path
+      if let kind = found.nonFile {
+        // A link may lead to a folder.
+        if filter.admits(below) || kind == .link && !filter.excludesAll(below: below) {
+          passedOver.add("\(name):\(prefix)\(below)", kind)
+        }
+        return
+      }
       guard !isFolderMark(below, size: found.size) else { return folders.note(below) }
       guard filter.admits(below),
         selection.takes(
@@ -161,6 +168,7 @@ final class TemplateExpansion {
       if let planned = planned(planner, entry) { try visit(planned, templatePlaces) }
     }
     if let message = folders.message { faults.warning(message, at: place) }
+    passedOver.report(at: place, faults)
     entryFaults.report(faults)
     selection.report(faults)
     if count == 0, !selection.hasUntold {

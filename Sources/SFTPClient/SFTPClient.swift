@@ -24,15 +24,7 @@ package struct SFTPClient: SFTPService {
     let access = SFTPAccess(self, listing.url, listing.trust, engine)
     return try await access.once("LIST", moving: nil) { files in
       let names = try await files.tellKinds(of: try await files.names(in: turn.folder.text), in: turn.folder)
-      var passed: [String] = []
-      let page = try turn.listed(names) { path, kind in
-        passed.append("`\(path)` is \(kind == .link ? "a symbolic link" : "neither a file nor a folder")")
-      }
-      if let first = passed.first {
-        let more = passed.count > 1 ? ", and \(passed.count - 1) more in its folder like it" : ""
-        engine.remark(Diagnostic(.warning, "\(listing.url): \(first)\(more): left out"))
-      }
-      return (page, bytes: 0)
+      return (try turn.listed(names), bytes: 0)
     }
   }
 }

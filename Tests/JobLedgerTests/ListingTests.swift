@@ -22,6 +22,9 @@ struct ListingTests {
     #expect(again.number == number && Set(again.parts) == [part, ListingPart(prefix: "p/x/")])
     #expect(try ledger.listed(number, after: nil, most: 3).map(\.path) == ["a", "a\u{0}c", "b"])
     #expect(try ledger.listed(number, after: "b", most: 3) == [ListedName(path: "ä", size: 3, modified: 5)])
+    let link = ListedName(path: "ö", size: nil, nonFile: .link)
+    try ledger.record([link], in: number, part, now: 1011)
+    #expect(try ledger.listed(number, after: "ä", most: 3) == [link])
     // Another one is another, and one of yesterday is none.
     #expect(try ledger.listing("other", of: "p/", now: 2000).number != number)
     // That another prefix takes long leaves it as it is.

@@ -265,6 +265,17 @@ import Testing
     }
     #expect(listed.transfers.map(\.source.text) == ["store:2026/a/b", "store:2026/../c"])
     #expect(listed.lines.contains { $0.contains("skipped: the name `d/` ends in `/`") }, "\(listed.lines)")
+    let links = try fixture.plan(job, head: Self.store) { _, _, _, entry in
+      try entry(ListedPage.Entry(path: "a", size: 3))
+      for path in ["l", "m/l"] { try entry(ListedPage.Entry(path: path, size: nil, nonFile: .link)) }
+      try entry(ListedPage.Entry(path: "pipe", size: nil, nonFile: .special))
+    }
+    #expect(links.ids == ["list/a"])
+    #expect(
+      links.diagnostics.map(\.message) == [
+        "2 symbolic links are left out: `store:2026/l`, `store:2026/m/l`",
+        "`store:2026/pipe` is not a regular file and is left out",
+      ])
     // Without a lister nothing is said of what lies there.
     let unasked = try fixture.plan(job, head: Self.store)
     #expect(unasked.transfers.isEmpty && unasked.lines.isEmpty)

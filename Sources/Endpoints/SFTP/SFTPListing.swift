@@ -25,11 +25,7 @@ package struct SFTPListing: DirectListing {
     }
 
     /// What a folder holds.
-    ///
-    /// - Parameter passed: told of each entry that is no file and no folder.
-    package func listed(
-      _ names: [SFTPReply.Name], passed: (_ path: String, SFTPAttributes.Kind) -> Void
-    ) throws(Failure) -> ListedPage {
+    package func listed(_ names: [SFTPReply.Name]) throws(Failure) -> ListedPage {
       var entries: [ListedPage.Entry] = []
       var folders: [String] = []
       for entry in names where entry.bytes != [0x2E] && entry.bytes != [0x2E, 0x2E] {
@@ -44,7 +40,11 @@ package struct SFTPListing: DirectListing {
               path: prefix.below(path), size: entry.attributes.bytes,
               modified: entry.attributes.modified.map { Double($0) }))
         case .link, .special:
-          if walk.last == nil, prefix.admits(path), let kind = entry.attributes.kind { passed(path, kind) }
+          guard walk.last == nil, prefix.admits(path) else { continue }
+          entries.append(
+            ListedPage.Entry(
+              path: prefix.below(path), size: nil, nonFile: entry.attributes.kind == .link ? .link : .special)
+          )
         }
       }
       entries.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }

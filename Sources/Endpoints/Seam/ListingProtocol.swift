@@ -34,12 +34,17 @@ package struct ListedPage: Sendable, Hashable {
     package var etag: String?
     /// When it was stored, seconds since 1970.
     package var modified: Double?
+    /// nil for files.
+    package var nonFile: NonFile?
 
-    package init(path: String, size: Int64?, etag: String? = nil, modified: Double? = nil) {
+    package init(
+      path: String, size: Int64?, etag: String? = nil, modified: Double? = nil, nonFile: NonFile? = nil
+    ) {
       self.path = path
       self.size = size
       self.etag = etag
       self.modified = modified
+      self.nonFile = nonFile
     }
 
     /// It is the version that is on record: its ETag and all else that both tell are the same.

@@ -117,7 +117,9 @@ struct ListingWalk {
 
   private func named(_ page: ListedPage, in part: ListingPart) -> [ListedName] {
     let below = String(decoding: part.prefix.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-    return page.entries.map { ListedName(path: below + $0.path, size: $0.size, modified: $0.modified) }
+    return page.entries.map {
+      ListedName(path: below + $0.path, size: $0.size, modified: $0.modified, nonFile: $0.nonFile)
+    }
   }
 
   @discardableResult

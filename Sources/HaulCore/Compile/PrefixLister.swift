@@ -96,7 +96,9 @@ struct PrefixLister {
     while true {
       let names = try ledger.listed(number, after: last, most: Self.batch)
       for name in names {
-        try entry(ListedPage.Entry(path: name.path, size: name.size, modified: name.modified))
+        try entry(
+          ListedPage.Entry(
+            path: name.path, size: name.size, modified: name.modified, nonFile: name.nonFile))
       }
       guard names.count == Self.batch else { return }
       last = names.last?.path
