@@ -25,6 +25,34 @@ struct SecretMaskTests {
     #expect(mask.finds(in: "<\(text)>") == (masked != "<\(text)>"))
   }
 
+  /// What begins a coding may stand for itself, too; and a character may be more than one byte.
+  @Test(arguments: [
+    ("100%sure", "100%sure"), ("100%sure", "100%25sure"), ("100%25sure", "100%25sure"),
+    ("100%25sure", "100%2525sure"), ("100%sure", "100%2…"), ("100%sure", "100%25s…"),
+    (#"back\slash%41"#, #"back\slash%41"#), (#"back\slash%41"#, #"back\\slash%41"#),
+    (#"back\slash%41"#, "back%5cslash%2541"), (#"back\slash%41"#, #"back\u005cslash\u002541"#),
+    (#"R&D's "x<y>""#, "R&amp;D&#39;s &quot;x&lt;y&gt;&quot;"),
+    (#"R&D's "x<y>""#, "R&#38;D&apos;s&#x20;&#34;x&#60;y&#X3e;&#x22;"), (#"R&D's "x<y>""#, "R&amp;D&#3…"),
+    ("R&amp;D-key", "R&amp;D-key"), ("R&amp;D-key", "R&amp;amp;D-key"), ("plus+slash", "plus&#43;slash"),
+    ("geheimwört", "geheimwört"), ("geheimwört", #"geheimw\u00f6rt"#),
+    ("geheimwört", #"geheimw\u00c3\u00b6rt"#), ("geheimwört", "geheimw&#246;rt"),
+    ("geheimwört", "geheimw%C3%B6rt"), ("key-\u{1F511}-of", #"key-\ud83d\udd11-of"#),
+    ("user-key", #"\u0075ser-key"#),
+  ])
+  func readings(_ secret: String, _ text: String) {
+    let masked = mask(secret).masked("<\(text)>")
+    #expect(masked == (text.hasSuffix("…") ? "<***…>" : "<***>"))
+  }
+
+  /// Another character than the secret's is left, and so is what only looks like a coding.
+  @Test(arguments: [
+    "100%24sure", "100%", "100&amp", "100&percent;sure", "100&#;sure", "100&#x;sure", "100&#99999999;sure",
+    #"100\ud83dsure"#, #"100\u"#, "&", #"\"#, "%",
+  ])
+  func otherCharacters(_ text: String) {
+    #expect(mask("100%sure").masked("<\(text)>") == "<\(text)>")
+  }
+
   @Test func blanks() {
     let mask = mask("a secret phrase")
     #expect(mask.masked("q=a+secret+phrase&r=a%20secret%20phrase") == "q=***&r=***")

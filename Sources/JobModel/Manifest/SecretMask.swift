@@ -1,7 +1,7 @@
 import Locks
 
 /// The secret values that are known so far, and the masking of them in texts of strangers: as they are, percent-encoded,
-/// escaped as JSON has it, and in base64; and of a secret's beginning before an ellipsis.
+/// escaped as JSON and HTML have it, and in base64; and of a secret's beginning before an ellipsis.
 package final class SecretMask: Sendable {
   /// Bytes; what is shorter is found in ordinary words.
   package static let shortest = 6
@@ -42,7 +42,7 @@ package final class SecretMask: Sendable {
       guard let first = value.first, !table.values.contains(value) else { return }
       let place = table.values.firstIndex { $0.count < value.count } ?? table.values.endIndex
       table.values.insert(value, at: place)
-      for byte in [first] + Array("%\\+".utf8) { table.starts[Int(byte)] = true }
+      for byte in [first] + Array("%\\+&".utf8) { table.starts[Int(byte)] = true }
     }
   }
 
@@ -81,40 +81,112 @@ package final class SecretMask: Sendable {
   private static func match(_ table: Table, _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
     guard table.starts[Int(bytes[start])] else { return nil }
     for value in table.values {
-      var (position, count) = (start, 0)
-      while count < value.count, let next = next(bytes, position, is: value[count]) {
-        (position, count) = (next, count + 1)
-      }
-      if count == value.count { return position }
-      if count >= shortestPart, let end = cut(bytes, position) { return end }
+      if let end = rest(of: value, 0, bytes, start) { return end }
     }
     return nil
+  }
+
+  /// Where a value ends of which `known` bytes were found, and the others stand here, each in whatever coding.
+  private static func rest(
+    of value: [UInt8], _ known: Int, _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int
+  ) -> Int? {
+    var (count, position) = (known, start)
+    while count < value.count, position < bytes.count {
+      let isItself = bytes[position] == value[count]
+      if isItself, !isMark(bytes[position]) {
+        (count, position) = (count + 1, position + 1)
+        continue
+      }
+      let coded = decoded(bytes, position, as: value, count)
+      if isItself {
+        // `%25` is a percent sign, or the first byte of a value that has these three.
+        if let coded, let end = rest(of: value, coded.count, bytes, coded.position) { return end }
+        if let end = rest(of: value, count + 1, bytes, position + 1) { return end }
+        break
+      }
+      guard let coded else { break }
+      (count, position) = (coded.count, coded.position)
+    }
+    if count == value.count { return position }
+    return count >= shortestPart ? cut(bytes, position) : nil
   }
 
   /// Bytes of a secret's beginning that tell nothing of it.
   private static let shortestPart = 3
 
+  /// Whether a coding of another character may begin with it, which may also stand for itself.
+  private static func isMark(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "&")
+  }
+
   /// The place of the ellipsis where a text was truncated here, or within the coded character that begins here.
   private static func cut(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int? {
-    let isCoded = at < bytes.count && [UInt8(ascii: "%"), UInt8(ascii: "\\")].contains(bytes[at])
+    let isCoded = at < bytes.count && isMark(bytes[at])
     return (at...at + (isCoded ? 5 : 0)).first { bytes.dropFirst($0).starts(with: "…".utf8) }
   }
 
-  /// Where the next character begins if the one here means this byte, in whatever coding.
-  private static func next(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int, is byte: UInt8) -> Int? {
-    guard at < bytes.count else { return nil }
-    if bytes[at] == byte { return at + 1 }
+  /// How many bytes of the value are found with the coded character here, and where the next one begins; nil where it
+  /// is another character.
+  private static func decoded(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ at: Int, as value: [UInt8], _ count: Int
+  ) -> (count: Int, position: Int)? {
     switch bytes[at] {
-    case UInt8(ascii: "+"): return byte == 0x20 ? at + 1 : nil
-    case UInt8(ascii: "%"): return hex(bytes, at + 1, digits: 2) == Int(byte) ? at + 3 : nil
+    case UInt8(ascii: "+"): return value[count] == 0x20 ? (count + 1, at + 1) : nil
+    case UInt8(ascii: "%"):
+      return hex(bytes, at + 1, digits: 2) == Int(value[count]) ? (count + 1, at + 3) : nil
     case UInt8(ascii: "\\"):
-      guard at + 1 < bytes.count else { return nil }
-      if bytes[at + 1] == byte { return at + 2 }
-      guard bytes[at + 1] == UInt8(ascii: "u") else { return nil }
-      return hex(bytes, at + 2, digits: 4) == Int(byte) ? at + 6 : nil
+      if let (code, end) = escape(bytes, at), let bytesRead = width(of: code, in: value[count...]) {
+        return (count + bytesRead, end)
+      }
+      return at + 1 < bytes.count && bytes[at + 1] == value[count] ? (count + 1, at + 2) : nil
+    case UInt8(ascii: "&"):
+      guard let (code, end) = entity(bytes, at), let bytesRead = width(of: code, in: value[count...]) else {
+        return nil
+      }
+      return (count + bytesRead, end)
     default: return nil
     }
   }
+
+  /// How many bytes a character has that these begin with: one where who wrote it has read them as Latin-1, else as
+  /// UTF-8 has it.
+  private static func width(of code: Int, in value: ArraySlice<UInt8>) -> Int? {
+    if let first = value.first, Int(first) == code { return 1 }
+    guard let number = UInt32(exactly: code), let scalar = Unicode.Scalar(number) else { return nil }
+    let bytes = Array(String(Character(scalar)).utf8)
+    return value.starts(with: bytes) ? bytes.count : nil
+  }
+
+  /// The character that JSON writes as `\uXXXX`, or as two of these (RFC 8259, 7), and where it ends.
+  private static func escape(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> (code: Int, end: Int)? {
+    guard let high = unit(bytes, at) else { return nil }
+    guard (0xD800...0xDBFF).contains(high), let low = unit(bytes, at + 6), (0xDC00...0xDFFF).contains(low)
+    else { return (high, at + 6) }
+    return (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), at + 12)
+  }
+
+  private static func unit(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int? {
+    guard at + 1 < bytes.count, bytes[at] == UInt8(ascii: "\\"), bytes[at + 1] == UInt8(ascii: "u") else {
+      return nil
+    }
+    return hex(bytes, at + 2, digits: 4)
+  }
+
+  /// The character that HTML writes as `&name;` or by its number, and where it ends.
+  private static func entity(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> (code: Int, end: Int)? {
+    let word = bytes.dropFirst(at + 1).prefix(8).prefix { $0 != UInt8(ascii: ";") }
+    let end = at + 1 + word.count
+    guard end < bytes.count, bytes[end] == UInt8(ascii: ";") else { return nil }
+    let name = String(decoding: word, as: UTF8.self)
+    if let code = entities[name] { return (code, end + 1) }
+    guard name.hasPrefix("#") else { return nil }
+    let isHex = name.hasPrefix("#x") || name.hasPrefix("#X")
+    let code = isHex ? Int(name.dropFirst(2), radix: 16) : Int(name.dropFirst())
+    return code.map { ($0, end + 1) }
+  }
+
+  /// What writers of HTML escape by name.
+  private static let entities = ["amp": 0x26, "lt": 0x3C, "gt": 0x3E, "quot": 0x22, "apos": 0x27]
 
   /// Base64 without padding (RFC 4648, 4 and 5).
   private static func base64(_ bytes: [UInt8], last: [UInt8]) -> [UInt8] {
