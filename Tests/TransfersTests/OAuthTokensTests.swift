@@ -17,10 +17,10 @@ struct OAuthTokensTests {
     init(_ response: @escaping @Sendable (Sent) -> Reply) { transport = ScriptedTransport(response) }
 
     /// Another process's.
-    func tokens() -> OAuthTokens {
+    func tokens(configured: String = "configured") -> OAuthTokens {
       OAuthTokens(
         transport: transport, clock: EngineClock(now: { self.now.withLock { $0 } }, random: { 0.5 }),
-        secrets: SecretSource { _ in Secret("configured") }, mask: SecretMask(),
+        secrets: SecretSource { _ in Secret(configured) }, mask: SecretMask(),
         kept: TokenKeeping(
           read: { key in self.kept.withLock { $0[key] }.map { Secret($0) } },
           write: { key, token in self.kept.withLock { $0[key] = token.reveal() } }),
@@ -97,6 +97,41 @@ struct OAuthTokensTests {
     #expect(try await ask(service.tokens(), Self.refreshing) == "t5")
     #expect(service.forms.suffix(1).allSatisfy { $0.contains("refresh_token=configured") })
   }
+
+  /// It is a credential for two minutes.
+  @Test func anAssertionIsNotRepeated() async throws {
+    let service = Service { sent in
+      let form = String(decoding: sent.body, as: UTF8.self)
+      return .status(400, [:], #"{"error":"invalid_grant","error_description":"it came with \#(form)"}"#)
+    }
+    let jwt = OAuth2.JWT(issuer: "i", subject: "s", audience: "a", key: .environment("K"))
+    let grant = OAuth2(grant: .jwtBearer, tokenURL: "http://h/token", jwt: jwt)
+    let failure = await #expect(throws: Failure.self) {
+      _ = try await ask(service.tokens(configured: Self.key), grant)
+    }
+    #expect(service.forms.allSatisfy { $0.contains("assertion=eyJ") })
+    let message = failure?.message ?? ""
+    #expect(message.contains("assertion=***;") && !message.contains("eyJ"), "\(message)")
+  }
+
+  /// Made for this test alone.
+  private static let key = """
+    -----BEGIN RSA PRIVATE KEY-----
+    MIICXAIBAAKBgQCbQJ3bQ7OPyRW0leIkvYqPy4KPwXoVqSWrR73DpeBKkx5QsE0q
+    CYUCqJoxQLhV9lL8A4jdBE9kY6Az6SIAttIPydLvkhycQ/7DEGbvyuRSbNDUvF/S
+    BmNoUIfvCLX2aHff7qbOrELDFWicEhlyHxUOUT27TYKx9f9qI3xgQ70o/QIDAQAB
+    AoGAdAyM8sVch3IsA1y2Ofhkhq/83DAnbeGOAsYRlxl62sO1uWLPi0iqYB5fg8l5
+    AOirhy2tNGhwX/4IVkVB4X7G7VRG7ftnLnzKkst+kQElbk5/R4p3eKcs4RyIrDPA
+    0ly/gFwxCtwN0t0d5fndnX730TtEZnYgh3FXsAc0Mj+jVBECQQDIrBoiCcIey18F
+    253sJWkez/0yDOhBExduoxIP0Q6264BSymNRenbtG2LjR+rrwDWeARRmxh/Zbyeo
+    +r47gpenAkEAxg6tyxm4KDSK6PzXgUZ916RLGrTj93537AXNdb4udpItwbAxgpQL
+    opoBT2iTvUOUWhOm6LTu0+4LbPXDSjDOuwJAY+JuW5T53/Qgxzyqnbl9Wo3ynLAa
+    BxImrrZSrjbEGT6dsBf3Wb4YZiskjLbmcxRIW+5zpjhl8AfI+O5eNCbrrwJAKqEa
+    My7z/mNgyskxMXgUugd4yuTIdIraEQkmsgMfSRIpmxjrbymiX3s6cPcXZZNYKRM1
+    x7y58w+3kdpMEHn05QJBAKwTv605HmATtyPavqso7uk/iHh4yXUWi3jbVercpCSA
+    m7I2jgOf6CYAaRN3h0wJwZ23GFvM+CHg+kCKJXvIXas=
+    -----END RSA PRIVATE KEY-----
+    """
 
   @Test func tokensForAnotherInstanceAreSaid() async throws {
     let service = Service { Self.granted($0, #","instance_url":"http://other""#) }

@@ -159,7 +159,8 @@ actor OAuthTokens {
   }
 
   private func ask(_ grant: OAuth2, _ target: AdmittedURL) async throws -> Result<TokenResponse, Failure> {
-    let request = TokenRequest.of(grant, target.url, try await secrets(of: grant))
+    let given = try await secrets(of: grant)
+    let request = TokenRequest.of(grant, target.url, given)
     guard case .bytes(let form) = request.body else {
       throw Failure(.internal, "a token request has no form")
     }
@@ -169,7 +170,14 @@ actor OAuthTokens {
     guard let head = sink.responseHead else {
       throw Failure(.protocolViolation, "\(request.url) did not answer")
     }
-    let response = Response(head: head, body: sink.bytes, url: request.url)
+    var body = sink.bytes
+    if let assertion = given.assertion {
+      // Made for this request alone: the mask of all would grow with each.
+      let own = SecretMask()
+      own.learn(plain: assertion.reveal())
+      body = Array(own.masked(String(decoding: body, as: UTF8.self)).utf8)
+    }
+    let response = Response(head: head, body: body, url: request.url)
     return TokenResponse.read(response, for: grant, now: clock.now())
   }
 
