@@ -29,6 +29,29 @@ struct EchoedSecretsTests {
     #expect(!run.errors.contains("part0of") && !message.contains("part0of"))
   }
 
+  /// What a request is signed with is good for minutes: a gateway may quote it.
+  @Test func signatures() async throws {
+    let bench = try Bench()
+    let digits = String(repeating: "2b16a97d", count: 8)
+    let header = "AWS4-HMAC-SHA256 Credential=AKID/20260102/us-east-1/s3/aws4_request, Signature=\(digits)"
+    let body = "<Error><Code>AccessDenied</Code><Message>denied for \(header)</Message></Error>"
+    let server = try await WordedServer(
+      bench, [.init("", status: 403, headers: ["Content-Type": "application/xml"], body: body)])
+    let run = try await bench.run(
+      """
+      version: 1
+      job: signatures
+      endpoints:
+        s3: { type: s3, url: "\(server.url)", bucket: b, auth: { aws: { access_key_id: AKID, secret_access_key: { env: KEY } } } }
+      transfers: [{ id: f, download: "s3:f", to: f }]
+
+      """, environment: ["KEY": "k3y-of-gold"])
+    let message = run["f"]["error"]["message"].string ?? ""
+    #expect(run.state("f") == "failed FORBIDDEN" && message.contains("aws4_request, ***"), "\(message)")
+    let found = try Sums.shell("grep -rlaF '2b16a97d' state report.json || true", in: bench.scratch.path)
+    #expect(found == "" && !run.errors.contains("2b16a97d"))
+  }
+
   @Test func nowhere() async throws {
     let bench = try Bench()
     let server = try await EchoServer(bench)

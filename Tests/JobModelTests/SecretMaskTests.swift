@@ -53,6 +53,20 @@ struct SecretMaskTests {
     #expect(mask("100%sure").masked("<\(text)>") == "<\(text)>")
   }
 
+  /// Only in texts: what is used and recorded may be the name of a signature's own.
+  @Test func digitsBehindALabel() {
+    let mask = SecretMask()
+    mask.learn(label: "Signature=")
+    let digits = String(repeating: "0aF9", count: 16)
+    for (text, masked) in [
+      ("SignedHeaders=host, Signature=\(digits) there", "SignedHeaders=host, *** there"),
+      ("Signature%3D\(digits)&x=1", "***&x=1"), ("Signature=2b16a97d…", "***…"),
+      ("Signature=none", "Signature=none"), ("Signature", "Signature"), (digits, digits),
+    ] {
+      #expect(mask.masked(text) == masked && !mask.finds(in: text))
+    }
+  }
+
   @Test func blanks() {
     let mask = mask("a secret phrase")
     #expect(mask.masked("q=a+secret+phrase&r=a%20secret%20phrase") == "q=***&r=***")

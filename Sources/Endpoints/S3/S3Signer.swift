@@ -3,6 +3,7 @@ import JobModel
 /// AWS Signature Version 4 for the requests of one region, and its roles.
 struct S3Signer: RequestSigner {
   let region: String
+  let signatureLabel = "Signature="
 
   func sign(
     _ method: String, _ url: WebURL, _ headers: inout HeaderList, with keys: AWSKeys, at time: Double

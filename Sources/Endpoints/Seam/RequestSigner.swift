@@ -2,6 +2,9 @@ package import JobModel
 
 /// Signs requests with keys that are fetched and renewed elsewhere.
 package protocol RequestSigner: Sendable {
+  /// What stands before a signature's digits in what `sign` puts on requests.
+  var signatureLabel: String { get }
+
   /// Puts what proves the keys on a request that is otherwise complete.
   ///
   /// - Parameter time: seconds since 1970.

@@ -148,6 +148,8 @@ actor Authenticator {
     if let lease = keys[credentials], !lease.isSpent(clock.now()) {
       return try await wait(for: lease.keys, of: credentials)
     }
+    // A signature is good for minutes, and a server may repeat the header that carries it.
+    mask.learn(label: signer.signatureLabel)
     let (secrets, began) = (secrets, clock.now())
     let task = Task {
       guard case .keys(let id, let secret, let token) = credentials else {

@@ -12,6 +12,14 @@ package final class SecretMask: Sendable {
     var values: [[UInt8]] = []
     /// Whether a value may begin with this byte, encoded or not.
     var starts = [Bool](repeating: false, count: 256)
+    /// What hexadecimal digits stand behind that are secret.
+    var labels: [[UInt8]] = []
+
+    var isEmpty: Bool { values.isEmpty && labels.isEmpty }
+
+    mutating func expect(_ first: UInt8) {
+      for byte in [first] + Array("%\\+&".utf8) { starts[Int(byte)] = true }
+    }
   }
   private let table = Locked(Table())
 
@@ -42,7 +50,17 @@ package final class SecretMask: Sendable {
       guard let first = value.first, !table.values.contains(value) else { return }
       let place = table.values.firstIndex { $0.count < value.count } ?? table.values.endIndex
       table.values.insert(value, at: place)
-      for byte in [first] + Array("%\\+&".utf8) { table.starts[Int(byte)] = true }
+      table.expect(first)
+    }
+  }
+
+  /// Masks, in texts, the hexadecimal digits behind this label from now on: each request has another signature.
+  package func learn(label: String) {
+    let label = Array(label.utf8)
+    table.withLock { table in
+      guard let first = label.first, !table.labels.contains(label) else { return }
+      table.labels.append(label)
+      table.expect(first)
     }
   }
 
@@ -51,13 +69,13 @@ package final class SecretMask: Sendable {
   /// The text with `***` for each secret in it.
   package func masked(_ text: String) -> String {
     let table = table.withLock { $0 }
-    guard !table.values.isEmpty else { return text }
+    guard !table.isEmpty else { return text }
     var text = text
     let masked = text.withUTF8 { bytes -> [UInt8]? in
       var out: [UInt8]?
       var (copied, position) = (0, 0)
       while position < bytes.count {
-        guard let end = Self.match(table, bytes, position) else {
+        guard let end = Self.match(table, bytes, position) ?? Self.labelled(table, bytes, position) else {
           position += 1
           continue
         }
@@ -82,6 +100,17 @@ package final class SecretMask: Sendable {
     guard table.starts[Int(bytes[start])] else { return nil }
     for value in table.values {
       if let end = rest(of: value, 0, bytes, start) { return end }
+    }
+    return nil
+  }
+
+  /// Where the digits end whose label begins here.
+  private static func labelled(_ table: Table, _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
+    guard table.starts[Int(bytes[start])] else { return nil }
+    for label in table.labels {
+      guard let end = rest(of: label, 0, bytes, start) else { continue }
+      let digits = bytes.dropFirst(end).prefix { $0.isHexDigit }
+      if digits.count >= shortest { return end + digits.count }
     }
     return nil
   }
