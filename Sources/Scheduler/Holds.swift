@@ -64,15 +64,22 @@ final class Holds {
   /// A transfer that was at work has ended paused.
   func add(_ seq: Int64, pausedFor reason: TransferState.PauseReason, _ group: PolicyGroup) -> Change? {
     guard Hold.mayEnd(reason) else { return nil }
-    // The hold may have ended meanwhile, and others wait for the one that follows.
-    guard group.hold?.reason == reason else { return .ended([seq], reason) }
+    guard group.hold?.reason == reason else {
+      // The hold may have ended meanwhile, and others wait for the one that follows.
+      guard reason == .budget, group.isShort else { return .ended([seq], reason) }
+      group.short.append(seq)
+      return nil
+    }
     group.held.append(seq)
     return nil
   }
 
   /// A user has decided about these: nobody waits for them any more.
   func forget(_ seqs: Set<Int64>) {
-    for group in groups.all.values { group.held.removeAll(where: seqs.contains) }
+    for group in groups.all.values {
+      group.held.removeAll(where: seqs.contains)
+      group.short.removeAll(where: seqs.contains)
+    }
     cooldowns.forget(seqs)
   }
 
@@ -105,6 +112,10 @@ final class Holds {
       group.look(now: now, overrides: groups.limit)
       if group.bandwidth != bandwidth, groups.limit == nil {
         context.run.events(.bandwidth(policy: group.name, group.bandwidth))
+      }
+      if !group.short.isEmpty, !group.isShort {
+        changes.append(.ended(group.short, .budget))
+        group.short = []
       }
       guard group.hold?.reason != hold?.reason else { continue }
       // At its deadline who waits goes on waiting: the next run gives them back.

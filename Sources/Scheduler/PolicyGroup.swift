@@ -76,6 +76,8 @@ final class PolicyGroup {
   private(set) var nextLook: Double?
   /// Transfers that are paused for its hold, to be given back.
   var held: [Int64] = []
+  /// Transfers that are paused because what is left of a budget does not cover them, to be given back.
+  var short: [Int64] = []
   private var failed = 0
   private var ended = 0
 
@@ -101,7 +103,11 @@ final class PolicyGroup {
     throttle = Throttle(
       down: [caps.down, down], up: [caps.up, up],
       moved: { bytes in for budget in budgets { budget.count(bytes) } },
-      spent: { budgets.contains { $0.spending.spentUntil != nil } })
+      spent: { budgets.contains { $0.spending.spentUntil != nil } },
+      reserving: { PolicyGroup.reserve($0, of: budgets) },
+      releasing: { bytes, areMoved in
+        for budget in budgets { budget.spending.release(bytes, areMoved: areMoved) }
+      })
     look(now: now, overrides: nil)
   }
 
@@ -140,6 +146,19 @@ final class PolicyGroup {
   }
 
   var hasBudget: Bool { !budgets.isEmpty }
+
+  /// What is left of a budget does not cover some transfer.
+  var isShort: Bool { budgets.contains { $0.spending.isShort } }
+
+  /// Puts bytes aside in all of them, or in none.
+  private static func reserve(_ bytes: Int64, of budgets: [LedgerBudget]) -> Bool {
+    for (index, budget) in budgets.enumerated() {
+      guard !budget.spending.reserve(bytes) else { continue }
+      for earlier in budgets[..<index] { earlier.spending.release(bytes, areMoved: false) }
+      return false
+    }
+    return true
+  }
 
   /// Records what was spent since the last call.
   func save() { for budget in budgets { budget.save() } }

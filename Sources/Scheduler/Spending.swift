@@ -6,8 +6,14 @@ final class Spending: Sendable {
   private struct State {
     var period: BudgetPeriod
     var spent: Int64
+    /// Put aside for bodies that can't be gone on with, and not moved yet.
+    var reserved: Int64 = 0
     var unsaved: Int64 = 0
     var hasTold = false
+    /// Too little was left for somebody, and nothing was given back since.
+    var isShort = false
+
+    var taken: Int64 { spent + reserved }
   }
   private let state: Locked<State>
   private let budget: Budget
@@ -24,16 +30,49 @@ final class Spending: Sendable {
     let isSpent = state.withLock { state in
       state.spent += Int64(bytes)
       state.unsaved += Int64(bytes)
-      guard state.spent >= budget.bytes, !state.hasTold else { return false }
+      guard state.taken >= budget.bytes, !state.hasTold else { return false }
       state.hasTold = true
       return true
     }
     if isSpent { onSpent() }
   }
 
-  /// When the period ends; nil while something is left.
+  /// Puts bytes aside; what nobody has put aside is left to the others.
+  ///
+  /// - Returns: false where fewer are left.
+  func reserve(_ bytes: Int64) -> Bool {
+    let (fits, isSpent) = state.withLock { state -> (Bool, Bool) in
+      guard bytes <= budget.bytes - state.taken else {
+        state.isShort = true
+        return (false, false)
+      }
+      state.reserved += bytes
+      guard state.taken >= budget.bytes, !state.hasTold else { return (true, false) }
+      state.hasTold = true
+      return (true, true)
+    }
+    if isSpent { onSpent() }
+    return fits
+  }
+
+  /// Takes back what was put aside.
+  ///
+  /// - Parameter areMoved: they are counted as spent next; else others may have them.
+  func release(_ bytes: Int64, areMoved: Bool) {
+    state.withLock { state in
+      state.reserved -= bytes
+      guard !areMoved else { return }
+      state.isShort = false
+      state.hasTold = state.taken >= budget.bytes
+    }
+  }
+
+  /// Too little is left for somebody until the period ends, or something is given back.
+  var isShort: Bool { state.withLock { $0.isShort } }
+
+  /// When the period ends; nil while something is left that nobody has put aside.
   var spentUntil: Double? {
-    state.withLock { $0.spent >= budget.bytes ? $0.period.end : nil }
+    state.withLock { $0.taken >= budget.bytes ? $0.period.end : nil }
   }
 
   /// The current period's name.
@@ -56,7 +95,9 @@ final class Spending: Sendable {
   func begin(_ period: BudgetPeriod, spent: Int64) {
     state.withLock { state in
       guard state.period.name != period.name else { return }
-      state = State(period: period, spent: spent, hasTold: spent >= budget.bytes)
+      let reserved = state.reserved
+      state = State(
+        period: period, spent: spent, reserved: reserved, hasTold: spent + reserved >= budget.bytes)
     }
   }
 }

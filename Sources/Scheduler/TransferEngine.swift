@@ -260,13 +260,14 @@ package actor TransferEngine {
     if let size = transfer.progress.size ?? transfer.knownSize { live.setSize(size) }
     context.board.enter(live)
     let stop = StopFlag()
+    let throttle = group.throttle.telling { [weak self, seq = transfer.seq] in
+      Task { await self?.pauseForBudget(seq) }
+    }
     let work: TransferWork
     do {
       work = try TransferWork(
-        transfer, context: context,
-        throttle: group.throttle.telling { [weak self, seq = transfer.seq] in
-          Task { await self?.pauseForBudget(seq) }
-        }, permit: permit, renewRows: renewRows, live: live, stop: stop)
+        transfer, context: context, throttle: throttle, permit: permit, renewRows: renewRows, live: live,
+        stop: stop)
     } catch {
       let state = TransferWork.fail(transfer, context: context, stop: stop, error)
       release()
@@ -277,7 +278,7 @@ package actor TransferEngine {
     let task = Task(executorPreference: executor) { [self] in
       let state = await work.run(release: release)
       release()
-      await ended(transfer, state)
+      await ended(transfer, state, hasFreed: throttle.endReservation())
     }
     active[transfer.seq] = RunningTransfer(
       task: task, stop: stop, group: key, cancelPermit: { admission.assumeIsolated { $0.cancel(permit) } })
@@ -385,14 +386,15 @@ package actor TransferEngine {
   /// Rows that a control looks at between two commits.
   private static let controlPage = 1024
 
-  private func ended(_ transfer: LedgerTransfer, _ state: TransferState) {
+  /// - Parameter hasFreed: others may have bytes of a budget that were put aside for it.
+  private func ended(_ transfer: LedgerTransfer, _ state: TransferState, hasFreed: Bool) {
     active[transfer.seq] = nil
     if needs.waits(for: transfer.id) { needsNews = max(needsNews, .mayBeMet) }
     // Begun anew behind the queue's cursor.
     if case .queued = state { queue.reset() }
     context.board.leave(transfer.seq)
     // Its policy may not have been told yet.
-    if state == .paused(.budget) { look() }
+    if hasFreed || state == .paused(.budget) { look() }
     if let group = groups[groups.key(of: transfer)] {
       count(state, group)
       if case .paused(let reason) = state, let change = holds.add(transfer.seq, pausedFor: reason, group) {

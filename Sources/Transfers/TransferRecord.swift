@@ -112,6 +112,17 @@ final class TransferRecord {
     throw CancellationError()
   }
 
+  /// A body that can't be gone on with is to be moved: pauses the transfer where too little is left of a budget for all of
+  /// it, beside what is put aside for others.
+  ///
+  /// - Throws: `CancellationError`.
+  func reserveBudget(_ requester: Requester, _ bytes: Int64) throws {
+    guard !requester.reserve(bytes) else { return }
+    try Task.checkCancellation()
+    stop.set(.hold(.budget))
+    throw CancellationError()
+  }
+
   /// Takes in what happened; it is recorded with the next `save`.
   func note(_ event: ProgressEvent) { progress.apply(event) }
 

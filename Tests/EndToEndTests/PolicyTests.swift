@@ -178,6 +178,34 @@ struct PolicyTests {
     #expect(whole["u"]["error"]["message"].string?.contains("the budget of 900000 bytes a day") == true)
   }
 
+  /// What can't be gone on with begins only where the budget covers all of it: else none of several would ever be whole.
+  @Test(arguments: ["upload: f%, to: \"web:u%\"", "download: \"web:f%\", to: d%"])
+  func aBudgetThatCoversOneOfThree(_ entry: String) async throws {
+    let bench = try Bench()
+    let web = try await PuttingServer(bench)
+    for number in 0..<3 {
+      try bench.serve("f\(number)", size: 600_000, seed: UInt64(number))
+      try bench.source("f\(number)", size: 600_000)
+    }
+    let transfers = (0..<3).map { number in
+      "  - { id: t\(number), \(entry.replacingOccurrences(of: "%", with: "\(number)")) }\n"
+    }
+    let run = try await bench.run(
+      """
+      version: 1
+      job: shared
+      endpoints: { web: { type: http, url: \(quoted(web.url)) } }
+      defaults: { policy: { budget: { bytes: 1MB, per: month }, timezone: UTC } }
+      transfers:
+      \(transfers.joined())
+
+      """)
+    let states = (0..<3).map { run.state("t\($0)") }
+    #expect(
+      run.status == 75 && states.sorted() == ["completed", "paused budget", "paused budget"], "\(states)")
+    #expect(run.totals["bytes"]["discarded"].int == 0 && run.transferred == 600_000, "\(run.errors)")
+  }
+
   @Test func failuresOfAPolicyEndTheRun() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

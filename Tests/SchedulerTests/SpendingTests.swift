@@ -30,6 +30,26 @@ struct SpendingTests {
     #expect(told.load(ordering: .relaxed) == 2)
   }
 
+  /// What is put aside counts as spent for everybody else, until it has moved or is given back.
+  @Test func whatIsPutAside() {
+    let told = Atomic<Int>(0)
+    let spending = Spending(Budget(bytes: 100, period: .day), period: day, spent: 20) {
+      told.add(1, ordering: .relaxed)
+    }
+    #expect(spending.reserve(50) && !spending.isShort && spending.spentUntil == nil)
+    #expect(!spending.reserve(31) && spending.isShort && spending.spentUntil == nil, "30 are left")
+    #expect(spending.reserve(30) && spending.spentUntil == day.end && told.load(ordering: .relaxed) == 1)
+    spending.release(30, areMoved: true)
+    spending.count(30)
+    #expect(spending.spentUntil == day.end && spending.isShort && told.load(ordering: .relaxed) == 1)
+    #expect(spending.takeUnsaved()?.bytes == 30, "what has moved is on record, and no more")
+    spending.begin(next, spent: 0)
+    #expect(
+      !spending.isShort && !spending.reserve(51), "a body that is under way goes on into the next period")
+    spending.release(50, areMoved: false)
+    #expect(!spending.isShort && spending.reserve(100))
+  }
+
   @Test func whatIsUnsavedIsTakenOnce() {
     let spending = Spending(Budget(bytes: 100, period: .day), period: day, spent: 0) {}
     #expect(spending.takeUnsaved() == nil)

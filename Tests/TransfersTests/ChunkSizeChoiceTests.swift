@@ -97,6 +97,11 @@ struct ChunkSizeChoiceTests {
     #expect(size == 1 << 20 && warnings.count == 1)
     #expect(try taken(choice(100 << 20, budget: 16_384, inFlight: 4)).0 == 16_384, "no smaller than this")
     #expect(throws: Failure.self) { try taken(choice(100 << 20, budget: 16_383)) }
+    // A copy's bytes come and go.
+    var (enough, short) = (choice(100, budget: 200), choice(100, budget: 199))
+    (enough.isRelayed, short.isRelayed) = (true, true)
+    #expect(try taken(enough).1.isEmpty)
+    #expect(throws: Failure.self) { try taken(short) }
     let bytes = UploadAbilities(resumes: true, order: .byOffset, emptyFile: .noChunks)
     #expect(try taken(choice(100 << 20, budget: 1, of: bytes)) == (8 << 20, []), "each byte counts there")
   }

@@ -103,6 +103,26 @@ struct HoldsTests {
     #expect(try bench.ledger.spent(policy: "p", period: day) == 10, "on record for the next run")
   }
 
+  /// Whom too little is left for waits for what is given back, or for the next period.
+  @Test func aBudgetThatIsTooShort() async throws {
+    let (bench, holds) = try await holds { $0.budget = Budget(bytes: 10, period: .day) }
+    let group = try holds.groups.group(of: bench.transfer(1)).group
+    let (first, second) = (group.throttle.telling {}, group.throttle.telling {})
+    #expect(first.reserve(6) && first.reserve(6) && !second.reserve(6) && holds.look().isEmpty)
+    #expect(holds.add(2, pausedFor: .budget, group) == nil && holds.look().isEmpty && !holds.areWaitedFor)
+    first.count(2)
+    #expect(first.endReservation() && !first.endReservation())
+    #expect(words(holds.look()) == ["ended budget [2]"] && second.reserve(8))
+    #expect(words(holds.look()) == ["began budget"] && first.keepsBytes() && !second.keepsBytes())
+    second.count(8)
+    #expect(second.keepsBytes() && holds.look().isEmpty && !second.endReservation())
+    bench.pass(86_400)
+    #expect(words(holds.look()) == ["ended budget []"] && first.reserve(6) && !second.reserve(6))
+    #expect(holds.add(2, pausedFor: .budget, group) == nil)
+    bench.pass(86_400)
+    #expect(words(holds.look()) == ["ended budget [2]"])
+  }
+
   /// Wherever in a second the run is killed.
   @Test func whatIsSpentIsOnRecordWithWhatItBrought() async throws {
     let (bench, holds) = try await holds { $0.budget = Budget(bytes: 10, period: .day) }

@@ -86,6 +86,9 @@ package final class Requester {
   /// A budget that its bodies are paid from is used up.
   package var isSpent: Bool { throttle.isSpent }
 
+  /// Puts bytes of the budgets aside (`Throttle.reserve`); false where too few are left.
+  package func reserve(_ bytes: Int64) -> Bool { throttle.reserve(bytes) }
+
   /// For kinds that do not speak HTTP.
   var services: EngineServices {
     EngineServices(

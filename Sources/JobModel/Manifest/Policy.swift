@@ -120,4 +120,9 @@ package struct Budget: Sendable, Hashable {
     self.bytes = bytes
     self.period = period
   }
+
+  /// The smaller one of a policy's and the job's.
+  package static func least(_ one: Budget?, _ other: Budget?) -> Budget? {
+    [one, other].compactMap(\.self).min { $0.bytes < $1.bytes }
+  }
 }

@@ -20,6 +20,8 @@ final class CopySource: SendingFile, SendingDigests {
   private let isRecorded: Bool
   /// All of it, where that came with the look at it, until it is sent.
   private var whole: BufferedChunk?
+  /// All of it was read before it is to be sent.
+  var isHere: Bool { whole != nil }
   private var held: [Int: BufferedChunk] = [:]
   /// Digests of chunks that were read for them, and are not held.
   private var hashed: [Range<Int64>: [DigestAlgorithm: String]] = [:]

@@ -111,6 +111,7 @@ final class Intake {
     case .refuse(let failure): throw failure
     case .take(let range):
       try DownloadAttributes(of: record).checkTime(of: machine.fetch.object, source.place, record)
+      try reserve(range, wanted)
       // What its own digest is to prove is read again before.
       if proof.promise == nil { try hold(range) }
       let target = staged.isPassing ? staged.target : .part(try openPart())
@@ -120,6 +121,21 @@ final class Intake {
         chunkSize: machine.fetch.chunkSize, expected: machine.fetch.terms.expect.size,
         pace: recordsParts(wanted, proof) ? record.pace : nil)
     }
+  }
+
+  /// Puts an answer that can't be gone on with aside in the budgets that pay for it.
+  private func reserve(_ range: Range<Int64>, _ wanted: Range<Int64>?) throws {
+    let (fetch, policy) = (machine.fetch, record.transfer.settings.policy)
+    guard let budget = Budget.least(policy.budget, context.limits.budget), fetch.object.size != nil,
+      wanted == nil || !fetch.isRanged || !fetch.canSplit
+    else { return }
+    guard range.count <= budget.bytes else {
+      throw Failure(
+        .policyDenied,
+        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(range.count) bytes that `\(source.place)` gives at once: it could never be received. Raise `budget`"
+      )
+    }
+    try record.reserveBudget(requester, Int64(range.count))
   }
 
   /// Parts of chunks are recorded where a later attempt can ask for the rest; not where a small file is hashed as it

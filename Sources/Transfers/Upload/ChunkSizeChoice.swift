@@ -23,16 +23,22 @@ struct ChunkSizeChoice {
   var limit: Int64?
   /// The largest that can be held whole, in bytes; nil where they need not be.
   var mostHeld: Int64?
+  /// Its bytes come over the network as well: a budget pays for them on both ways.
+  var isRelayed = false
 
   /// - Parameter warn: told what the manifest's size had to give way to.
   /// - Throws: `POLICY_DENIED` where a budget would never let a chunk through.
   func bytes(_ destination: Place, warn: (String, _ hint: String?) -> Void) throws(Failure) -> Int64 {
     let taken = afterDamage.map { abilities.chunkSize(wanted: $0, of: size) } ?? chosen(warn)
     try Self.check(size: size, chunk: taken, most: abilities.maximumChunks, destination)
-    if let budget, abilities.order != .byOffset, min(taken, size) > budget.bytes {
+    let atOnce = min(taken, size)
+    if let budget, abilities.order != .byOffset, atOnce > budget.bytes / ways {
+      let counted =
+        isRelayed
+        ? "twice the \(atOnce) bytes (from the source and to the destination)" : "the \(atOnce) bytes"
       throw Failure(
         .policyDenied,
-        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(min(taken, size)) bytes that `\(destination.text)` takes at once: it could never be sent; nothing was. Raise `budget`, or lower `chunk_size`"
+        "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than \(counted) that `\(destination.text)` takes at once: it could never be sent; nothing was. Raise `budget`, or lower `chunk_size`"
       )
     }
     return taken
@@ -74,9 +80,10 @@ struct ChunkSizeChoice {
   }
 
   /// The smaller one of the policy's and the job's.
-  private var budget: Budget? {
-    [settings.policy.budget, limits.budget].compactMap(\.self).min { $0.bytes < $1.bytes }
-  }
+  private var budget: Budget? { Budget.least(settings.policy.budget, limits.budget) }
+
+  /// How often a budget pays for each byte.
+  private var ways: Int64 { isRelayed ? 2 : 1 }
 
   /// A chunk is held whole or not at all: of those under way when a budget is spent nothing is left, so that they must
   /// be a part of it together.

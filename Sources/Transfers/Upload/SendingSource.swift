@@ -48,7 +48,7 @@ final class SendingSource {
       begun: progress.session?.chunkSize ?? (scope.record.hasChunks ? progress.automaticChunk : nil),
       rate: scope.context.rate(for: scope.record.transfer),
       limit: scope.context.uploads.chunkLimits[scope.sink.origin],
-      mostHeld: copy?.mostHeld(settings.chunkSize))
+      mostHeld: copy?.mostHeld(settings.chunkSize), isRelayed: copy != nil)
     let chunkSize: Int64
     if scope.copiedBy == .service {
       chunkSize = try progress.session?.chunkSize ?? Self.serviceChunk(of: size, scope)

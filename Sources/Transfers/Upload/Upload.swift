@@ -374,6 +374,11 @@ actor Upload {
   }
 
   private func sendWhole(_ source: SendingSource) async throws -> UploadedFile {
+    if scope.copiedBy == .relay {
+      // A copy's bytes are paid for on both ways.
+      let ways: Int64 = source.copy?.isHere == false ? 2 : 1
+      try record.reserveBudget(scope.requester, ways * source.request.size)
+    }
     record.note(.laidOut(chunks: 1))
     if scope.settings.chunkSize == .auto { record.note(.chosen(chunk: source.request.chunkSize)) }
     // The intent, before a kill can come between the answer and its record: what stands there then may be ours.
