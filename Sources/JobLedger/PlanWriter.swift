@@ -14,6 +14,8 @@ package struct PlanChange: Sendable, Hashable {
   package var isUnchanged = false
   /// The rows of `adjusted`.
   package var adjustedRows = RowSet()
+  /// Rows whose source is told to have another size now.
+  package var resizedRows = RowSet()
   /// Ids that the manifest has no more.
   package var left = LeftManifest()
   package init() {}
@@ -262,6 +264,9 @@ private final class PlanWriter {
     } else {
       change.adjusted += 1
       change.adjustedRows.insert(seq)
+    }
+    if let known = row["known_size"] as Int64?, let size = new.knownSize, known != size {
+      change.resizedRows.insert(seq)
     }
     if sameExpect && sameRest && sameFacts { return true }
     let state = (sameExpect && sameRest) ? old : reopened(old, settings, newExpectation: !sameExpect)

@@ -32,7 +32,8 @@ package struct TransferPreview: Sendable, Hashable {
     let isUpload = transfer.settings.direction == .upload
     let source = isUpload ? facts(transfer.source, folder) : nil
     let size =
-      source?.size ?? remote?.size ?? transfer.progress.size ?? transfer.knownSize ?? transfer.expect.size
+      source?.size ?? remote?.size ?? word.listedSize ?? transfer.progress.size ?? transfer.knownSize
+      ?? transfer.expect.size
     var preview = TransferPreview(action: .transfer, size: size)
     var known = Set(transfer.expect.digests.keys.map(\.rawValue))
     var abilities: UploadAbilities?
@@ -98,8 +99,7 @@ package struct TransferPreview: Sendable, Hashable {
       settings.direction.readsRemote && transfer.expect.digests.keys.contains(where: \.isCryptographic)
     if progress.completedAt != nil, settings.refresh != .always, !progress.contradicts(transfer.expect),
       stands(transfer, source, folder),
-      settings.refresh == .never || isPinned
-        || (word.source.map({ isSameSource(progress, $0) }) ?? true)
+      settings.refresh == .never || isPinned || word.isSource(of: progress)
     {
       return ofStanding(transfer, word, isPinned: isPinned)
     }
@@ -150,12 +150,6 @@ package struct TransferPreview: Sendable, Hashable {
     if transfer.owesAttach { return (.attach, "`then` is not made yet") }
     let isAsked = asksNobody || word.tells(settings.direction)
     return (.upToDate, isAsked ? nil : "as recorded; the server was not asked")
-  }
-
-  /// The source has the version on record, or its bytes.
-  private static func isSameSource(_ progress: TransferProgress, _ seen: RemoteObject) -> Bool {
-    progress.sourceObject == nil && progress.hasBytes(of: seen)
-      || progress.asked != RemoteObject() && progress.asked.isSameVersion(as: seen)
   }
 
   /// Its record has what `verify` demands by now, or the manifest names its bytes.

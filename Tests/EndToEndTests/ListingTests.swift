@@ -30,6 +30,41 @@ struct ListingTests {
     }
   }
 
+  /// A plan says of a listed file what its listing says of it.
+  @Test func aListingTellsWhatHasGrown() async throws {
+    let bench = try Bench()
+    func rules(_ words: String, etag: String) -> [WordedServer.Rule] {
+      [
+        .init("p/k1", headers: ["ETag": etag], body: words),
+        .init("p/k", headers: ["ETag": "\"same\""], body: "abc"),
+        .init(
+          "",
+          body: Self.page(0..<3, of: 3).replacing(
+            "k1</Key><Size>3<", with: "k1</Key><Size>\(words.utf8.count)<")),
+      ]
+    }
+    let server = try await WordedServer(bench, rules("abc", etag: "\"1\""))
+    let run = try await bench.run(
+      """
+      version: 1
+      job: grown
+      endpoints: { store: { type: s3, url: \(quoted(server.url)), bucket: bkt, auth: none } }
+      transfers:
+        - { id: all, download: "store:p/", to: out/ }
+
+      """)
+    #expect(run.status == 0 && run.totals["completed"].int == 3, "\(run.errors)")
+    try server.set(rules("what has grown", etag: "\"2\""))
+    let plan = try JSON.parse(try await bench.haul(["plan", "job.yaml", "--json"]).output)
+    let lines = plan["transfers"].array
+    #expect(lines.map { $0["action"].string } == ["up_to_date", "transfer", "up_to_date"], "\(plan)")
+    #expect(lines[1]["change"].string == "changed" && lines[1]["size"].int == 14, "\(plan)")
+    let text = try await bench.haul(["plan", "job.yaml"])
+    #expect(text.output.contains("14 B to move"), "\(text.output)")
+    let again = try await bench.run(nil)
+    #expect(again.totals["completed"].int == 1 && again.totals["up_to_date"].int == 2, "\(again.errors)")
+  }
+
   /// A store that is down, or refuses, keeps no other from being refreshed, and what is on record of it stays.
   @Test(arguments: [(503, 75, "incomplete"), (403, 66, "failed")])
   func aStoreThatIsDown(_ answer: Int, _ status: Int32, _ outcome: String) async throws {

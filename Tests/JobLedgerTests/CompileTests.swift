@@ -36,6 +36,21 @@ struct CompileTests {
     #expect(try ledger.transfer(1)?.state == .paused(.retries))
   }
 
+  @Test func anotherKnownSizeIsTold() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try folder.ledger()
+    func entries(_ sizes: Int64?...) -> [Entry] {
+      sizes.enumerated().map { index, size in
+        Entry(id: "t\(index)", identity: UInt8(index + 1), knownSize: size)
+      }
+    }
+    try ledger.compile(entries(3, 3, 3, nil))
+    let change = try ledger.compile(entries(3, 22, nil, 5))
+    let rows = (Int64(1)...4).filter { change.resizedRows.contains($0) }
+    #expect(rows == [2])
+    #expect(change.kept == 4 && change.adjusted == 0)
+  }
+
   @Test func otherSettingsAdjustAndKeepTheProgress() async throws {
     for (state, after) in [
       (.failed, .queued(nil)), (.skipped(.exists), .queued(nil)), (.completed, .completed),

@@ -107,6 +107,18 @@ struct TransferPreviewTests {
     #expect(preview(try completed(), remote: seen).action == .upToDate)
   }
 
+  @Test func anotherSizeInTheListingIsFetched() throws {
+    let other = preview(try completed(), ServerWord(listedSize: 22))
+    #expect(other.action == .transfer && other.reason == "the source has changed" && other.size == 22)
+    let transfer = try completed()
+    let same = preview(transfer, ServerWord(listedSize: transfer.progress.size))
+    #expect(same.action == .upToDate)
+    let probed = preview(transfer, ServerWord(source: transfer.progress.remote, listedSize: 22))
+    #expect(probed.action == .upToDate, "a later answer says more")
+    #expect(
+      preview(try completed { $0.settings.refresh = .never }, ServerWord(listedSize: 22)).action == .upToDate)
+  }
+
   /// What `expect` names is compared at every level: the source is not asked.
   @Test(arguments: [VerifyLevel.available, .size]) func whatIsExpectedStands(_ level: VerifyLevel) throws {
     var seen = RemoteObject()

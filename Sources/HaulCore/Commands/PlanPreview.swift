@@ -29,6 +29,7 @@ struct PlanPreview: Sendable {
   /// Rows of the plan behind this one are new in it; the others are as they are on record, but for `adjusted`.
   private let lastKnown: Int64
   private let adjusted: RowSet
+  private let resized: RowSet
   /// Where it is held until all is shown.
   private let kept: KeptPlan?
 
@@ -61,8 +62,7 @@ struct PlanPreview: Sendable {
         return try PlanPreview(
           job: job, plan: base, draft: PlanDraft(state), recorded: recorded, isNewRun: continued == nil,
           diagnostics: manifest.read.diagnostics + remarks, gone: LeftManifest(), lastKnown: .max,
-          adjusted: RowSet(),
-          kept: kept)
+          adjusted: RowSet(), resized: RowSet(), kept: kept)
       }
       let draft = try PlanDraft(state, from: base)
       let lastKnown = try recorded == nil ? 0 : draft.ledger.lastRow()
@@ -79,7 +79,7 @@ struct PlanPreview: Sendable {
         job: job, plan: draft.ledger, draft: draft, recorded: recorded, isNewRun: continued == nil,
         diagnostics: manifest.read.diagnostics + compiled.diagnostics + remarks,
         gone: recorded == nil ? LeftManifest() : compiled.change.left, lastKnown: lastKnown,
-        adjusted: compiled.change.adjustedRows, kept: nil)
+        adjusted: compiled.change.adjustedRows, resized: compiled.change.resizedRows, kept: nil)
       preview.refused = compiled.unlisted.filter { !$0.value.code.isRetryable }.keys.sorted()
       return preview
     } catch { throw try JobOpening.end(error, file, manifest.read, reports) }
@@ -162,7 +162,7 @@ struct PlanPreview: Sendable {
   }
 
   private func isAsRecorded(_ row: TransferOutline) -> Bool {
-    row.seq <= lastKnown && !adjusted.contains(row.seq)
+    row.seq <= lastKnown && !adjusted.contains(row.seq) && !resized.contains(row.seq)
   }
 
   private func lines(
@@ -178,6 +178,9 @@ struct PlanPreview: Sendable {
       }
       var word = ServerWord()
       if let prober { word = try await ask(prober, transfer) }
+      if transfer.settings.direction.readsRemote, resized.contains(transfer.seq) {
+        word.listedSize = transfer.knownSize
+      }
       let preview = TransferPreview.of(
         transfer, folder: view.folder, endpoints: job.endpoints, word: word, rates: view.rates,
         isNewRun: isNewRun, disabledNeed: try view.disabledNeed(of: transfer, in: plan),
