@@ -120,7 +120,7 @@ struct StateFolderTests {
     try state.make("a")
     var first = try state.lock("a", waiting: false)
     #expect(first != nil)
-    async let waiting = Task.detached { try state.lock("a", waiting: true) }.value
+    async let waiting = Self.aside { try state.lock("a", waiting: true) }
     try await Self.untilALockIsWaitedFor()
     state.forget("a")
     first = nil
@@ -128,6 +128,11 @@ struct StateFolderTests {
     #expect(second != nil)
     #expect(try state.isRunning("a"), "the lock that is held keeps others out")
     withExtendedLifetime(second) {}
+  }
+
+  /// A call that waits where it stands, on no thread that other tests need.
+  private static func aside(_ lock: @escaping @Sendable () throws -> RunLock?) async throws -> RunLock? {
+    try await Task.detached(executorPreference: TestThreads.shared, operation: lock).value
   }
 
   private static func untilALockIsWaitedFor() async throws {
@@ -157,7 +162,7 @@ struct StateFolderTests {
     #expect(held != nil)
     #expect(command != nil)
     #expect(try !state.isRunning("a"))
-    async let run = Task.detached { try state.lock("a", waiting: false) }.value
+    async let run = Self.aside { try state.lock("a", waiting: false) }
     try await Self.untilALockIsWaitedFor()
     held = nil
     command = nil

@@ -2,8 +2,8 @@ import Foundation
 
 /// Threads of their own for tests that wait for tools: Swift's pool has one thread a core, and a test that waits on it
 /// keeps the others from seeing in time what they wait for.
-final class TestThreads: TaskExecutor {
-  static let shared = TestThreads(16)
+package final class TestThreads: TaskExecutor {
+  package static let shared = TestThreads(16)
   private let jobs = NSCondition()
   nonisolated(unsafe) private var waiting: [UnownedJob] = []
 
@@ -11,7 +11,7 @@ final class TestThreads: TaskExecutor {
     for _ in 0..<count { Thread.detachNewThread { self.work() } }
   }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     jobs.withLock {
       waiting.append(job)
