@@ -131,6 +131,25 @@ struct SessionRequestTests {
     }
   }
 
+  /// A back end without metadata is asked for the file's first byte.
+  @Test(
+    arguments: [
+      (404, "", true), (404, "<p>", true), (404, #"{"detail":"Not Found"}"#, true), (405, "", true),
+      (501, "", true), (404, #"{"code":"NOT_FOUND"}"#, false), (403, "", false), (500, "", false),
+    ] as [(Int, String, Bool)])
+  func noMetadata(_ status: Int, _ body: String, _ isAsked: Bool) throws {
+    let download = SessionDownload(base: try #require(WebURL("http://h")), path: "x")
+    let refused = response(status, body, url: download.probe().url)
+    let question = download.question(after: refused, to: download.probe())
+    #expect((question?.url == download.url) == isAsked && (question == nil) == !isAsked)
+    #expect(question?.headers["Range"] == (isAsked ? "bytes=0-0" : nil))
+    #expect(download.question(after: refused, to: download.get(nil, of: RemoteObject())) == nil)
+    let head = ResponseHead(status: 206, headers: ["Content-Range": "bytes 0-0/77", "ETag": "\"e\""])
+    let object = try download.probed(Response(head: head, url: download.url), now: 0).get()
+    #expect(object.size == 77 && object.etag == "\"e\"" && object.servesRanges == true)
+    #expect(failureCode(download.probed(response(404, url: download.url), now: 0)) == .notFound)
+  }
+
   @Test func create() throws {
     for (name, _) in names {
       let request = try #require(try upload(name).open(source, renewing: nil))

@@ -29,7 +29,20 @@ package struct SessionDownload: DownloadProtocol {
     return Request("GET", meta, headers: ["Accept": "application/json"])
   }
 
+  /// Not every back end has metadata: the head of a range tells size and version as well. A refusal that has a code of the API's
+  /// is of the file.
+  package func question(after response: Response, to request: Request) -> Request? {
+    guard [404, 405, 501].contains(response.status), ProblemDetails(response)?.code == nil,
+      request.url == probe().url
+    else { return nil }
+    return RangeRequest.get(url, 0..<1, of: RemoteObject())
+  }
+
   package func probed(_ response: Response, now: Double) -> Result<RemoteObject, Failure> {
+    // The file itself was asked for its first byte.
+    if response.url == url, (200...299).contains(response.status) || response.status == 416 {
+      return .success(ObjectFacts.read(response.head, now: now))
+    }
     guard response.status == 200 else {
       return .failure(HTTPFailure.of(response, doing: "read the file's metadata", now: now))
     }
