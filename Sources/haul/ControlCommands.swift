@@ -56,7 +56,10 @@ extension ControlCommand {
     let (state, console) = (try target.part.state(target.common), CurrentProcess.console)
     let request = try ControlRequest(control, state, CurrentProcess.context)
     let name = try state.resolve(target.job, CurrentProcess.environment)
-    let changed = try await request.apply(to: name)
+    let stopper = StopController()
+    let signals = Signals { _ in stopper.interrupt() }
+    defer { withExtendedLifetime(signals) {} }
+    let changed = try await request.apply(to: name, stopper)
     if target.common.json {
       console.out(JSON.object([.init("job", .string(name)), .init("changed", .int(changed))]).text + "\n")
     } else {

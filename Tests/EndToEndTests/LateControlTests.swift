@@ -74,6 +74,23 @@ struct LateControlTests {
     #expect(run.status == 0 && run.totals["completed"].int == 2, "\(run.errors)")
   }
 
+  /// Nor is what its user has interrupted: it takes nobody by surprise a minute later.
+  @Test func whatWasInterruptedIsNotApplied() async throws {
+    try await job(rate: 256 << 10)
+    let running = try await frozen()
+    let cancel = try bench.start(["cancel", "late"])
+    while try !cancel.listensToSignals || sql("SELECT count(*) FROM control") != "1\n" {
+      try #require(cancel.isAlive, "\(cancel.errors)")
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    cancel.signal(SIGINT)
+    let end = try await cancel.wait()
+    #expect(end.status == 75 && end.errors.contains("nothing was changed"), "\(end)")
+    running.signal(SIGCONT)
+    let run = try await HaulRun(running.wait(), reportPath: bench.reportPath)
+    #expect(run.status == 0 && run.totals["completed"].int == 2, "\(run.errors)")
+  }
+
   /// What stands on record is settled before the next control, and before the next run begins.
   @Test func whatIsLeftOnRecord() async throws {
     try await job(rate: 256 << 10)

@@ -7,7 +7,7 @@ enum ControlOutcome {
   case given
   /// Nobody runs the job, or not any more: the request is for whoever made it to apply, under this lock.
   case atRest(RunLock)
-  /// Whoever holds the job's lock has not applied it in so many seconds.
+  /// Whoever holds the job's lock has not applied it in so many seconds; nobody waits any longer.
   case late(after: Int)
 
   /// How long an answer of a run is waited for, seconds.
@@ -20,8 +20,12 @@ extension JobLedger {
   /// Waits until the running job has answered a request, or no job runs any more: a runner that ends, or is killed, leaves
   /// the request on record.
   ///
-  /// - Parameter folder: the job's, where its lock lies.
-  func answer(to number: Int64, in folder: String) async throws -> ControlOutcome {
+  /// - Parameters:
+  ///   - folder: the job's, where its lock lies.
+  ///   - isStopped: whoever asked waits no longer.
+  func answer(
+    to number: Int64, in folder: String, isStopped: @Sendable () -> Bool = { false }
+  ) async throws -> ControlOutcome {
     let begun = SystemClock.uptime
     var end = begun + ControlOutcome.patience
     while true {
@@ -34,7 +38,7 @@ extension JobLedger {
       if now - begun < ControlOutcome.patienceAround, try !hasOpenAttempt() {
         end = now + ControlOutcome.patience
       }
-      guard now < end else { return .late(after: Int((now - begun).rounded())) }
+      guard now < end, !isStopped() else { return .late(after: Int((now - begun).rounded())) }
       // The running `haul run` looks for requests a few times a second.
       try await Task.sleep(for: .milliseconds(50))
     }

@@ -20,8 +20,9 @@ package struct ControlRequest: Sendable {
     self.context = context
   }
 
+  /// - Parameter stopper: where it is stopped, what nobody has begun to apply is withdrawn.
   /// - Returns: how many transfers were changed.
-  package func apply(to name: String) async throws -> Int {
+  package func apply(to name: String, _ stopper: StopController) async throws -> Int {
     let ledger = try state.open(name)
     do {
       let unknown = try ledger.unknown(control.ids)
@@ -33,20 +34,37 @@ package struct ControlRequest: Sendable {
             + "`haul status \(name)\(state.option) --json` lists the ids")
       }
       let number = try ledger.request(control, at: SystemClock.now)
-      return try await result(of: number, name, ledger)
+      return try await result(of: number, name, ledger, stopper)
     } catch let error as LedgerError { throw End(error) }
   }
 
   /// - Returns: how many transfers the request changed.
-  private func result(of number: Int64, _ name: String, _ ledger: JobLedger) async throws -> Int {
+  private func result(
+    of number: Int64, _ name: String, _ ledger: JobLedger, _ stopper: StopController
+  ) async throws -> Int {
     var waited = "in time"
-    switch try await ledger.answer(to: number, in: state.folder(name)) {
+    switch try await ledger.answer(
+      to: number, in: state.folder(name), isStopped: { stopper.cause != nil })
+    {
     case .given: break
     case .atRest(let lock):
       defer { withExtendedLifetime(lock) {} }
       let command = CommandLock(state.folder(name))
       defer { withExtendedLifetime(command) {} }
-      do { try await applyAtRest(name, ledger) } catch {
+      do {
+        try await stopper.race {
+          // Also where it is left behind.
+          defer { withExtendedLifetime(lock) {} }
+          try await applyAtRest(name, ledger)
+        }
+      } catch is StopController.Stopped {
+        guard try ledger.withdrawControl(number, at: SystemClock.now) else {
+          throw End(
+            .incomplete, "stopped before it was applied to its end",
+            hint: "the next `haul run`, or the next control, applies the rest")
+        }
+        throw End(.incomplete, "stopped: nothing was changed")
+      } catch {
         // None is applied whose user is told that it failed.
         _ = try? ledger.withdrawControl(number, isBegun: true, at: SystemClock.now)
         throw error
