@@ -38,6 +38,31 @@ struct ManifestPathTests {
     #expect(again.status == 0 && !again.errors.contains("taken over"), "\(again.errors)")
   }
 
+  /// Commands that read a job's manifest again work in the job's own state, whatever that names by now; and they tell one
+  /// that has errors from one that is gone.
+  @Test func aManifestThatChangedSince() async throws {
+    let bench = try Bench()
+    let yaml =
+      "version: 1\njob: first\ntransfers: [{ id: a, download: \"http://127.0.0.1:1/a\", to: a, enabled: false }]\n"
+    _ = try await bench.run(yaml)
+    // Another job's copy of a source.
+    let copy = try bench.scratch.write("state/second/snapshots/0a1b2c3d", "of another upload")
+    try bench.writeJob(yaml.replacing("first", with: "second"))
+    for command in ["pause", "gc"] {
+      let end = try await bench.haul([command, "first"])
+      #expect(end.status == 0, "\(end.errors)")
+    }
+    #expect(FileManager.default.fileExists(atPath: copy))
+    try bench.writeJob("transfers: [\n")
+    for (command, status) in [("pause", 66), ("verify", 66), ("gc", 0)] as [(String, Int32)] {
+      let end = try await bench.haul([command, "first"])
+      #expect(end.status == status && end.errors.contains("has errors by now"), "\(end.errors)")
+    }
+    try FileManager.default.removeItem(atPath: bench.job + "/job.yaml")
+    let end = try await bench.haul(["pause", "first"])
+    #expect(end.status == 66 && end.errors.contains("can't be read any more"), "\(end.errors)")
+  }
+
   /// Every link lies below `/`, as those of a container do.
   @Test func aJobOfTheRootFolder() async throws {
     let bench = try Bench()

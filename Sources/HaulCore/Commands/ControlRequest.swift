@@ -93,11 +93,12 @@ package struct ControlRequest: Sendable {
         .noInput, "the job `\(name)` has not been planned yet: its first run was stopped before",
         hint: "`haul run` plans it; then give the command again")
     }
-    guard let job = try ledger.recordedJob(context.environment) else {
+    guard let job = try ledger.recordedJob(name, context.environment) else {
+      let fault = try ledger.manifestFault(context.environment)
       throw End(
-        .noInput, "the manifest of `\(name)` can't be read any more",
+        .noInput, "the manifest of `\(name)` \(fault)",
         hint:
-          "its endpoints are needed to end remote sessions; put it back, or run with --adopt from its new place"
+          "its endpoints are needed to end remote sessions; mend it or put it back, or run with --adopt from its new place"
       )
     }
     try await RecordedControls(ledger, state, context).settle(job)

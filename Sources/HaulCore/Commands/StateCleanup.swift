@@ -125,9 +125,10 @@ package struct StateCleanup: Sendable {
     }
     if !isDryRun { state.prune(name) }
     guard try ledger.wasPlanned else { return }
-    guard let job = try ledger.recordedJob(context.environment) else {
+    guard let job = try ledger.recordedJob(name, context.environment) else {
+      let fault = try ledger.manifestFault(context.environment)
       context.console.note(
-        "the manifest of `\(name)` can't be read: its part files and sessions are left alone")
+        "the manifest of `\(name)` \(fault): its part files and sessions are left alone")
       return
     }
     for orphan in try await orphans(of: job, state, ledger) {
@@ -163,10 +164,21 @@ extension JobLedger {
   /// Whether a run has come as far as to plan the job: the first may have been stopped while it listed.
   var wasPlanned: Bool { get throws { try meta("manifest") != nil } }
 
-  /// The job, or the part, by its manifest, read again as the last run read it; nil where that can't be read any more.
-  func recordedJob(_ environment: ProcessEnvironment) throws -> Job? {
+  /// The job, or the part, by its manifest, read again as the last run read it; nil where that can't be read any more, or
+  /// has errors.
+  ///
+  /// - Parameter name: whose state this is, whatever job the manifest names by now.
+  func recordedJob(_ name: String, _ environment: ProcessEnvironment) throws -> Job? {
     guard let file = try ManifestFile(recordedIn: self, environment) else { return nil }
     let shard = try meta(StateFolder.shardMeta).flatMap { try? Shard($0) }
-    return file.read(overrides: try lastRun()?.overrides ?? [:]).job?.divided(for: shard)
+    var job = file.read(overrides: try lastRun()?.overrides ?? [:]).job?.divided(for: shard)
+    job?.name = name
+    return job
+  }
+
+  /// Why there is no such job, behind the words `the manifest`.
+  func manifestFault(_ environment: ProcessEnvironment) throws -> String {
+    try ManifestFile(recordedIn: self, environment) == nil
+      ? "can't be read any more" : "has errors by now, which `haul check` names"
   }
 }

@@ -50,10 +50,11 @@ package struct JobVerification: Sendable {
         hint: "`haul report \(name)\(state.option)` lists the ids; a glob's `*` stops at a `/`, `**` does not"
       )
     }
-    guard let job = try ledger.recordedJob(context.environment) else {
+    guard let job = try ledger.recordedJob(name, context.environment) else {
+      let fault = try ledger.manifestFault(context.environment)
       throw End(
-        .noInput, "the manifest of `\(name)` can't be read any more",
-        hint: "put it back where the last run found it; `haul check` says whether it is valid")
+        .noInput, "the manifest of `\(name)` \(fault)",
+        hint: "mend it, or put it back where the last run found it")
     }
     let draft = try PlanDraft(state)
     defer { withExtendedLifetime(draft) {} }
