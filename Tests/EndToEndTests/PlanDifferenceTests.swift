@@ -24,6 +24,27 @@ struct PlanDifferenceTests {
     return texts
   }
 
+  /// It is no new one, and the run says so too.
+  @Test func whatIsAskedForAnew() async throws {
+    let bench = try Bench()
+    let depot = try await Depot(bench)
+    try bench.serve("a.bin", size: 1000)
+    try bench.writeJob(
+      """
+      version: 1
+      job: diff
+      endpoints: { depot: \(depot.endpoint) }
+      transfers: [{ id: a, download: "depot:a.bin", to: a.bin }]
+
+      """)
+    #expect(try await bench.run().status == 0)
+    #expect(try await bench.haul(["retry", "diff", "a", "--from-scratch"]).status == 0)
+    let words = try await bench.haul(["plan", "job.yaml"])
+    #expect(words.output.contains(" a (again: `retry --from-scratch`)"), "\(words.output)")
+    #expect(try await plan(bench)["transfers"][0]["change"].string == "again")
+    #expect(try await bench.run()["a"]["moved_because"].string == "asked")
+  }
+
   @Test func aPlanIsADifferenceAndChangesNothing() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)

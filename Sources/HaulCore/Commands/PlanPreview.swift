@@ -278,7 +278,11 @@ struct PlanPreview: Sendable {
       }
     }
     let wasTried = transfer.progress.failedAt != nil || transfer.hasProgress || transfer.state != .queued(nil)
-    guard wasTried else { return (.new, nil) }
+    guard wasTried else {
+      // As the run reports it (`asked`).
+      let isAsked = transfer.progress.movedBecause == .asked
+      return isAsked ? (.again, preview.reason ?? "`retry --from-scratch`") : (.new, nil)
+    }
     // What stands in its way now says more than what did.
     return (.again, preview.reason ?? transfer.progress.failure?.code.rawValue ?? transfer.state.reason)
   }
