@@ -229,10 +229,15 @@ struct ReportSink: Sendable {
     head.limits = try ledger.jobLimits()
     head.zone = TimeZones.find(nil)
     head.reportFolder = PathParts(ledger.path).parent + "/reports"
-    let budget = head.limits.budget?.period
+    let budget = head.limits.budget
+    let isSpent =
+      try budget.map { budget in
+        let period = BudgetPeriod(budget.period, at: now, zone: TimeZones.find(nil)).name
+        return try ledger.spent(policy: Budget.jobName, period: period) >= budget.bytes
+      } ?? false
     head.resumesAt = {
       PolicyPause.end(
-        of: $0, under: $1, jobBudget: budget, now: now, zone: TimeZones.find)
+        of: $0, under: $1, jobBudget: budget?.period, isJobSpent: isSpent, now: now, zone: TimeZones.find)
     }
     if let run {
       head.take(run)

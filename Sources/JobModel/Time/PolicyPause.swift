@@ -2,10 +2,12 @@
 package enum PolicyPause {
   /// The instant (seconds since 1970) at which policy and job may let a paused transfer go on; nil where none can be told.
   ///
-  /// - Parameter jobBudget: the period of the budget in the job's `limits`.
+  /// - Parameters:
+  ///   - jobBudget: the period of the budget in the job's `limits`.
+  ///   - isJobSpent: that one is used up.
   package static func end(
-    of state: TransferState, under policy: EffectivePolicy, jobBudget: Budget.Period? = nil, now: Double,
-    zone: (String?) -> CivilZone
+    of state: TransferState, under policy: EffectivePolicy, jobBudget: Budget.Period? = nil,
+    isJobSpent: Bool = false, now: Double, zone: (String?) -> CivilZone
   ) -> Double? {
     switch state {
     case .paused(.window):
@@ -13,8 +15,11 @@ package enum PolicyPause {
       return hours.isOpen(at: now) ? nil : hours.nextOpening(after: now)
     case .paused(.budget):
       let own = policy.budget.map { BudgetPeriod($0.period, at: now, zone: zone(policy.timezone)).end }
-      // Which of the two is used up is not recorded.
-      return [own, jobBudget.map { BudgetPeriod($0, at: now, zone: zone(nil)).end }].compactMap(\.self).min()
+      let job = jobBudget.map { BudgetPeriod($0, at: now, zone: zone(nil)).end }
+      guard let begins = isJobSpent ? job : own ?? job else { return nil }
+      // The window may be shut then.
+      let hours = PolicyHours(policy, zone: zone(policy.timezone))
+      return hours.isOpen(at: begins) ? begins : hours.nextOpening(after: begins)
     case .paused, .queued, .running, .completed, .upToDate, .failed, .canceled, .skipped: return nil
     }
   }
