@@ -15,6 +15,11 @@ struct InventoryListing {
 
   var isOfPrefix: Bool { prefix != nil }
 
+  /// What is said where none of its objects is wanted; nil where its rows name the sources.
+  var nothing: String? {
+    prefix.map { "nothing of the inventory lies below `\(endpoint):\($0)`" }
+  }
+
   /// nil where the inventory is of another bucket, or the prefix can't be told; both are reported.
   init?(_ expansion: TemplateExpansion, _ source: RowSource, _ reader: InventoryReader, at place: TextPlace) {
     let (template, context) = (expansion.template, expansion.context)

@@ -59,7 +59,7 @@ struct RowExpansion {
     listing?.selection.report(expansion.faults)
     // Where its rows are faulty, they are told themselves.
     if count == 0, expansion.faults.errorCount == earlierErrors {
-      let nothing = "`\(expansion.context.shown(source.path))` has no rows"
+      let nothing = listing?.nothing ?? "`\(expansion.context.shown(source.path))` has no rows"
       expansion.empty(listing?.selection.emptiness(nothing) ?? nothing, rule, at: place)
     }
   }
