@@ -457,6 +457,11 @@ private struct RowPlaces: EntryPlaces {
 
   var id: TextPlace { place(idCell) }
   var destination: TextPlace { place(toCell) }
+  var idHint: String {
+    row is InventoryReader && !expansion.template.source.text.text.dependsOnEntry
+      ? "the inventory names the object twice: leave one of its rows out"
+      : "give `for_each` a `key` that differs from row to row"
+  }
   var haveRowNeeds: Bool { true }
   var areListed: Bool { false }
 

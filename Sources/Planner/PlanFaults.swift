@@ -53,6 +53,8 @@ struct TextPlace {
 protocol EntryPlaces {
   var id: TextPlace { get }
   var destination: TextPlace { get }
+  /// What to do where another entry has the id.
+  var idHint: String { get }
   /// Whether a row gives what the entry needs.
   var haveRowNeeds: Bool { get }
   /// Whether a store's listing named the entry.

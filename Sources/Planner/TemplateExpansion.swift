@@ -266,6 +266,7 @@ private struct TemplatePlaces: EntryPlaces {
   let expansion: TemplateExpansion
   var id: TextPlace { TextPlace(mark: expansion.template.mark, lineText: expansion.template.lineText) }
   var destination: TextPlace { TextPlace(expansion.template.destination.text) }
+  var idHint: String { "give one of them another `id`" }
   var haveRowNeeds: Bool { false }
   var areListed: Bool { if case .prefix = expansion.template.fanOut { true } else { false } }
 }

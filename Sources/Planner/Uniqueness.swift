@@ -67,8 +67,7 @@ final class Uniqueness {
       if let first = firstIDs[ByteText(planned.id)] {
         faults.error(
           "the id `\(planned.id)` is taken already, by \(first.text)", at: place,
-          hint: places.haveRowNeeds
-            ? "give `for_each` a `key` that differs from row to row" : "give one of them another `id`")
+          hint: places.idHint)
       } else {
         firstIDs[ByteText(planned.id)] = place.mark
       }

@@ -127,6 +127,22 @@ struct InventoryTests {
       rows.ids == ["all/media/a%20b"] && rows.destinations == ["out/e1-STANDARD/media/a b"], "\(rows.lines)")
   }
 
+  @Test func anObjectThatIsNamedTwice() throws {
+    let twice = Self.row("media/a") + Self.row("media/a")
+    let hints = try plan(one: twice).errors.compactMap(\.hint)
+    #expect(hints.first == "the inventory names the object twice: leave one of its rows out", "\(hints)")
+    let rows = try plan(
+      """
+        - id: all
+          download: "s3:${each.key}"
+          to: "out/${each.key}"
+          for_each: { inventory: inv/manifest.json, key: "${each.key}" }
+
+      """, one: twice)
+    #expect(
+      rows.errors.first?.hint == "give `for_each` a `key` that differs from row to row", "\(rows.lines)")
+  }
+
   /// A console's folder is an empty object `a/`: as a file it would be in the way of `a/a`.
   @Test func marksOfFoldersAreNoRows() throws {
     let outcome = try plan(
