@@ -93,7 +93,7 @@ struct SettlingTests {
     #expect(run.faults == "")
     #expect(run.state("first") == "completed")
     #expect(run.state("after") == "completed")
-    #expect((run["after"]["started_at"].string ?? "") >= (run["first"]["ended_at"].string ?? "9"))
+    #expect((run["after"]["ended_at"].string ?? "") >= (run["first"]["ended_at"].string ?? "9"))
     #expect(run.state("absent") == "failed NOT_FOUND")
     for id in ["hopeless", "third", "needs-off", "needs-all-off"] {
       #expect(run[id]["state"].string == "skipped", "\(id)")

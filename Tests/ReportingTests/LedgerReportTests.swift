@@ -138,6 +138,22 @@ import Testing
     }
   }
 
+  /// What it had to wait for says nothing of it any more.
+  @Test func `a transfer that has needs is as ordinary`() async throws {
+    let job = try await SampleJob()
+    var progress = TransferProgress()
+    progress.size = 300
+    (progress.chunksTotal, progress.chunksCompleted, progress.contiguousBytes) = (1, 1, 300)
+    (progress.attempts, progress.requests, progress.maxChunkAttempts) = (1, 1, 1)
+    try await job.settle("waiting", .completed, progress)
+    let bytes = try report(job.head, job.ledger).bytes
+    #expect(try Schemas.faults("report", [bytes]) == "")
+    let done = try #require(Document(bytes)["transfers"].array.first { $0["id"].text == "waiting" })
+    for name in ["chunks", "chunk_size", "attempts", "contiguous_bytes", "reason"] {
+      #expect(!done.keys.contains(name), "\(name)")
+    }
+  }
+
   /// Most uploads have a session, which is closed once they are complete: 20,000 of them are not to take twice the room.
   @Test func `an upload is as ordinary once its session is closed`() async throws {
     for (session, isOrdinary) in [(SessionState.closed, true), (.finalizing, false)] {

@@ -64,8 +64,7 @@ struct TransferJSON {
     case .none, .closed: break
     case .open, .finalizing: return false
     }
-    return transfer.settings.needs.isEmpty && progress.chunksTotal <= 1 && progress.retries == 0
-      && progress.attempts <= 1
+    return progress.chunksTotal <= 1 && progress.retries == 0 && progress.attempts <= 1
       && progress.discarded == 0 && progress.maxChunkAttempts <= 1
       && transfer.standingFailure == nil && (200...206).contains(progress.lastHTTPStatus ?? 200)
   }
