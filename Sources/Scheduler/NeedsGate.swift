@@ -10,6 +10,8 @@ struct NeedsGate {
   private(set) var blocked: Set<Int64> = []
   private var awaited: Set<String> = []
   private var look: Look?
+  /// The last look began at the plan's end.
+  private var isBackwards = false
 
   /// A look at the ledger that is under way.
   private struct Look {
@@ -54,7 +56,15 @@ struct NeedsGate {
   mutating func settle(
     _ ledger: JobLedger, isNew: Bool = true, now: Double, telling tell: ((StateChange) -> Void)? = nil
   ) throws -> Outcome {
-    var look = try (isNew ? nil : self.look) ?? Look(rest: ledger.waitingProfiles().reversed())
+    var look: Look
+    if !isNew, let begun = self.look {
+      look = begun
+    } else {
+      // What was skipped may be needed by what comes before it: a chain in either order is skipped in one look.
+      isBackwards = !isNew && !isBackwards
+      let profiles = try ledger.waitingProfiles()
+      look = Look(rest: isBackwards ? profiles : profiles.reversed())
+    }
     self.look = nil
     var room = Self.page
     while room > 0, let profile = look.rest.last {

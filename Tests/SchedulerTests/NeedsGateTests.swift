@@ -114,6 +114,19 @@ struct NeedsGateTests {
     #expect(try skipped() == NeedsGate.page + 2)
   }
 
+  /// In whatever order it is written: not by a look at all of it for each of its links.
+  @Test(arguments: [false, true]) func aChainIsSkippedInFewLooks(_ isReversed: Bool) async throws {
+    var plan: [(String, needs: [String])] = [("n0", needs: [])]
+    for number in 1...20 { plan.append(("n\(number)", needs: ["n\(number - 1)"])) }
+    if isReversed { plan.reverse() }
+    let bench = try Self(plan)
+    try await bench.set(.failed, of: isReversed ? 21 : 1)
+    var (gate, looks) = (NeedsGate(), 1)
+    while try gate.settle(bench.ledger, isNew: looks == 1, now: 0).isUnfinished { looks += 1 }
+    #expect(try bench.ledger.counts().skippedForNeeds == 20)
+    #expect(looks <= 3)
+  }
+
   /// Where each has needs of its own, it costs a commit: fewer are skipped before others have their turn.
   @Test func profilesOfTheirOwnAreSkippedFewAtATime() async throws {
     let most = NeedsGate.page / NeedsGate.commit
