@@ -156,9 +156,11 @@ package actor TransferEngine {
     groups.save()
     try await context.run.writer.barrier()
     try await RetiredTransfers.clearIntended(maintenance) { stopped != nil }
-    try needs.holdRest(context.run.ledger, telling: context.run.tell)
     if stopped == .failFast {
+      // What it needs may have failed, and been what ended the run.
       try context.run.ledger.holdQueued(reason: .queued(.failFast), telling: context.run.tell)
+    } else {
+      try needs.holdRest(context.run.ledger, telling: context.run.tell)
     }
   }
 

@@ -303,6 +303,16 @@ struct PolicyTimeTests {
     #expect(outcome.states.last == "queued fail_fast")
   }
 
+  /// It waits for nothing: what it needs is what ended the run.
+  @Test func whatNeedsTheFailureHadNoTurnEither() async throws {
+    let fragile = settings { $0.failFastFailures = 1 }
+    var needy = fragile
+    needy.needs = ["t0"]
+    let bench = try Bench(at: "2026-06-02T12:00:00Z", [fragile, needy])
+    let outcome = try await bench.run { _ in .status(404) }
+    #expect(outcome.stopped == .failFast && outcome.states == ["failed", "queued fail_fast"])
+  }
+
   /// The tenth to end is none that failed: it makes a share of what failed before.
   @Test func aShareIsJudgedAtEachEnd() async throws {
     let fragile = settings { $0.failFastShare = 0.5 }
