@@ -43,6 +43,8 @@ struct OutputTests {
       let end = try await full(bench, command)
       #expect(end.status == 73, "\(command): \(end.errors)")
       #expect(end.errors.contains("standard output"), "\(command): \(end.errors)")
+      let isSummedUp = command[0] != "run" || end.errors.contains("exit code 73")
+      #expect(isSummedUp, "\(command): \(end.errors)")
     }
     // The work itself was done, and is on record.
     #expect(try bench.isSame("a.bin", "a.bin"))

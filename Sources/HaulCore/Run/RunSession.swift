@@ -356,7 +356,8 @@ struct RunSession {
     // Notices lead to the report, which then says what came of them.
     try write(owes ? .files : .all)
     state.prune(job.name)
-    try reports.sumUp(job.name, ledger, run.number, unkept.first(where: isEnd)?.status ?? status)
+    let lost = (unkept + [context.console.unwritten].compactMap(\.self)).first(where: isEnd)
+    try reports.sumUp(job.name, ledger, run.number, lost?.status ?? status)
     if owes {
       await wait(for: first, stopper)
       await NoticeDelivery.bounded(by: stopper) { [context, ledger] in
