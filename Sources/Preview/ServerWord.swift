@@ -23,8 +23,9 @@ package struct ServerWord: Sendable {
   /// Whether the source has still the version that a completed transfer has read, or its bytes, as far as it was told.
   func isSource(of progress: TransferProgress) -> Bool {
     if let source {
+      let known = progress.sourceObject ?? progress.remote
       return progress.sourceObject == nil && progress.hasBytes(of: source)
-        || progress.asked != RemoteObject() && progress.asked.isSameVersion(as: source)
+        || known != RemoteObject() && known.isSameVersion(as: source)
     }
     return listedSize == nil || listedSize == progress.size
   }
