@@ -86,6 +86,21 @@ struct DownloadTests: DownloadCase {
     #expect((outcome.progress.discarded > 0) == !once && outcome.progress.retries == 0)
   }
 
+  /// The ETag of the metadata is a revision's, and the bytes have that of the store behind the server: nothing has changed.
+  @Test func tagsOfTwoKinds() async throws {
+    let rig = try Rig(.download)
+    let server = server { $0.tags["a"] = "\"own\"" }
+    func run() async throws -> Rig.Outcome {
+      try await rig.run(from: "api:a", to: "out/a") { server.response($0) }
+    }
+    let outcome = try await run()
+    checkComplete(rig, outcome)
+    #expect(outcome.progress.verification.contains(Verification("sha256", .server, .match)))
+    let again = try await run()
+    #expect(again.state == .upToDate(nil), "\(String(describing: again.code))")
+    #expect(again.sent.allSatisfy { $0.path.hasSuffix("/meta") })
+  }
+
   @Test func anEmptyFileBehindA416WithoutASize() async throws {
     let rig = try Rig(.download)
     let outcome = try await run(rig, server { $0.files["a"] = [] }) { sent in

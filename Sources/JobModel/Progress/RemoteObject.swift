@@ -31,6 +31,13 @@ package struct RemoteObject: Sendable, Hashable {
   /// Requests name its version: another object has its name now.
   package var isPinned: Bool { facts["pinned"] != nil }
 
+  /// Its metadata and its bytes have tags of two kinds, which say nothing of each other: none is kept, and its digest tells its
+  /// version.
+  package var hasTagsApart: Bool {
+    get { facts["tags"] != nil }
+    set { facts["tags"] = newValue ? "apart" : nil }
+  }
+
   /// What to send in If-Range, if anything may be (RFC 9110, 13.1.5: strong validators only).
   package var rangeValidator: String? {
     if hasStrongETag { return etag }

@@ -211,6 +211,7 @@ struct DownloadMachine {
         fetch.pin(pinned)
         return begin()
       }
+      if fetch.setTagsApart(after: failure) { return begin() }
       guard !fetch.hasBegunAnew else {
         let again =
           failure.code == .remoteChanged

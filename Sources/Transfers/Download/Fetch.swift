@@ -53,6 +53,10 @@ struct Fetch {
   private var hasRangeDigests = true
   /// An answer that told another size under the same ETag; a second one is believed.
   private var contradiction: RemoteObject?
+  /// The tags that were told of the object, and by an answer that was refused for it.
+  private var contested: (told: String, came: String)?
+  /// An answer came with the tag that was told of the object.
+  private var hasCommonTag = false
   private var effects: [Effect] = []
 
   /// A network thread that computes for so much of its time gains nothing from another connection.
@@ -146,6 +150,7 @@ struct Fetch {
       contradiction = seen
       return .refuse(resized(seen, .transient))
     }
+    if seen.etag != nil, seen.etag == object.etag { hasCommonTag = true }
     let taken: Range<Int64>?
     switch opening.extent {
     case .changed, .nothing: taken = nil
@@ -418,6 +423,26 @@ struct Fetch {
     warn("the remote object changed: what was received of the old one is discarded")
     (object, isSizeCounted) = (RemoteObject(), false)
     startOver(.contentChanged)
+  }
+
+  /// Takes the tags of the metadata and of the bytes for two kinds where the same two differ again, after the object was begun
+  /// anew: one may be a revision's, the other that of a store behind the server. The digest then proves what belongs together.
+  ///
+  /// - Returns: false where the object is another one.
+  mutating func setTagsApart(after failure: Failure) -> Bool {
+    let before = contested
+    contested = nil
+    guard failure.code == .remoteChanged, let told = failure.expected, let came = failure.actual,
+      told == object.etag, told != came, !hasCommonTag, !object.digests.isEmpty, isWholeProved
+    else { return false }
+    contested = (told, came)
+    guard let before, before.told == told, before.came == came else { return false }
+    object.etag = nil
+    object.hasTagsApart = true
+    note(.learned(object))
+    effects.append(.save)
+    warn("the ETag of the file's metadata is not that of its bytes: its digest alone tells its version")
+    return true
   }
 
   /// Begins with smaller chunks.

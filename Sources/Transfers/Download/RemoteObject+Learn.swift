@@ -4,7 +4,7 @@ extension RemoteObject {
   /// Takes in what a later answer says of the same version.
   mutating func learn(_ seen: RemoteObject) {
     size = seen.size ?? size
-    etag = seen.etag ?? etag
+    if !hasTagsApart { etag = seen.etag ?? etag }
     if seen.lastModified != nil {
       lastModified = seen.lastModified
       lastModifiedIsStrong = lastModifiedIsStrong || seen.lastModifiedIsStrong
