@@ -56,6 +56,12 @@ extension FaultAction: Decodable {
     try StrictKeys.check(decoder, known: Key.allCases.map(\.rawValue))
     let box = try decoder.container(keyedBy: Key.self)
     func bytes(_ key: Key) throws -> Int? { try box.decodeIfPresent(ByteAmount.self, forKey: key)?.count }
+    func bytesPerSecond(_ key: Key) throws -> Int? {
+      let count = try bytes(key)
+      guard count == 0 else { return count }
+      let reason = "\(key.rawValue): expected 1 or more, not 0"
+      throw DecodingError.dataCorruptedError(forKey: key, in: box, debugDescription: reason)
+    }
     func text(_ key: Key, among words: [String]? = nil) throws -> String? {
       let text = try box.decodeIfPresent(String.self, forKey: key)
       guard let words, let text, !words.contains(text) else { return text }
@@ -80,7 +86,7 @@ extension FaultAction: Decodable {
     (dropAfter, dropUploadAfter) = (try bytes(.dropAfter), try bytes(.dropUploadAfter))
     (flipBit, flipUploadBit) = (try bytes(.flipBit), try bytes(.flipUploadBit))
     (shortBy, longBy) = (try bytes(.shortBy), try bytes(.longBy))
-    (rate, uploadRate) = (try bytes(.rate), try bytes(.uploadRate))
+    (rate, uploadRate) = (try bytesPerSecond(.rate), try bytesPerSecond(.uploadRate))
     contentRange = try text(.contentRange)
     shiftRange = try bytes(.shiftRange)
     (ignoreRange, loseAnswer, expire) = (try flag(.ignoreRange), try flag(.loseAnswer), try flag(.expire))

@@ -46,12 +46,18 @@ final class FaultBook: Sendable {
 
   private static func explain(_ error: any Error) -> String {
     switch error {
+    case DecodingError.keyNotFound(let key, let context):
+      return place(context) + "`\(key.stringValue)` is missing"
     case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
-      DecodingError.keyNotFound(_, let context), DecodingError.valueNotFound(_, let context):
-      let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
-      return (path.isEmpty ? "" : path.joined(separator: ".") + ": ") + context.debugDescription
+      DecodingError.valueNotFound(_, let context):
+      return place(context) + context.debugDescription
     default: return "\(error)"
     }
+  }
+
+  private static func place(_ context: DecodingError.Context) -> String {
+    let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
+    return path.isEmpty ? "" : path.joined(separator: ".") + ": "
   }
 }
 

@@ -199,10 +199,17 @@ import Testing
     "[{\"match\":{\"url\":\"x\"},\"action\":{}}]",
     "[{}]", "{", "[{\"action\":{\"delay\":\"2 weeks\"}}]", "[{\"action\":{\"status\":99}}]",
     "[{\"action\":{\"forget\":\"all\"}}]", "[{\"action\":{\"rate\":-1}}]",
+    "[{\"action\":{\"uploadRate\":0}}]",
     "[{\"skip\":-9223372036854775808,\"action\":{}}]", "[{\"times\":-1,\"action\":{}}]",
   ])
   func badFaultFile(json: String) async {
     await #expect(throws: DepotError.self) { try await Fixture.run(faults: json) { _ in } }
+  }
+
+  @Test(arguments: [("{}", ": `rules` is missing"), ("[{}]", ": 0: `action` is missing")])
+  func aKeyThatIsMissing(json: String, words: String) async throws {
+    let error = try await #require(throws: DepotError.self) { try await Fixture.run(faults: json) { _ in } }
+    #expect(error.description.hasSuffix(words), "\(error.description)")
   }
 
   @Test func onlyOnLoopback() async {
