@@ -39,7 +39,8 @@ struct ControlTarget: ParsableArguments {
   @Argument(help: "A manifest, or a job's name.", completion: .jobs)
   var job: String
 
-  @Argument(help: "Ids, or globs of ids; all transfers where left out.", completion: .ids)
+  @Argument(
+    help: "Ids with what lies below them, or globs; all transfers where left out.", completion: .ids)
   var ids: [String] = []
 
   @OptionGroup var part: ShardOptions

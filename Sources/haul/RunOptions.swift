@@ -33,7 +33,8 @@ struct RunOptions: ParsableArguments {
 
   @Option(
     name: .customLong("only"),
-    help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"),
+    help: ArgumentHelp(
+      "Only these transfers: an id with what lies below it, or a glob of ids.", valueName: "glob"),
     completion: .ids)
   var onlyGlobs: [String] = []
 

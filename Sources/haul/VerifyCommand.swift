@@ -16,7 +16,9 @@ struct VerifyCommand: AsyncParsableCommand {
   var job: String
 
   @Option(
-    help: ArgumentHelp("Only these transfers: an id, or a glob of ids.", valueName: "glob"), completion: .ids)
+    help: ArgumentHelp(
+      "Only these transfers: an id with what lies below it, or a glob of ids.", valueName: "glob"),
+    completion: .ids)
   var id: String?
 
   @Option(help: ArgumentHelp("Only a random share of them: 1%.", valueName: "percent"))
