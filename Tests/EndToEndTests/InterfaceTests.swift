@@ -83,6 +83,27 @@ struct InterfaceTests {
     #expect(run.faults == "")
   }
 
+  /// A prefix is not listed over a line that its files would not be read from.
+  @Test(arguments: [("interface: nolink0", "is down or missing"), ("metered: pause", "is metered")])
+  func aListingAsksForItsNetwork(_ network: String, _ why: String) async throws {
+    let bench = try Bench()
+    let server = try await WordedServer(bench, [])
+    let tools = try bench.scratch.folder("tools")
+    let tool = try bench.scratch.write("tools/busctl", "#!/bin/sh\necho u 1\n")
+    chmod(tool, 0o755)
+    let run = try await bench.run(
+      """
+      version: 1
+      job: listed
+      endpoints: { store: { type: s3, url: \(quoted(server.url)), bucket: bkt, auth: none } }
+      defaults: { policy: { network: { \(network) } } }
+      transfers:
+        - { id: all, download: "store:p/", to: out/ }
+      """, ["--no-wait"], environment: ["PATH": tools + ":/usr/bin:/bin"])
+    #expect(run.status == 75 && run.errors.contains(why), "\(run.errors)")
+    #expect(run.errors.contains("is not listed now") && server.log().isEmpty, "\(run.errors)")
+  }
+
   /// NetworkManager's word, from a busctl that says what a file holds.
   @Test func metered() async throws {
     let bench = try Bench()

@@ -19,10 +19,14 @@ struct PrefixLister {
   private let setUp: EngineSetUp
   private let listing: RemoteListing
   private let ledger: JobLedger
+  private let console: Console
+  private let waits: Bool?
 
   /// nil where the job has nothing to list.
+  ///
+  /// - Parameter waits: whether a policy's network is waited for; nil where a listing does not ask for it.
   init?(
-    _ job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger,
+    _ job: Job, stateFolder: String, tokensIn tokens: String? = nil, ledger: JobLedger, waits: Bool? = nil,
     _ context: CommandContext
   ) throws {
     let lists = job.templates.contains { if case .prefix = $0.fanOut { true } else { false } }
@@ -33,6 +37,7 @@ struct PrefixLister {
       board: ProgressRegistry(), events: context.console.print)
     listing = RemoteListing(setUp.client)
     self.ledger = ledger
+    (console, self.waits) = (context.console, waits)
   }
 
   func shutDown() { setUp.close() }
@@ -55,6 +60,7 @@ struct PrefixLister {
           lister: { endpoint, prefix, settings, _ in
             let key = try Self.key(endpoint, prefix, settings)
             guard !listed.contains(key) else { return }
+            try waitForNetwork(of: prefix, settings.policy)
             let (number, parts) = try ledger.listing(key, of: prefix, now: SystemClock.now)
             let walk = ListingWalk(
               ledger: ledger, listing: listing, endpoint: endpoint, prefix: prefix, settings: settings,
@@ -70,6 +76,21 @@ struct PrefixLister {
       }
     }
     return left
+  }
+
+  /// Waits while the policy's interface is missing or the connection is metered: a listing's pages cost as files do.
+  ///
+  /// - Throws: `NETWORK_UNREACHABLE` where that is not to be waited for.
+  private func waitForNetwork(of prefix: String, _ policy: EffectivePolicy) throws {
+    guard let waits else { return }
+    var isTold = false
+    while let reason = setUp.network.hold(policy) {
+      let why = setUp.network.message(reason, policy) ?? reason.rawValue
+      guard waits else { throw Failure(.networkUnreachable, "`\(prefix)` is not listed now: \(why)") }
+      if !isTold { console.note("`\(prefix)` is not listed yet: \(why)") }
+      isTold = true
+      try wait { try await Task.sleep(for: .milliseconds(500)) }
+    }
   }
 
   /// Whether nothing else of the job waits for what a template comes to.

@@ -76,7 +76,8 @@ struct JobOpening: Sendable {
       let job = try manifest.job(ledger, continuing: continued, adopt: settings.adopt)
       let id = continued?.id ?? ULID.make(now: now)
       try reports.refuse(SecretCheck(job, context.secrets).forListings(), job: job, file: file)
-      let lister = try PrefixLister(job, stateFolder: state.folder(name), ledger: ledger, context)
+      let lister = try PrefixLister(
+        job, stateFolder: state.folder(name), ledger: ledger, waits: settings.waits, context)
       defer { lister?.shutDown() }
       let values = RunValues(id: id, startedAt: continued?.startedAt ?? now)
       let compiled = try PlanCompiler.compile(
