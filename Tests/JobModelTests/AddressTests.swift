@@ -45,6 +45,9 @@ struct AddressTests {
     ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false), ("0.0.0.0/0", "8.8.8.8", true),
     ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
     ("2001:db8::/33", "2001:db8:8000::1", false), ("0.0.0.0/0", "::ffff:8.8.8.8", true),
+    ("::ffff:127.0.0.0/104", "127.1.2.3", true), ("::ffff:127.0.0.0/104", "::ffff:127.1.2.3", true),
+    ("::ffff:127.0.0.0/104", "128.0.0.1", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
+    ("::ffff:0:0/96", "8.8.8.8", true), ("::/95", "8.8.8.8", false),
   ]) func blocks(block: String, address: String, isIn: Bool) throws {
     #expect(try AddressBlock(block).contains(#require(IPAddress(address))) == isIn)
   }

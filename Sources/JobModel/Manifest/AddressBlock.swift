@@ -52,10 +52,19 @@ package struct AddressBlock: Sendable, Hashable {
       throw ValueFault("`\(text)` is not a range of addresses", hint: hint)
     }
     let most = 8 * base.bytes.count
-    guard parts.count == 2 else { return Range(base: base, bits: most) }
-    guard let length = Units.integer(String(parts[1])), (0...Int64(most)).contains(length) else {
-      throw ValueFault("`\(text)` has a prefix length out of 0 to \(most)", hint: hint)
+    var bits = most
+    if parts.count == 2 {
+      guard let length = Units.integer(String(parts[1])), (0...Int64(most)).contains(length) else {
+        throw ValueFault("`\(text)` has a prefix length out of 0 to \(most)", hint: hint)
+      }
+      bits = Int(length)
     }
-    return Range(base: base, bits: Int(length))
+    // Mapped addresses stand for IPv4 ones (RFC 4291, 2.5.5.2), however those are written.
+    if bits >= 96, base.bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]),
+      let inner = IPAddress(bytes: Array(base.bytes[12...]))
+    {
+      return Range(base: inner, bits: bits - 96)
+    }
+    return Range(base: base, bits: bits)
   }
 }
