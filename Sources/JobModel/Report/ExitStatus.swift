@@ -15,7 +15,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     switch self {
     case .success: "every transfer completed, was up to date, or was canceled, disabled or kept on purpose"
     case .failed:
-      "at least one transfer failed, or was skipped for one that failed, and nothing else is left to do"
+      "at least one transfer failed, or was skipped for one that failed, and nothing else is left to do, or `fail_fast` ended the run"
     case .failedWithWorkLeft: "as 1, and other work is left that can go on"
     case .usage: "wrong command line"
     case .invalidManifest: "the manifest is invalid"
