@@ -113,6 +113,20 @@ struct FetchTests: FetchCase {
     }
   }
 
+  /// Nor is another digest under one ETag a change of the object: both are told.
+  @Test func aDigestIsDoubtedOnce() {
+    var fetch = fetch(object { $0.digests = [.sha256: "aa"] })
+    let opening = Opening(.bytes(0..<10), seen: object { $0.digests = [.sha256: "bb"] })
+    for expected in [FailureClass.transient, .objectChanged] {
+      guard case .refuse(let failure) = fetch.opened(opening, wanted: 0..<10) else {
+        Issue.record("it is taken")
+        return
+      }
+      #expect(failure.class == expected && failure.code == .protocolViolation)
+      #expect(failure.expected == "aa" && failure.actual == "bb")
+    }
+  }
+
   /// From a server that answers a range with everything no range is asked for again, which is warned of where it matters.
   @Test(arguments: [(5, 0), (105, 1)] as [(Int64, Int)]) func aServerWithoutRanges(
     _ size: Int64, _ warnings: Int

@@ -214,8 +214,11 @@ struct DownloadMachine {
       if fetch.setTagsApart(after: failure) { return begin() }
       guard !fetch.hasBegunAnew else {
         let again =
-          failure.code == .remoteChanged
-          ? "changed again while it was read" : "goes on telling two sizes under one ETag"
+          switch failure.code {
+          case .remoteChanged: "changed again while it was read"
+          case .protocolViolation: "goes on telling two digests under one ETag"
+          default: "goes on telling two sizes under one ETag"
+          }
         return end(
           .failed(
             Failure(

@@ -146,9 +146,9 @@ struct Fetch {
       guard object.hasStrongETag, seen.etag == object.etag, contradiction == nil else {
         return .refuse(changed(seen))
       }
-      // One version with two sizes: most likely a wrong header, so it is asked once more before it is believed.
+      // One version with two sizes, or two digests: most likely a wrong header, so it is asked once more before it is believed.
       contradiction = seen
-      return .refuse(resized(seen, .transient))
+      return .refuse(twoDigests(seen, .transient) ?? resized(seen, .transient))
     }
     if seen.etag != nil, seen.etag == object.etag { hasCommonTag = true }
     let taken: Range<Int64>?
@@ -212,8 +212,23 @@ struct Fetch {
       class: failureClass, expected: object.size.map(String.init), actual: seen.size.map(String.init))
   }
 
+  /// One strong ETag with two digests: nothing says that the object changed, nor which of them is right.
+  private func twoDigests(_ seen: RemoteObject, _ failureClass: FailureClass) -> Failure? {
+    guard object.hasStrongETag, seen.etag == object.etag, seen.size == nil || seen.size == object.size
+    else { return nil }
+    for (algorithm, digest) in object.digests {
+      guard let told = seen.digests[algorithm], told != digest else { continue }
+      return Failure(
+        .protocolViolation,
+        "\(terms.place) tells another \(algorithm.rawValue) than before under the same ETag",
+        class: failureClass, expected: digest, actual: told)
+    }
+    return nil
+  }
+
   /// What was recorded belongs to another object than the one that was seen now.
   func changed(_ seen: RemoteObject) -> Failure {
+    if let failure = twoDigests(seen, .objectChanged) { return failure }
     if object.hasStrongETag, seen.etag == object.etag, seen.size != object.size {
       return resized(seen, .objectChanged)
     }
