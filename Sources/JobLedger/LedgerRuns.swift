@@ -30,6 +30,11 @@ package struct RunRecord: Sendable, Hashable {
   /// Whether the next `haul run` with a selection goes on with it. One that began with a selection knows nothing of the
   /// others, which are to be looked at.
   package func isContinued(by next: Selection?) -> Bool { !isOver && (selection == nil || selection == next) }
+
+  /// The attempt, of those before the last one, that was at work at this time; nil where none had begun.
+  package func earlierAttempt(at time: Double) -> AttemptRecord? {
+    attempts.dropLast().last { $0.startedAt <= time }
+  }
 }
 
 /// One process that worked on a run. Times are seconds since 1970.

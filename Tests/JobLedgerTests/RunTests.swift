@@ -75,6 +75,17 @@ struct RunTests {
     #expect(try ledger.run(number: 9) == nil)
   }
 
+  /// What an attempt has left untold is its own, however many were killed behind it.
+  @Test func eachMomentIsOfOneAttempt() async throws {
+    let folder = TemporaryFolder()
+    let ledger = try await ledger(folder)
+    _ = try ledger.startRun(id: "01A", overrides: [:], at: 10)
+    for time in [20.0, 30, 40] { _ = try ledger.startAttempt(run: 1, at: time) }
+    let run = try #require(try ledger.lastRun())
+    let found = [5.0, 10, 19, 20, 29, 35, 45].map { run.earlierAttempt(at: $0)?.number }
+    #expect(found == [nil, 1, 1, 2, 2, 3, 3])
+  }
+
   @Test func whatARunCameToStaysWithIt() async throws {
     let folder = TemporaryFolder()
     let ledger = try await ledger(folder)

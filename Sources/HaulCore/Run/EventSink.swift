@@ -68,13 +68,15 @@ struct EventSink: Sendable {
         let change = ended.change
         guard tail?.states[ByteText(change.id)] != change.to.word else { return }
         last = max(last, ended.endedAt)
+        // Those behind it may have been killed before they told anything.
+        let attempt = run.earlierAttempt(at: ended.endedAt) ?? killed
         let bytes = MovedBytes(
           transferred: ended.transferred, reused: ended.reused, discarded: ended.discarded)
         log.write(
           .engine(
             .state(
               id: change.id, from: change.from, to: change.to, failure: change.failure, bytes: bytes)),
-          of: (attempt: killed.number, at: last))
+          of: (attempt: attempt.number, at: last))
       }
     }
     log.write(
