@@ -195,6 +195,8 @@ import Testing
     var head = job.head
     head.run?.leftManifest.count = 900
     head.run?.leftManifest.ids = (0..<100).map { "left/\($0)" }
+    let pattern = try IDPattern(String(repeating: "left-*", count: 800))
+    head.selection = SelectionReport(selection: .only(pattern), counts: StateCounts())
     let out = Collector()
     try LedgerReport(head, ledger: job.ledger, describe: SampleJob.wire).writeSummary(to: out.take)
     #expect(try Schemas.faults("report", [out.bytes]) == "")

@@ -48,7 +48,7 @@ package struct LedgerReport: Report {
       .init("notices", .array(head.notices.suffix(limit).map(CommonJSON.notice))),
       .init("causes", isSummary ? .array([]) : try causes(counts)),
       .init("left_manifest", leftManifest(limit: limit)),
-      .init("selection", head.selection.map(selection) ?? .null),
+      .init("selection", head.selection.map { selection($0, limit: limit) } ?? .null),
     ]
     if let situation { members.append(.init("status", situation.json(limit: summary))) }
     if !isSummary {
@@ -102,9 +102,10 @@ package struct LedgerReport: Report {
     return ["count": .int(left.count), "ids": .array(left.ids.prefix(limit).map { .string($0) })]
   }
 
-  private func selection(_ report: SelectionReport) -> JSON {
+  private func selection(_ report: SelectionReport, limit: Int) -> JSON {
+    let pattern = report.selection.pattern.map { limit == .max ? $0 : $0.truncated(to: 100) }
     var members: [JSON.Member] = [
-      .init("kind", .string(report.selection.kind)), .init("only", .text(report.selection.pattern)),
+      .init("kind", .string(report.selection.kind)), .init("only", .text(pattern)),
       .init("totals", CommonJSON.states(report.counts)),
     ]
     if let listed = report.listed {
