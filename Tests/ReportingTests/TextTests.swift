@@ -15,6 +15,10 @@ import Testing
     ("socks9://u:p@q@h x://http://h/a?b", "socks9://***@h x://http://h/a?***"),
     ("sftp://user@host:22/a:b@c", "sftp://user@host:22/a:b@c"),
     ("https://h/a(b)?c=(d)'e'", "https://h/a(b)?***"),
+    ("GET http://h:1/x?a=b.c: Failed", "GET http://h:1/x?***: Failed"),
+    ("see (http://h/a).", "see (http://h/a)."),
+    ("HTTP 422 (/r?X-Amz-Signature=ab&token=c.d) from", "HTTP 422 (/r?X-Amz-Signature=***&token=***) from"),
+    ("http://), https://:", "http://), https://:"), ("/p?sig=.", "/p?sig=***."),
     // To Swift, a sign and a combining mark behind it are one character.
     ("https://\u{301}h/a?\u{301}sig=b", "https://\u{301}h/a?***"),
     ("https://u:p@\u{301}h/", "https://***@\u{301}h/"), ("/p?\u{301}a&sig=\u{301}b", "/p?\u{301}a&sig=***"),

@@ -15,7 +15,7 @@ package enum Masking {
       let isHTTP = isHTTP(rest[..<mark.lowerBound])
       out += String(rest[..<mark.upperBound])
       rest = rest[mark.upperBound...]
-      let url = rest.prefix { !endsURL($0) }
+      let url = withoutPunctuation(rest.prefix { !endsURL($0) })
       if isHTTP {
         out += masked(url)
         rest = rest[url.endIndex...]
@@ -115,8 +115,17 @@ package enum Masking {
       rest = rest[name.endIndex...]
       guard rest.first == "=", SigningParameters.names.contains(String(name).lowercased()) else { continue }
       out += "=***"
-      rest = rest.drop { !endsURL($0) && $0 != "&" }
+      let value = withoutPunctuation(rest.prefix { !endsURL($0) && $0 != "&" })
+      rest = rest[value.endIndex...]
     }
     return out + String(rest)
+  }
+
+  /// What a sentence puts behind a URL or a value is none of it.
+  private static func withoutPunctuation(_ text: Text) -> Text {
+    guard let last = text.lastIndex(where: { !":;,.)".unicodeScalars.contains($0) }) else {
+      return text.prefix(0)
+    }
+    return text[...last]
   }
 }
