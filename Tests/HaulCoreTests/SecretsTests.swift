@@ -25,6 +25,8 @@ struct SecretsTests {
     #expect(try #require(throws: Failure.self) { try Secrets.file(path) }.message.contains("chmod 600"))
     #expect(
       try #require(throws: Failure.self) { try Secrets.file(path + "s") }.message.contains("does not exist"))
+    let long = try scratch.write("long", String(repeating: "a", count: (1 << 20) + 1), mode: 0o600)
+    #expect(try #require(throws: Failure.self) { try Secrets.file(long) }.message.contains("1 MiB"))
     let empty = try scratch.write("empty", "\n", mode: 0o600)
     #expect(try #require(throws: Failure.self) { try Secrets.file(empty) }.message.contains("is empty"))
   }

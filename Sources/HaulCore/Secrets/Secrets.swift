@@ -48,6 +48,12 @@ struct Secrets: Sendable {
     guard status.st_mode & 0o077 == 0 else {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can be read by others: `chmod 600` it")
     }
+    // As of a command: no server takes a header of that length, and it is hardly the file that was meant.
+    guard status.st_size <= ChildProcess.mostOutput else {
+      throw Failure(
+        .secretUnavailable,
+        "the secret file `\(path)` has more than \(ChildProcess.mostOutput >> 20) MiB: is it the right one?")
+    }
     let bytes: [UInt8]
     do throws(SystemError) { bytes = try Files.read(path) } catch {
       throw Failure(.secretUnavailable, "the secret file `\(path)` can't be read: \(error)")
