@@ -63,4 +63,32 @@ struct GatedTransportTests {
     let left = await admission.cooldown(.origin(target.url.origin))
     #expect((left != nil) == !waits)
   }
+
+  /// Who is stopped while it waits for a connection has sent nothing, and counts nothing.
+  @Test func whoWaitsInVainSaysSo() async throws {
+    let transport = ScriptedTransport { _ in .status(200) }
+    let admission = AdmissionQueue(
+      executor: transport.executor, sleep: { try await transport.sleep(seconds: $0) }, now: { 0 },
+      random: { 0.5 })
+    var policy = EffectivePolicy()
+    policy.connectionsTotal = 1
+    let permit = try await admission.enter(AdmissionRequest("http://h", policy))
+    let gated = GatedTransport(transport, admission: admission) { 0 }
+    let target = try AdmittedURL(try #require(WebURL("http://h/a")), for: "GET", policy: policy)
+    for isCounted in [true, false] {
+      var request = WireRequest("GET", target, headers: [:], body: .none)
+      request.isCounted = isCounted
+      let wire = request
+      let waiting = Task(executorPreference: transport.executor) {
+        try await gated.send(wire, sink: ResponseBuffer())
+      }
+      waiting.cancel()
+      do {
+        try await waiting.value
+        Issue.record("nobody has left")
+      } catch { #expect((error is NeverAdmitted) == isCounted) }
+    }
+    #expect(transport.sent.isEmpty)
+    await admission.leave(permit, failure: nil)
+  }
 }

@@ -35,6 +35,8 @@ package struct GatedTransport<Inner: Transport>: Transport {
           limits: Self.limits(request)))
     } catch let failure as Failure {
       throw TransportError(failure, isOurs: true)
+    } catch is CancellationError where request.isCounted {
+      throw NeverAdmitted()
     }
     let watch = Watch(request, sink, admission: admission, permit: permit, wallClock: wallClock)
     var wire = request
@@ -86,6 +88,9 @@ package struct GatedTransport<Inner: Transport>: Transport {
     return fault.failure
   }
 }
+
+/// The request's task was cancelled while it waited to be let go: nothing was sent.
+struct NeverAdmitted: Error {}
 
 /// The host answered late, and others have the transfer's permit: nothing of the body was moved, and the request is to be
 /// made again, which waits for a permit. Held up instead, it would hold a connection that those others may wait for.

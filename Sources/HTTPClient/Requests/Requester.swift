@@ -295,8 +295,14 @@ package final class Requester {
       noteCooldown(failure)
       tally.retries += 1
       retried(delay, failure)
-      try await context.admission.pause(
-        transfer, seconds: delay, isCooldown: failure.retryAfter != nil)
+      do {
+        try await context.admission.pause(
+          transfer, seconds: delay, isCooldown: failure.retryAfter != nil)
+      } catch {
+        // It is not made any more.
+        tally.retries -= 1
+        throw error
+      }
     }
   }
 
@@ -359,6 +365,9 @@ package final class Requester {
         try await context.transport.send(wire, sink: guarded)
       } catch is RedirectWriter.Enough {
         // Its status says what it means.
+      } catch is NeverAdmitted {
+        tally.requests -= 1
+        throw CancellationError()
       } catch is PermitLost {
         try rewind(body)
         continue
@@ -438,6 +447,7 @@ package final class Requester {
     wire.transfer = transfer
     wire.isCleanup = isCleanup
     wire.isPaired = isPaired
+    wire.isCounted = true
     return wire
   }
 }

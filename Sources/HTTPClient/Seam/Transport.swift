@@ -40,6 +40,8 @@ package struct WireRequest: Sendable {
   package var isPaired = false
   /// Its answer is small: it stands in no line behind bodies.
   package var isShort = false
+  /// Who sends it counts it, and is told by `NeverAdmitted` where it waited for its admission in vain.
+  var isCounted = false
   /// Gives its headers with a signature of now; nil where none is dated.
   package var signAnew: (@Sendable () throws -> HeaderList)?
 
