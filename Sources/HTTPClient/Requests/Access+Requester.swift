@@ -1,4 +1,5 @@
 package import Endpoints
+import JobModel
 
 // What the engine reads and writes through: HTTP is sent by a requester, any other protocol by the kind itself.
 
