@@ -57,6 +57,12 @@ struct HeaderTests {
       (200, ["Repr-Digest": "=,=,,"], [:]),
       (200, ["Content-MD5": "nonsense"], [:]), (200, ["ETag": "\"\(md5)\""], [:]),
       (200, ["Repr-Digest": "sha-256=::"], [:]),
+      (
+        206, ["x-goog-hash": "crc32c=mnG7TA==,md5=\(md5Text)", "x-goog-stored-content-encoding": "identity"],
+        [.crc32c: "9a71bb4c", .md5: md5]
+      ),
+      (200, ["x-goog-hash": "md5=\(md5Text)", "x-goog-stored-content-encoding": "gzip"], [:]),
+      (200, ["x-goog-hash": "md5=\(md5Text)"], [:]),
     ] as [(Int, [String: String], [DigestAlgorithm: String])] {
       var list = HeaderList()
       for (name, value) in headers { list.append(name, value) }

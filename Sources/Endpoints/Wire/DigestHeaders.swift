@@ -5,6 +5,7 @@ package import JobModel
 ///
 /// Repr-Digest (RFC 9530, 3) always speaks of the whole representation; Content-Digest (RFC 9530, 2),
 /// Digest (RFC 3230) and Content-MD5 (RFC 1864) count only where the answer carries it all, a 206 too. ETags never count.
+/// `x-goog-hash` speaks of all that Google Cloud Storage keeps (cloud.google.com/storage/docs/xml-api/reference-headers).
 package enum DigestHeaders {
   package static func wholeFile(_ head: ResponseHead) -> [DigestAlgorithm: String] {
     var digests: [DigestAlgorithm: String] = [:]
@@ -19,6 +20,10 @@ package enum DigestHeaders {
       // RFC 3230 speaks of the instance, but servers disagree on parts: trusted for whole answers only.
       take("Digest", wrapped: false)
       take("Content-Digest", wrapped: true)
+    }
+    // An object that is kept compressed is sent decompressed.
+    if head.headers["x-goog-stored-content-encoding"]?.lowercased() == "identity" {
+      take("x-goog-hash", wrapped: false)
     }
     take("Repr-Digest", wrapped: true)
     return digests
