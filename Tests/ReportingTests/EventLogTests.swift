@@ -160,6 +160,23 @@ import Transfers
     withExtendedLifetime(log) {}
   }
 
+  /// What the ledger lacks has no line that a kill could leave; what is flushed has.
+  @Test func `a line waits until what it tells is on record`() async throws {
+    let asked = Mutex<[@Sendable () -> Void]>([])
+    let log = try open()
+    log.follow { recorded in asked.withLock { $0.append(recorded) } }
+    log.write(.planCompiled(PlanChange(), transfers: 1))
+    while asked.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+    log.write(.planCompiled(PlanChange(), transfers: 2))
+    #expect(try lines().isEmpty)
+    let recorded = try #require(asked.withLock { $0.first })
+    recorded()
+    while try lines().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try seqs() == [1], "what was told behind it is on record later")
+    log.flush()
+    #expect(try seqs() == [1, 2])
+  }
+
   @Test func `many threads leave no gap and no torn line`() async throws {
     let log = try open()
     await withTaskGroup(of: Void.self) { group in

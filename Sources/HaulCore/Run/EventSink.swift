@@ -49,6 +49,16 @@ struct EventSink: Sendable {
   var isOn: Bool { log != nil }
   var writtenSeq: Int { log?.writtenSeq ?? 0 }
 
+  /// Tells of what happens once it is on record: after a kill, the next attempt does it again.
+  func follow(_ writer: LedgerWriter) {
+    log?.follow { recorded in
+      Task {
+        try? await writer.barrier()
+        recorded()
+      }
+    }
+  }
+
   func write(_ event: RunEvent) { log?.write(event) }
   func flush() { log?.flush() }
 

@@ -92,6 +92,7 @@ struct RunSession {
       failed.set("\(error)")
       stopper.stop(.ledger("\(error)"))
     }
+    events.follow(writer)
     for diagnostic in opened.diagnostics + remarks { writer.submit(.diagnostic(run: run.number, diagnostic)) }
     try events.began(job: job, run: run, sha256: try ledger.meta("manifest_sha256"), opened)
     if events.isOn {

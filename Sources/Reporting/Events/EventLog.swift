@@ -7,6 +7,9 @@ import Locks
 ///
 /// Lines go out whole, together, at the latest 250 ms after the first of them or when 256 have come together.
 package final class EventLog: Sendable {
+  /// Calls back when all that was told before is on record, or never will be.
+  package typealias Record = @Sendable (_ recorded: @escaping @Sendable () -> Void) -> Void
+
   private struct Told {
     var event: RunEvent
     var seq: Int
@@ -21,6 +24,7 @@ package final class EventLog: Sendable {
     var writtenSeq: Int
     var isScheduled = false
     var hasFailed = false
+    var record: Record?
   }
 
   private static let group = 256
@@ -73,27 +77,43 @@ package final class EventLog: Sendable {
       state.isScheduled = true
       return (state.pending.count, isFirst)
     }
-    if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in writeOut() } }
+    if isFirst { queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in writeRecorded() } }
     // A run that is killed soon has told that it began.
     if case .runStarted = event { queue.async { [self] in writeOut() } }
     if count >= Self.most {
       flush()
     } else if count == Self.group {
-      queue.async { [self] in writeOut() }
+      queue.async { [self] in writeRecorded() }
     }
   }
 
   /// Returns when all that was told before is written.
   package func flush() { queue.sync { writeOut() } }
 
+  /// From now on, lines wait until what they tell is on record: a kill would leave those of what is not. What is flushed
+  /// does not wait.
+  package func follow(_ record: @escaping Record) { state.withLock { $0.record = record } }
+
+  /// Writes what was told so far, once it is on record. Runs on the queue.
+  private func writeRecorded() {
+    let (last, record) = state.withLock { state -> (Int?, Record?) in
+      state.isScheduled = false
+      return (state.pending.last?.seq, state.record)
+    }
+    guard let last else { return }
+    guard let record else { return writeOut() }
+    record { [self] in queue.async { [self] in writeOut(upTo: last) } }
+  }
+
   /// Runs on the queue, so that groups stay in order.
-  private func writeOut() {
+  ///
+  /// - Parameter last: the number of the last event that is written.
+  private func writeOut(upTo last: Int = .max) {
     let told = state.withLock { state -> [Told] in
-      defer {
-        state.pending = []
-        state.isScheduled = false
-      }
-      return state.hasFailed ? [] : state.pending
+      let due = Array(state.pending.prefix { $0.seq <= last })
+      state.pending.removeFirst(due.count)
+      if state.pending.isEmpty { state.isScheduled = false }
+      return state.hasFailed ? [] : due
     }
     guard !told.isEmpty else { return }
     var lines: [UInt8] = []
