@@ -11,8 +11,8 @@ import TestSupport
 
 struct SecretsTests {
   @Test func variables() throws {
-    let secrets = Secrets(ProcessEnvironment(["A": "1", "EMPTY": ""], userHome: "/"))
-    #expect(try secrets.variable("A").reveal() == "1")
+    let secrets = Secrets(ProcessEnvironment(["A": "1", "LINE": "word\r\n", "EMPTY": "\n"], userHome: "/"))
+    #expect(try secrets.variable("A").reveal() == "1" && secrets.variable("LINE").reveal() == "word")
     #expect(try #require(throws: Failure.self) { try secrets.variable("EMPTY") }.message.contains("empty"))
     #expect(try #require(throws: Failure.self) { try secrets.variable("B") }.message.contains("not set"))
   }

@@ -33,10 +33,12 @@ struct Secrets: Sendable {
     guard let value = environment.variables[name] else {
       throw Failure(.secretUnavailable, "the environment variable `\(name)` is not set")
     }
-    guard !value.isEmpty else {
+    // As of files: whoever sets it from one often leaves its line's end there.
+    let text = value.trimmed(\.isNewline)
+    guard !text.isEmpty else {
       throw Failure(.secretUnavailable, "the environment variable `\(name)` is set, but empty")
     }
-    return Secret(value)
+    return Secret(text)
   }
 
   static func file(_ path: String) throws -> Secret {
