@@ -29,8 +29,8 @@ final class Holds {
   ///
   /// - Parameter origin: of the server that it asks first.
   func hold(_ transfer: LedgerTransfer, origin: () -> String?) throws -> Hold? {
-    let group = try group(of: transfer)
-    if let hold = group.hold, !group.mayLook || transfer.progress.completedAt == nil {
+    for group in try bothGroups(of: transfer) {
+      guard let hold = group.hold, !group.mayLook || transfer.progress.completedAt == nil else { continue }
       if hold.mayEnd { group.held.append(transfer.seq) }
       return hold
     }
@@ -46,19 +46,26 @@ final class Holds {
     return hold
   }
 
-  private func group(of transfer: LedgerTransfer) throws -> PolicyGroup {
-    let (group, isNew) = try groups.group(of: transfer)
-    if isNew {
+  /// A transfer's own group, and that of a copy's source.
+  private func bothGroups(of transfer: LedgerTransfer) throws -> [PolicyGroup] {
+    var found = try [groups.group(of: transfer)]
+    if let source = groups.sourceGroup(of: transfer) { found.append(source) }
+    for (group, isNew) in found where isNew {
       watched += 1
       if let hold = group.hold { tell(hold, group) }
     }
-    return group
+    return found.map { $0.group }
+  }
+
+  /// Of the two, the one that a transfer at work was paused for.
+  func holder(of transfer: LedgerTransfer, _ reason: TransferState.PauseReason) -> PolicyGroup? {
+    let source = groups.sourceKey(of: transfer).flatMap { groups[$0] }
+    return source?.hold?.reason == reason ? source : groups[groups.key(of: transfer)]
   }
 
   /// Whether what was completed may be looked at under this transfer's policy, as far as no server is asked.
   func mayLook(_ transfer: LedgerTransfer) throws -> Bool {
-    let group = try group(of: transfer)
-    return group.hold == nil || group.mayLook
+    try bothGroups(of: transfer).allSatisfy { $0.hold == nil || $0.mayLook }
   }
 
   /// A transfer that was at work has ended paused.

@@ -20,6 +20,8 @@ final class PolicyGroups {
   private(set) var all: [PolicyGroup.Key: PolicyGroup] = [:]
   /// By profile.
   private var keys: [Int64: PolicyGroup.Key] = [:]
+  /// By profile: of copies, where the source's policy holds them as well.
+  private var sourceKeys: [Int64: PolicyGroup.Key?] = [:]
   private var sharings: [PolicyGroup.Sharing: PolicyGroup.Key] = [:]
   /// What `haul limit` says in place of the policies.
   private(set) var limit: Bandwidth?
@@ -39,11 +41,49 @@ final class PolicyGroups {
 
   func key(of transfer: LedgerTransfer) -> PolicyGroup.Key {
     if let known = keys[transfer.profile] { return known }
-    let sharing = PolicyGroup.Sharing(transfer.settings)
+    let made = key(of: transfer.settings)
+    keys[transfer.profile] = made
+    return made
+  }
+
+  private func key(of settings: TransferSettings) -> PolicyGroup.Key {
+    let sharing = PolicyGroup.Sharing(settings)
     let key = sharings[sharing] ?? PolicyGroup.Key(number: sharings.count)
     sharings[sharing] = key
-    keys[transfer.profile] = key
     return key
+  }
+
+  /// What holds a copy beside its own group: the hours, the deadline and the network of its source's policy. Its limits are
+  /// those of the destination's.
+  ///
+  /// - Returns: nil where nothing does.
+  func sourceKey(of transfer: LedgerTransfer) -> PolicyGroup.Key? {
+    if let known = sourceKeys[transfer.profile] { return known }
+    let found = holdingSource(of: transfer).map { self.key(of: $0) }
+    sourceKeys[transfer.profile] = .some(found)
+    return found
+  }
+
+  private func holdingSource(of transfer: LedgerTransfer) -> TransferSettings? {
+    guard transfer.settings.direction == .copy, var policy = transfer.settings.sourcePolicy,
+      !policy.window.isEmpty || policy.deadline != nil || NetworkState.mayHold(policy)
+    else { return nil }
+    (policy.budget, policy.schedule) = (nil, [])
+    var settings = transfer.settings.ofSource
+    settings.policy = policy
+    settings.policyName = nil
+    if case .remote(let name, _) = transfer.source {
+      settings.policyName = context.endpoints[name]?.policyName
+    }
+    return settings
+  }
+
+  /// - Returns: the group of `sourceKey`, which others may share, and whether it was made now.
+  func sourceGroup(of transfer: LedgerTransfer) -> (group: PolicyGroup, isNew: Bool)? {
+    guard let key = sourceKey(of: transfer) else { return nil }
+    if let known = all[key] { return (known, false) }
+    guard let settings = holdingSource(of: transfer) else { return nil }
+    return (add(key, settings, budget: nil), true)
   }
 
   /// - Returns: the transfer's group, and whether it was made now.
@@ -55,13 +95,18 @@ final class PolicyGroups {
         budget, name: Budget.jobName, zone: context.client.clock.zone(nil), context: context, onSpent: onSpent
       )
     }
+    return (add(key, transfer.settings, budget: try budget(of: transfer.settings)), true)
+  }
+
+  private func add(
+    _ key: PolicyGroup.Key, _ settings: TransferSettings, budget: LedgerBudget?
+  ) -> PolicyGroup {
     let group = PolicyGroup(
-      transfer.settings, context: context, network: network,
-      began: began - Self.opening(opening, under: transfer.settings.policy),
-      budget: try budget(of: transfer.settings), caps: caps)
+      settings, context: context, network: network,
+      began: began - Self.opening(opening, under: settings.policy), budget: budget, caps: caps)
     group.look(now: context.client.clock.now(), overrides: limit)
     all[key] = group
-    return (group, true)
+    return group
   }
 
   /// What an opening takes of a policy's deadline: all but a second at most, as no run would ever move anything.

@@ -283,7 +283,8 @@ package actor TransferEngine {
       await ended(transfer, state, hasFreed: throttle.endReservation())
     }
     active[transfer.seq] = RunningTransfer(
-      task: task, stop: stop, group: key, cancelPermit: { admission.assumeIsolated { $0.cancel(permit) } })
+      task: task, stop: stop, group: key, source: groups.sourceKey(of: transfer),
+      cancelPermit: { admission.assumeIsolated { $0.cancel(permit) } })
   }
 
   /// Applies what a user asks from another terminal.
@@ -399,9 +400,11 @@ package actor TransferEngine {
     if hasFreed || state == .paused(.budget) { look() }
     if let group = groups[groups.key(of: transfer)] {
       count(state, group)
-      if case .paused(let reason) = state, let change = holds.add(transfer.seq, pausedFor: reason, group) {
-        take(change)
-      }
+    }
+    if case .paused(let reason) = state, let holder = holds.holder(of: transfer, reason),
+      let change = holds.add(transfer.seq, pausedFor: reason, holder)
+    {
+      take(change)
     }
     signal.wake()
   }
@@ -487,7 +490,9 @@ package actor TransferEngine {
       } catch { tickFault = error }
       // A spent budget keeps bytes: whose bytes all went needs none, and waits for its answer alone.
       if hold.reason != .budget {
-        for running in active.values where running.group == key { running.end(.hold(hold.reason)) }
+        for running in active.values where running.group == key || running.source == key {
+          running.end(.hold(hold.reason))
+        }
       }
       signal.wake()
     }

@@ -173,6 +173,32 @@ struct HoldsTests {
     #expect(!cooled.areWaitedFor && cooled.pause == nil)
   }
 
+  /// A copy waits for its source's hours and network as for its own policy's; its limits are the destination's.
+  @Test func aCopyIsHeldByItsSourcesPolicyToo() async throws {
+    let bench = try PlanBench([
+      PlanBench.Line(id: "a", from: "store:a", to: "api:a") { settings in
+        settings.direction = .copy
+        var source = settings.policy
+        (source.interface, source.budget) = ("wwan", Budget(bytes: 1, period: .day))
+        settings.sourcePolicy = source
+      }
+    ])
+    let groups = PolicyGroups(bench.context, link.state, began: PlanBench.began, limit: nil)
+    let holds = Holds(groups, RecordedCooldowns(), bench.context)
+    let copy = try bench.transfer(1)
+    #expect(try holds.hold(copy) { nil } == nil && holds.watched == 2)
+    try groups.group(of: copy).group.throttle.count(10)
+    link.isUp.withLock { $0 = false }
+    #expect(words(holds.look()) == ["began interface"])
+    let holder = try #require(holds.holder(of: copy, .interface))
+    #expect(
+      holder === groups.sourceGroup(of: copy)?.group && holds.add(1, pausedFor: .interface, holder) == nil)
+    #expect(try holds.hold(copy) { nil }?.reason == .interface && holds.areWaitedFor)
+    link.isUp.withLock { $0 = true }
+    #expect(words(holds.look()) == ["ended interface [1, 1]"])
+    #expect(try holds.hold(copy) { nil } == nil, "a copy spends nothing of its source's budget")
+  }
+
   @Test func anInterfaceComesAndGoes() async throws {
     let (bench, holds) = try await holds { $0.interface = "wwan" }
     #expect(try holds.hold(bench.transfer(1)) { nil } == nil)
