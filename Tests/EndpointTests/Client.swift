@@ -74,7 +74,8 @@ struct Client: Sendable {
   func page(_ page: String?, of prefix: String) async throws -> ListedPage {
     let endpoint = try #require(server.endpoint)
     return try await RemoteListing(context).page(
-      page.map { .mark($0) } ?? .beginning, of: prefix, at: endpoint, settings: settings(.download))
+      page.map { .mark($0) } ?? .beginning, of: prefix, hasBegun: page != nil, at: endpoint,
+      settings: settings(.download))
   }
 
   private func local(_ path: String) throws -> String { try #require(server.folder) + "/" + path }
