@@ -1,4 +1,5 @@
 import Admission
+import Endpoints
 import HTTPClient
 import JobLedger
 import JobModel
