@@ -139,7 +139,7 @@ struct ShardStatesTests {
     let reports = ReportSink(targets: [], json: false, state: state, context: try fixture.context())
     let file = try fixture.manifest(CoreFixture.job + "limits: { transfers: 8 }\n")
     let opened = try #require(try JobOpening.open(file, RunSettings(), state: state, reports: reports))
-    #expect(try opened.ledger.recordedJob(fixture.environment)?.limits.transfers?.number == most)
+    #expect(try opened.ledger.recordedJob("core", fixture.environment)?.limits.transfers?.number == most)
   }
 
   @Test func ledgersKnowTheirPart() throws {
