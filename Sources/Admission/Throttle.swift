@@ -10,6 +10,7 @@ package final class Throttle: Sendable {
   private let spent: @Sendable () -> Bool
   private let reserving: @Sendable (Int64) -> Bool
   private let releasing: @Sendable (_ bytes: Int64, _ areMoved: Bool) -> Void
+  private let promised: @Sendable () -> Bool
   private let kept: @Sendable () -> Void
   /// Bytes of the budgets that are left to its transfer alone.
   private let reserved = Locked(Int64(0))
@@ -18,12 +19,14 @@ package final class Throttle: Sendable {
   ///   - spent: whether nothing may move any more for now.
   ///   - reserving: puts bytes of the budgets aside; false where too few are left.
   ///   - releasing: told of bytes that were put aside, and either move now or are not needed.
+  ///   - promised: whether bytes are put aside for somebody.
   ///   - kept: told, again and again, of bytes that a spent budget keeps.
   package init(
     down: [RateLimit], up: [RateLimit], moved: @escaping @Sendable (Int) -> Void = { _ in },
     spent: @escaping @Sendable () -> Bool = { false },
     reserving: @escaping @Sendable (Int64) -> Bool = { _ in true },
     releasing: @escaping @Sendable (_ bytes: Int64, _ areMoved: Bool) -> Void = { _, _ in },
+    promised: @escaping @Sendable () -> Bool = { false },
     kept: @escaping @Sendable () -> Void = {}
   ) {
     self.down = down
@@ -32,13 +35,15 @@ package final class Throttle: Sendable {
     self.spent = spent
     self.reserving = reserving
     self.releasing = releasing
+    self.promised = promised
     self.kept = kept
   }
 
   /// The same limits for one transfer, which is told of where a spent budget keeps its bytes.
   package func telling(_ kept: @escaping @Sendable () -> Void) -> Throttle {
     Throttle(
-      down: down, up: up, moved: moved, spent: spent, reserving: reserving, releasing: releasing, kept: kept)
+      down: down, up: up, moved: moved, spent: spent, reserving: reserving, releasing: releasing,
+      promised: promised, kept: kept)
   }
 
   /// A budget is used up.
@@ -63,6 +68,9 @@ package final class Throttle: Sendable {
     reserved.withLock { $0 += more }
     return true
   }
+
+  /// Bytes of the budgets are put aside for somebody.
+  package var isPromised: Bool { promised() }
 
   /// Gives back what was put aside and has not moved.
   ///

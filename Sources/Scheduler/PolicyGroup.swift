@@ -107,7 +107,7 @@ final class PolicyGroup {
       reserving: { PolicyGroup.reserve($0, of: budgets) },
       releasing: { bytes, areMoved in
         for budget in budgets { budget.spending.release(bytes, areMoved: areMoved) }
-      })
+      }, promised: { budgets.contains { $0.spending.isPromised } })
     look(now: now, overrides: nil)
   }
 

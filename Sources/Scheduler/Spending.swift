@@ -67,6 +67,9 @@ final class Spending: Sendable {
     }
   }
 
+  /// Bytes are put aside for somebody.
+  var isPromised: Bool { state.withLock { $0.reserved > 0 } }
+
   /// Too little is left for somebody until the period ends, or something is given back.
   var isShort: Bool { state.withLock { $0.isShort } }
 

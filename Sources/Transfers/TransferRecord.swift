@@ -115,9 +115,10 @@ final class TransferRecord {
   /// A body that can't be gone on with is to be moved: pauses the transfer where too little is left of a budget for all of
   /// it, beside what is put aside for others.
   ///
+  /// - Parameter goesOnAlone: where nothing is put aside for others, it goes on as far as the budget takes it.
   /// - Throws: `CancellationError`.
-  func reserveBudget(_ requester: Requester, _ bytes: Int64) throws {
-    guard !requester.reserve(bytes) else { return }
+  func reserveBudget(_ requester: Requester, _ bytes: Int64, goesOnAlone: Bool = false) throws {
+    guard !requester.reserve(bytes), !goesOnAlone || requester.isPromised else { return }
     try Task.checkCancellation()
     stop.set(.hold(.budget))
     throw CancellationError()

@@ -89,6 +89,9 @@ package final class Requester {
   /// Puts bytes of the budgets aside (`Throttle.reserve`); false where too few are left.
   package func reserve(_ bytes: Int64) -> Bool { throttle.reserve(bytes) }
 
+  /// Bytes of the budgets are put aside for somebody.
+  package var isPromised: Bool { throttle.isPromised }
+
   /// For kinds that do not speak HTTP.
   var services: EngineServices {
     EngineServices(

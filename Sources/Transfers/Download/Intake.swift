@@ -135,7 +135,8 @@ final class Intake {
         "the budget of \(budget.bytes) bytes a \(budget.period.rawValue) is less than the \(range.count) bytes that `\(source.place)` gives at once: it could never be received. Raise `budget`"
       )
     }
-    try record.reserveBudget(requester, Int64(range.count))
+    // Only an answer tells that it can't be gone on with: each of a long plan would be asked for in vain.
+    try record.reserveBudget(requester, Int64(range.count), goesOnAlone: true)
   }
 
   /// Parts of chunks are recorded where a later attempt can ask for the rest; not where a small file is hashed as it
