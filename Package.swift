@@ -110,7 +110,7 @@ let package = Package(
     // What touches disk and network.
     layer("JobLedger", ["JobModel", "Locks", "Posix", "SQLite"]),
     coldLayer("LocalFiles", ["CPosix", "Digests", "Endpoints", "JobModel", "Locks"]),
-    layer(
+    coldLayer(
       "HTTPClient",
       ["Admission", "CPosix", "Curl", "Digests", "Endpoints", "JobModel", "Locks", "Posix"]),
     // Beside HTTPClient, which knows it as the endpoints' `SFTPService` only.
