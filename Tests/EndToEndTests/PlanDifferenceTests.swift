@@ -24,7 +24,7 @@ struct PlanDifferenceTests {
     return texts
   }
 
-  /// It is no new one, and the run says so too.
+  /// It is no new one.
   @Test func whatIsAskedForAnew() async throws {
     let bench = try Bench()
     let depot = try await Depot(bench)
@@ -42,7 +42,6 @@ struct PlanDifferenceTests {
     let words = try await bench.haul(["plan", "job.yaml"])
     #expect(words.output.contains(" a (again: `retry --from-scratch`)"), "\(words.output)")
     #expect(try await plan(bench)["transfers"][0]["change"].string == "again")
-    #expect(try await bench.run()["a"]["moved_because"].string == "asked")
   }
 
   @Test func aPlanIsADifferenceAndChangesNothing() async throws {
