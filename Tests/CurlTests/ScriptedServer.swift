@@ -35,25 +35,27 @@ final class ScriptedServer: Sendable {
     close(listener)
   }
 
-  /// A port that nobody listens on.
-  static func closedPort() -> UInt16 {
-    let (fd, port) = listen()
-    close(fd)
-    return port
-  }
+  /// A port that nobody listens on. It stays bound, so that no server of another test is given it.
+  static func closedPort() -> UInt16 { bound().port }
 
   private static func listen() -> (Int32, UInt16) {
+    let (fd, port) = bound()
+    precondition(Glibc.listen(fd, 512) == 0)
+    return (fd, port)
+  }
+
+  private static func bound() -> (fd: Int32, port: UInt16) {
     let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-        bind(fd, raw, length) == 0 && Glibc.listen(fd, 512) == 0 && getsockname(fd, raw, &length) == 0
+        bind(fd, raw, length) == 0 && getsockname(fd, raw, &length) == 0
       }
     }
-    precondition(bound)
+    precondition(isBound)
     return (fd, UInt16(bigEndian: address.sin_port))
   }
 }
