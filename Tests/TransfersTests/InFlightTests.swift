@@ -90,14 +90,20 @@ struct InFlightTests {
     let isReleased = Mutex(false)
   }
 
-  /// Who asked is told that it is done once it is on record, which a kill does not take back.
-  @Test func aControlIsAppliedOnceItIsOnRecord() async throws {
+  /// A run with one transfer, whose request is slow to end.
+  private func sending(_ flags: Flags) async throws -> (PlanBench, TransferEngine, Task<Void, any Error>) {
     let bench = try PlanBench([.init(id: "a")])
-    let flags = Flags()
     slowToEnd(bench, flags)
     let engine = engine(bench)
     let run = Task { try await engine.run() }
     while !flags.isSending.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    return (bench, engine, run)
+  }
+
+  /// Who asked is told that it is done once it is on record, which a kill does not take back.
+  @Test func aControlIsAppliedOnceItIsOnRecord() async throws {
+    let flags = Flags()
+    let (bench, engine, run) = try await sending(flags)
     let release = Task {
       while !flags.isEnding.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
       try await Task.sleep(for: .milliseconds(100))
@@ -111,12 +117,8 @@ struct InFlightTests {
 
   /// The run is stopped before what a control has told has ended: that becomes what the user wants all the same.
   @Test func aStopBehindAControl() async throws {
-    let bench = try PlanBench([.init(id: "a")])
     let flags = Flags()
-    slowToEnd(bench, flags)
-    let engine = engine(bench)
-    let run = Task { try await engine.run() }
-    while !flags.isSending.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+    let (bench, engine, run) = try await sending(flags)
     let pause = Task { try await engine.apply(Control(.pause, ids: [])) }
     while !flags.isEnding.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
     await engine.stop(.interrupted)

@@ -74,14 +74,12 @@ package struct SalesforceDownload: DownloadProtocol {
     // Null for some files: only the size can then be checked.
     if let told = record["Checksum"].string, !told.isEmpty {
       let digest = told.lowercased()
-      guard digest.count == 32 || digest.count == 64,
-        digest.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-      else {
+      guard [32, 64].contains(digest.utf8.count), digest.utf8.allSatisfy(\.isLowerHexDigit) else {
         return .failure(
           violation("\(response.url) gave \(told.utf8.count) bytes that are no MD5 as the checksum", response)
         )
       }
-      object.digests[digest.count == 32 ? .md5 : .sha256] = digest
+      object.digests[digest.utf8.count == 32 ? .md5 : .sha256] = digest
     }
     return .success(object)
   }

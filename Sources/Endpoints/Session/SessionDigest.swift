@@ -11,9 +11,6 @@ enum SessionDigest {
     guard let text = value.string?.lowercased() else { return nil }
     let isNamed = ["sha256=", "sha256:"].contains { text.utf8.starts(with: $0.utf8) }
     let digits = isNamed ? String(decoding: text.utf8.dropFirst(7), as: UTF8.self) : text
-    guard digits.utf8.count == 64,
-      digits.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-    else { return nil }
-    return digits
+    return digits.utf8.count == 64 && digits.utf8.allSatisfy(\.isLowerHexDigit) ? digits : nil
   }
 }

@@ -163,8 +163,8 @@ final class HTTPSink: RemoteSink {
     _ session: RemoteSession, source: UploadSource, chunks: [ChunkRecord]
   ) async throws -> UploadedFile {
     try await checkArrival(in: session, of: source)
-    let response: Response
     if let exchange = remote.closing(session, source: source) {
+      let response: Response
       do { response = try await run(exchange) } catch let failure as Failure
         where failure.class == .sessionGone
       {
@@ -174,20 +174,20 @@ final class HTTPSink: RemoteSink {
           "\(place): the server redirected the upload to \(redirected), where it can't be given its name: write the URL that it redirects to as the endpoint's `url`",
           class: .permanent)
       }
-    } else if let request = remote.finalize(session, source: source, chunks: chunks) {
-      response = try await requester.call(request)
-      let result = remote.finalized(response, session: session, source: source, chunks: chunks, now: now)
-      // An earlier try may have closed it, and only its answer was lost: the session may tell.
-      if case .failure(let failure) = result, failure.code == .protocolViolation, failure.httpStatus == 409,
-        case .success(let told)? = try await holdings(of: session, source: source), let file = told.finished
-      {
-        return file
-      }
-      return try result.get()
-    } else {
+      return try remote.finalized(response, session: session, source: source, chunks: chunks, now: now).get()
+    }
+    guard let request = remote.finalize(session, source: source, chunks: chunks) else {
       return remote.closed(session, receipt: nil)
     }
-    return try remote.finalized(response, session: session, source: source, chunks: chunks, now: now).get()
+    let response = try await requester.call(request)
+    let result = remote.finalized(response, session: session, source: source, chunks: chunks, now: now)
+    // An earlier try may have closed it, and only its answer was lost: the session may tell.
+    if case .failure(let failure) = result, failure.code == .protocolViolation, failure.httpStatus == 409,
+      case .success(let told)? = try await holdings(of: session, source: source), let file = told.finished
+    {
+      return file
+    }
+    return try result.get()
   }
 
   /// Looks at what has arrived before it takes the place of what stands at the destination. An answer that fails says nothing:

@@ -5,7 +5,8 @@ import Locks
 
 /// Appends events as JSON lines; whoever tells of one waits neither for its text nor for a disk.
 ///
-/// Lines go out whole, together, at the latest 250 ms after the first of them or when 256 have come together.
+/// Lines go out whole, together, 200 ms after the first of them or when 256 have come together, and once what they tell is on
+/// record (`follow`).
 package final class EventLog: Sendable {
   /// Calls back when all that was told before is on record, or never will be.
   package typealias Record = @Sendable (_ recorded: @escaping @Sendable () -> Void) -> Void

@@ -13,7 +13,7 @@ package struct Evidence: Sendable, Hashable {
 
   /// - Parameter count: transfers that were checked alike.
   mutating func add(_ verification: [Verification], count: Int = 1) {
-    if verification.contains(where: Self.proves) { verified += count } else { unverified += count }
+    if verification.contains(where: \.proves) { verified += count } else { unverified += count }
     for check in Set(verification) { checks[check, default: 0] += count }
   }
 
@@ -25,7 +25,7 @@ package struct Evidence: Sendable, Hashable {
 
   /// Whether a transfer of a report is done, and a digest, or something as good, matched.
   static func isProved(_ transfer: JSON) -> Bool {
-    isDone(transfer) && checks(of: transfer).contains(where: proves)
+    isDone(transfer) && checks(of: transfer).contains(where: \.proves)
   }
 
   private static func isDone(_ transfer: JSON) -> Bool {
@@ -41,6 +41,4 @@ package struct Evidence: Sendable, Hashable {
       return Verification(name, against, result)
     }
   }
-
-  static func proves(_ check: Verification) -> Bool { check.proves }
 }

@@ -238,7 +238,7 @@ struct TransferJSON {
   private func checks(_ transfer: LedgerTransfer, isOrdinary: Bool) -> [Verification] {
     let all = transfer.progress.verification
     guard isOrdinary, transfer.settings.direction == .download else { return all }
-    let isProved = all.contains(where: Evidence.proves)
+    let isProved = all.contains(where: \.proves)
     return all.filter { check in
       check.result != .unavailable && !(isProved && check == Verification("size", .server, .match))
     }
